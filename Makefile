@@ -1,0 +1,60 @@
+# One virtual environment; each stamp remembers which set of extras is installed in it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt
+REPORT := build/hospital.html
+SOURCES := src tests docs $(wildcard benchmarks examples)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format soundness benchmark docs clean
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: $(INPUTS) | $(BIN)/python
+	$(PIP) --editable '.[cli,report]'
+	@touch $@
+
+.venv/dev.stamp: $(INPUTS) | $(BIN)/python
+	$(PIP) --editable '.[cli,report,docs,dev]'
+	@touch $@
+
+.venv/benchmark.stamp: .venv/dev.stamp
+	$(PIP) --editable '.[benchmark]'
+	@touch $@
+
+run: .venv/run.stamp  ## account the example plan and write an HTML report
+	@mkdir -p $(dir $(REPORT))
+	$(BIN)/quiltwork account examples/plans/hospital.yaml --html $(REPORT)
+	@echo "The report is in $(REPORT); open it in a browser."
+
+test: .venv/dev.stamp  ## run every test, with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+lint: .venv/dev.stamp  ## check style, types and the doors between rooms
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/dev.stamp  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+soundness: .venv/dev.stamp  ## check random brackets against high-precision truth (long)
+	$(BIN)/python benchmarks/soundness.py
+
+benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
+	$(BIN)/python benchmarks/engine.py
+
+docs: .venv/dev.stamp  ## build the documentation into build/docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "The documentation is in build/docs/index.html"
+
+clean:  ## remove everything that make created
+	rm -rf .venv build dist .coverage htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

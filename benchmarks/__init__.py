@@ -1,0 +1,1 @@
+"""Campaigns and comparisons that take minutes; `make` targets run them."""

@@ -1,0 +1,27 @@
+"""Sphinx configuration."""
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "quiltwork"
+version = release = installed("quiltwork")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml", "plain_docstrings"]
+exclude_patterns = ["_ext"]
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "quiltwork"
+html_math_renderer = "mathml"
+html_show_copyright = False
+html_show_sphinx = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+nitpicky = False

@@ -1,0 +1,93 @@
+"""quiltwork: after everything that was released, what can an adversary still not tell apart?
+
+Names load on first use, so that importing quiltwork costs no more than importing numpy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_CONSTRUCTORS = (
+    "approximate constraints discrete_gaussian discrete_laplace gaussian gdp laplace mixture pair poisson profile pure "
+    "rdp tradeoff zcdp"
+).split()
+_HOMES = {
+    **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
+    "Loss": "quiltwork.compose.loss",
+    "compose": "quiltwork.compose.loss",
+    "calibrate": "quiltwork.compose.calibrate",
+    "Bracket": "quiltwork.curves",
+    "Curve": "quiltwork.curves",
+    "Guarantee": "quiltwork.curves",
+    "Profile": "quiltwork.curves",
+    "Region": "quiltwork.curves",
+    "TradeOff": "quiltwork.curves",
+    "QuiltworkError": "quiltwork.errors",
+}
+
+if TYPE_CHECKING:
+    from quiltwork.compose.calibrate import calibrate
+    from quiltwork.compose.constructors import (
+        approximate,
+        constraints,
+        discrete_gaussian,
+        discrete_laplace,
+        gaussian,
+        gdp,
+        laplace,
+        mixture,
+        pair,
+        poisson,
+        profile,
+        pure,
+        rdp,
+        tradeoff,
+        zcdp,
+    )
+    from quiltwork.compose.loss import Loss, compose
+    from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
+    from quiltwork.errors import QuiltworkError
+
+__all__ = [
+    "Bracket",
+    "Curve",
+    "Guarantee",
+    "Loss",
+    "Profile",
+    "QuiltworkError",
+    "Region",
+    "TradeOff",
+    "__version__",
+    "approximate",
+    "calibrate",
+    "compose",
+    "constraints",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian",
+    "gdp",
+    "laplace",
+    "mixture",
+    "pair",
+    "poisson",
+    "profile",
+    "pure",
+    "rdp",
+    "tradeoff",
+    "zcdp",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value  # also shadows the subpackage of the same name (compose)
+        return value
+    raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

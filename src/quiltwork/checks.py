@@ -1,0 +1,91 @@
+"""Small validators: each returns the clean value or raises InvalidParameter."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quiltwork.errors import InvalidParameter
+
+FloatArray = NDArray[np.float64]
+Number = float | FloatArray
+
+MAX_COUNT = 2**53  # larger integers are not exact in floating point
+
+
+def real(name: str, value: Any, allowed: str = "a finite number", hint: str = "") -> float:
+    """A finite float; booleans, strings and arrays are refused."""
+    if isinstance(value, (bool, str, bytes)) or value is None:
+        raise InvalidParameter(name, value, allowed, hint)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(name, value, allowed, hint) from None
+    if not math.isfinite(number):
+        raise InvalidParameter(name, value, allowed, hint)
+    return number
+
+
+def positive(name: str, value: Any, hint: str = "") -> float:
+    """A finite number greater than zero."""
+    number = real(name, value, "a finite number > 0", hint)
+    if number <= 0:
+        raise InvalidParameter(name, value, "a finite number > 0", hint)
+    return number
+
+
+def non_negative(name: str, value: Any, hint: str = "") -> float:
+    """A finite number that is at least zero."""
+    number = real(name, value, "a finite number >= 0", hint)
+    if number < 0:
+        raise InvalidParameter(name, value, "a finite number >= 0", hint)
+    return number
+
+
+def probability(name: str, value: Any, hint: str = "") -> float:
+    """A number in [0, 1]."""
+    number = real(name, value, "in [0, 1]", hint)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(name, value, "in [0, 1]", hint)
+    return number
+
+
+def rate(name: str, value: Any, hint: str = "") -> float:
+    """A sampling rate in (0, 1]."""
+    number = real(name, value, "in (0, 1]", hint)
+    if not 0 < number <= 1:
+        raise InvalidParameter(name, value, "in (0, 1]", hint)
+    return number
+
+
+def count(name: str, value: Any, least: int = 0) -> int:
+    """An integer in [least, 2**53]; floats and booleans are refused."""
+    allowed = f"an integer from {least} to 2**53"
+    if isinstance(value, bool):
+        raise InvalidParameter(name, value, allowed)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidParameter(name, value, allowed) from None
+    if not least <= number <= MAX_COUNT:
+        raise InvalidParameter(name, value, allowed)
+    return number
+
+
+def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> FloatArray:
+    """A float array (any shape, also 0-d) with every entry in [low, high]; NaN is refused."""
+    if isinstance(value, (bool, str, bytes)) or value is None:
+        raise InvalidParameter(name, value, allowed)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter(name, value, allowed) from None
+    if array.size == 0:
+        raise InvalidParameter(name, value, allowed, "an empty array asks nothing")
+    if not bool(np.all((array >= low) & (array <= high))):
+        raise InvalidParameter(name, value, allowed)
+    return array

@@ -1,0 +1,1 @@
+"""Many losses, one certified curve."""

@@ -1,0 +1,255 @@
+"""From a multiset of releases and a question to certified ends: directions, sandwiches and Rényi bounds put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose import renyi, route
+from quiltwork.compose.engine import Engine
+from quiltwork.compose.parts import Counted, Part, directed, is_renyi, sandwiched
+from quiltwork.compose.questions import Declined
+from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.losses.finite import FinitePair
+from quiltwork.losses.pair import UNIT
+from quiltwork.losses.transform import TooCostly
+
+MOST_FACES = 4000
+
+
+@attrs.frozen(eq=False)
+class Answer:
+    """Certified ends for a flat array of questions."""
+
+    lower: FloatArray
+    upper: FloatArray
+    method: str
+    met: bool
+
+
+Ask = Callable[[Counted], route.Answer]
+
+
+def _sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
+    """The tests to answer: one, or both directions, the one that usually decides first."""
+    found = directed(parts, optimistic)
+    if side != "worst":
+        return [found.get(side) or found["both"]]
+    return list(found.values())
+
+
+def _checked(method: str | None) -> str | None:
+    if method is not None and method not in route.METHODS:
+        raise InvalidParameter("method", method, "one of " + ", ".join(map(repr, route.METHODS)))
+    return method
+
+
+def _run(ask: Ask, pairs: Counted) -> route.Answer:
+    try:
+        return ask(pairs)
+    except Declined:
+        raise NotCertified("this composition", "no method could certify an answer within its limits of cost") from None
+
+
+def _both_ends(parts: Sequence[Part], side: str, answer: Callable[[list[Counted]], route.Answer]) -> route.Answer:
+    """One answer, or the lower end of the optimistic side joined with the upper end of the pessimistic one."""
+    found = answer(_sides(parts, side))
+    if not sandwiched(parts):
+        return found
+    other = answer(_sides(parts, side, optimistic=True))
+    return np.minimum(other[0], found[0]), np.maximum(found[1], other[1]), found[2]
+
+
+# ---- epsilon
+
+
+def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None) -> Answer:
+    """Smallest epsilon for each delta."""
+    method = _checked(method)
+    lower, upper, name = np.zeros(delta.size), np.zeros(delta.size), "closed form"
+    inner = (delta > 0) & (delta < 1)
+    if parts and inner.any():
+        lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
+    if parts and (delta == 0).any():
+        tops = [_top(pairs) for pairs in _sides(parts, side)]
+        top = math.inf if any(map(is_renyi, parts)) else max(tops)
+        lower[delta == 0] = top * (1 - 8 * UNIT) if math.isfinite(top) else math.inf
+        upper[delta == 0] = top
+    return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-9))
+
+
+def _top(pairs: Counted) -> float:
+    """The smallest epsilon with delta = 0: the largest loss."""
+    if any(pair.reveal > 0 for pair, _ in pairs):
+        return math.inf
+    return route.case_of(_no_engine(), pairs).top
+
+
+def _no_engine() -> Engine:
+    from quiltwork.compose.contour import ContourEngine
+
+    return ContourEngine([], [])
+
+
+def _epsilon_inside(
+    parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
+) -> route.Answer:
+    if any(map(is_renyi, parts)):
+        return _epsilon_renyi(parts, side, delta, rtol, method)
+
+    def answer(sides: list[Counted]) -> route.Answer:
+        first, *others = sides
+        low, high, name = _known(first, delta) or _run(lambda p: route.epsilon(p, delta, rtol, method), first)
+        for pairs in others:
+            if method is None and _ruled_out(pairs, delta, low):
+                continue
+            more = _known(pairs, delta) or _run(lambda p: route.epsilon(p, delta, rtol, method), pairs)
+            low, high = np.maximum(low, more[0]), np.maximum(high, more[1])
+            name = _named(name, more[2])
+        return low, high, name
+
+    return _both_ends(parts, side, answer)
+
+
+def _named(one: str, two: str) -> str:
+    return one if one == two else f"{one} + {two}"
+
+
+def _known(pairs: Counted, delta: FloatArray) -> route.Answer | None:
+    """A release that reveals everything needs no engine."""
+    if all(pair.reveal < 1 for pair, _ in pairs):
+        return None
+    ends = np.full(delta.size, math.inf)
+    return ends, ends, "closed form"
+
+
+def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
+    """Whether this direction's Chernoff bound is already below what the other direction is known to cost."""
+    try:
+        reveal = route.case_of(_no_engine(), pairs).reveal[1]
+        return bool(np.all(renyi.quick_epsilon_bound(pairs, reveal, delta) <= lower * (1 - 1e-9)))
+    except (TooCostly, OverflowError):
+        return False
+
+
+def _epsilon_renyi(
+    parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
+) -> route.Answer:
+    lower, upper = np.zeros(delta.size), np.zeros(delta.size)
+    for direction, pairs in directed(parts).items():
+        if side in ("worst", direction) or direction == "both":
+            moments, reveal = renyi.composed_moments(parts, direction)
+            upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta))
+            low, _, _ = _run(lambda p: route.epsilon(p, delta, rtol, method), pairs)
+            lower = np.maximum(lower, low)
+    return np.minimum(lower, upper), upper, renyi.METHOD
+
+
+# ---- delta
+
+
+def delta(parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None) -> Answer:
+    """Hockey-stick divergence at each epsilon."""
+    method = _checked(method)
+    lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
+    upper, name = lower.copy(), "closed form"
+    inner = np.isfinite(epsilon)
+    if parts and inner.any():
+        lower[inner], upper[inner], name = _delta_inside(parts, side, epsilon[inner], rtol, method)
+    if parts and (epsilon == np.inf).any():
+        ends = [route.case_of(_no_engine(), pairs).reveal for pairs in _sides(parts, side)]
+        optimistic = [route.case_of(_no_engine(), pairs).reveal for pairs in _sides(parts, side, optimistic=True)]
+        lower[epsilon == np.inf] = max(low for low, _ in optimistic)
+        upper[epsilon == np.inf] = max(high for _, high in ends)
+    return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-290))
+
+
+def _delta_inside(
+    parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None
+) -> route.Answer:
+    def answer(sides: list[Counted]) -> route.Answer:
+        low, high, name = np.zeros(epsilon.size), np.zeros(epsilon.size), ""
+        for pairs in sides:
+            if any(pair.reveal >= 1 for pair, _ in pairs):
+                more: route.Answer = (np.ones(epsilon.size), np.ones(epsilon.size), "closed form")
+            else:
+                more = _run(lambda p: route.delta(p, epsilon, rtol, method), pairs)
+            low, high = np.maximum(low, more[0]), np.maximum(high, more[1])
+            name = _named(name, more[2]) if name else more[2]
+        return low, high, name
+
+    low, high, name = _both_ends(parts, side, answer)
+    if any(map(is_renyi, parts)):
+        high = low
+        for direction in directed(parts):
+            moments, reveal = renyi.composed_moments(parts, direction)
+            # for eps < 0 use D(t) = 1 - t + t D'(1/t) with the mirrored bound, which is the same for Rényi bounds
+            at = renyi.delta_bound(moments, reveal, np.abs(epsilon))
+            t = np.exp(np.minimum(epsilon, 0.0))
+            high = np.maximum(high, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at))
+        name = renyi.METHOD
+    return low, np.minimum(high, 1.0), name
+
+
+# ---- beta
+
+
+def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None) -> Answer:
+    """Trade-off function at each alpha: the smaller of the two directions."""
+    method = _checked(method)
+    if not parts:
+        ends = 1.0 - alpha
+        return Answer(ends, ends, "closed form", True)
+
+    def answer(sides: list[Counted]) -> route.Answer:
+        low, high, name = 1.0 - alpha, 1.0 - alpha, ""
+        for pairs in sides:
+            if any(pair.reveal >= 1 for pair, _ in pairs):
+                more: route.Answer = (np.zeros(alpha.size), np.zeros(alpha.size), "closed form")
+            else:
+                more = _run(lambda p: route.beta(p, alpha, method), pairs)
+            low, high = np.minimum(low, more[0]), np.minimum(high, more[1])
+            name = _named(name, more[2]) if name else more[2]
+        return low, high, name
+
+    low, high, name = _both_ends(parts, side, answer)
+    if any(map(is_renyi, parts)):
+        for direction in directed(parts):
+            low = np.minimum(low, renyi.beta_bound(*renyi.composed_moments(parts, direction), alpha))
+        name = renyi.METHOD
+    return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + 1e-300)))
+
+
+# ---- regions
+
+
+def faces(parts: Sequence[Part], side: str, most: int) -> FloatArray:
+    """Epsilons >= 0 of the faces: all of them for a small finite loss, else a spread-out choice."""
+    if not parts:
+        return np.zeros(1)
+    found = _finite_faces(_sides(parts, side))
+    if found is not None:
+        return found
+    reach = epsilon(parts, side, np.array([1e-12]), 1e-2, None).upper[0]
+    reach = reach if math.isfinite(reach) else float(epsilon(parts, side, np.array([0.5]), 1e-2, None).upper[0])
+    return np.linspace(0.0, reach if math.isfinite(reach) else 1.0, most)
+
+
+def _finite_faces(sides: list[Counted]) -> FloatArray | None:
+    """All attainable sums of finite losses, while they are few."""
+    kept: set[float] = {0.0}
+    for pairs in sides:
+        sums = np.zeros(1)
+        for pair, count in pairs:
+            if not isinstance(pair, FinitePair) or math.isinf(pair.high):
+                return None
+            for _ in range(count):
+                sums = np.unique(np.round(np.add.outer(sums, pair.losses).ravel(), 12))
+                if sums.size > MOST_FACES:
+                    return None
+        kept.update(float(x) for x in sums if x >= 0)
+    return np.array(sorted(kept))

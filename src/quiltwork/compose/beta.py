@@ -1,0 +1,284 @@
+"""The trade-off function: beta(alpha) = max over t of c(t) = C(t) - t alpha, C(t) = 1 - D(t), t = e^eps.
+
+Any t gives a lower bound. c is concave, so three points around the maximum bound it from above: if c rises from t0 to
+t1 and falls to t2, then c <= c(t1) + (c(t1)-c(t0)) (t2-t1)/(t1-t0) on the right of t1, and likewise on the left.
+Three ways to write c keep every digit, also far below 1e-13:
+
+    large eps    1 - reveal - D - t alpha
+    middle       C - t alpha
+    small eps    t ((1 - vanish - alpha) - D'(1/t)),   D' the hockey stick with the worlds exchanged.
+
+Reference: theory/engine.md section 10 (beta), with the middle and the small side as designed there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import attrs
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import log_ndtr
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.closed import GaussianEngine, SingleEngine
+from quiltwork.compose.convolve import LatticeView
+from quiltwork.compose.engine import Landmarks, View, landmarks, search
+from quiltwork.compose.questions import Case, Declined
+from quiltwork.losses.pair import TAIL_ULPS, UNIT, Pair
+
+Region = Literal["large", "middle", "small"]
+SCAN = np.linspace(-6.0, 6.0, 121)
+SPACINGS = (3e-7, 3e-5, 3e-4, 3e-3, 3e-2, 0.3, 3.0)
+GOOD = 1e-6
+VIEWS = 40
+KNOTS = 4
+
+
+@attrs.frozen(eq=False)
+class Test:
+    """A composition and its mirror image, with the mass that P or Q alone can show."""
+
+    case: Case
+    mirror: Case
+    place: Landmarks
+    mirror_place: Landmarks
+
+    @classmethod
+    def of(cls, case: Case, mirror: Case) -> Test:
+        return cls(case, mirror, landmarks(case.engine), landmarks(mirror.engine))
+
+    @property
+    def vanish(self) -> tuple[float, float]:
+        return self.mirror.reveal
+
+
+def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Certified ends of beta at each alpha in [0, 1]."""
+    test = Test.of(case, mirror)
+    lower, upper = np.zeros(alpha.size), 1.0 - alpha
+    upper = np.minimum(upper, (1.0 - case.reveal[0]) * (1 + 2 * UNIT))
+    lower[alpha == 0] = (1.0 - case.reveal[1]) * (1 - 2 * UNIT)
+    hidden = alpha >= 1.0 - test.vanish[0] * (1 - 4 * UNIT)
+    upper[hidden] = 0.0
+    todo = (alpha > 0) & ~hidden
+    if isinstance(case.engine, GaussianEngine):
+        lower[todo], upper[todo] = _gaussian(case.engine.mu, alpha[todo])
+        return np.minimum(lower, upper), upper
+    if isinstance(case.engine, SingleEngine):
+        lower[todo], best = _single(case.engine.pair, alpha[todo])
+        upper[todo] = np.minimum(upper[todo], best)
+        return np.minimum(lower, upper), upper
+    regions = _regions(test, alpha)
+    for _ in range(VIEWS):
+        waiting = np.nonzero(todo)[0]
+        if not waiting.size:
+            break
+        first = int(waiting[np.argmin(alpha[waiting])])
+        same = waiting[regions[waiting] == regions[first]]
+        region: Region = ("large", "middle", "small")[int(regions[first])]  # type: ignore[assignment]
+        low, high, near = _serve(test, region, alpha[same], float(alpha[first]))
+        lower[same] = np.maximum(lower[same], low)
+        upper[same] = np.minimum(upper[same], high)
+        todo[same[near]] = False
+        todo[first] = False
+    return np.minimum(lower, upper), upper
+
+
+def _gaussian(mu: float, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Phi(Phi^-1(1 - alpha) - mu), with the quantile's error pushed through the steepest slope."""
+    from scipy.special import ndtri_exp
+
+    with np.errstate(divide="ignore"):
+        quantile = np.where(alpha < 0.5, -ndtri_exp(np.log(alpha)), ndtri_exp(np.log1p(-alpha)))
+    x = quantile - mu
+    wrong = 16 * UNIT * (1 + np.abs(quantile) + mu) + 1e-14 * np.abs(quantile)
+    return np.exp(log_ndtr(x - wrong)) * (1 - 64 * UNIT), np.exp(log_ndtr(x + wrong)) * (1 + 64 * UNIT)
+
+
+def _single(pair: Pair, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """One release: the threshold by bisection on Q's tail; below by c there, above by the two tests next to it."""
+    left, right = np.full(alpha.size, -1.0), np.full(alpha.size, 1.0)
+    for _ in range(40):
+        left = np.where(pair.above(left)[1] <= alpha, 4 * left, left)
+        right = np.where(pair.above(right)[1] > alpha, 4 * right, right)
+    for _ in range(110):
+        middle = 0.5 * (left + right)
+        over = pair.above(middle)[1] > alpha
+        left, right = np.where(over, middle, left), np.where(over, right, middle)
+    gap = 8 * UNIT * (1 + np.abs(right))
+    left, right = left - gap, right + gap
+    ulps = 4 * TAIL_ULPS * UNIT
+    below, above = pair.below(right)[0], pair.above(right)[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = np.exp(np.minimum(right, 700.0))
+        slack = ulps * (1 + np.abs(right))
+        lower = below * (1 - ulps) + t * (above * (1 - slack) - alpha * (1 + slack))
+        # tests with levels above alpha_1 <= alpha <= alpha_0: their mixture has exactly level alpha
+        level_1, level_0 = above * (1 + ulps), pair.above(left)[1] * (1 + ulps)
+        miss_1, miss_0 = below * (1 + ulps), pair.below(left)[0] * (1 + ulps)
+        share = np.clip((level_0 - alpha) / (level_0 - level_1), 0.0, 1.0)
+        mixed = miss_0 + share * (miss_1 - miss_0)
+    usable = (level_1 <= alpha) & (level_0 >= alpha) & np.isfinite(mixed)
+    upper = np.where(usable, mixed * (1 + 8 * UNIT), np.where(level_1 <= alpha, miss_1, 1.0))
+    return np.maximum(np.where(np.isfinite(lower), lower, 0.0), 0.0), upper
+
+
+def _on_lattice(
+    test: Test, view: LatticeView, region: Region, alpha: FloatArray
+) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """c is linear between lattice points, so its maximum is at one of them: look at the few around the estimate."""
+    law = view.upper
+    with np.errstate(divide="ignore"):
+        if region == "small":
+            level = law.log_mgf - law.theta * law.centre + np.log(law.near[1:])
+            target = np.log(np.maximum(1.0 - alpha - test.vanish[1], 1e-300))
+        else:
+            level = law.log_mgf - (law.theta + 1) * law.centre + np.log(law.far[1:])
+            target = np.log(alpha)
+    best = np.searchsorted(-level, -target)  # the first point whose tail is at most alpha
+    window = np.arange(-KNOTS, KNOTS + 1)
+    index = best[:, None] + window[None, :]
+    inside = (index >= 0) & (index < law.losses.size)
+    points = law.losses[np.clip(index, 0, law.losses.size - 1)]
+    sign = -1.0 if region == "small" else 1.0
+    low, high = _values(test, view, region, sign * points.ravel(), np.repeat(alpha, window.size))
+    low = np.where(inside, low.reshape(points.shape), -np.inf)
+    high = np.where(inside, high.reshape(points.shape), -np.inf)
+    top = low.max(axis=1)
+    # rising before the window and falling after it: nothing outside is larger
+    first_seen, last_seen = high[:, 0], high[:, -1]
+    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (best - KNOTS < 0))
+    near = np.abs(points[:, KNOTS] - view.centre) <= 5 * view.spread
+    return np.maximum(top, 0.0), np.where(enclosed & near, np.maximum(high.max(axis=1), 0.0), 1.0), near
+
+
+def _log_level(case: Case, shift: float) -> Callable[[FloatArray], FloatArray]:
+    """Saddle estimate of log Q(S > mean) (shift 1) or log P(S > mean) (shift 0) as a function of the tilt."""
+    from scipy.special import erfcx
+
+    def level(theta: FloatArray) -> FloatArray:
+        log_mgf, mean, variance = case.engine.moments(theta)
+        mills = erfcx((theta + shift) * np.sqrt(variance) / math.sqrt(2.0))
+        return log_mgf - (theta + shift) * mean + np.log(np.maximum(0.5 * mills, 1e-300))
+
+    return level
+
+
+def _regions(test: Test, alpha: FloatArray) -> FloatArray:
+    """0 large, 1 middle, 2 small."""
+    if not test.place.split:
+        return np.where(alpha <= 0.5, 0.0, 2.0)
+    log_large = float(_log_level(test.case, 1.0)(np.array([0.8 / test.place.spread]))[0])
+    log_small = float(_log_level(test.mirror, 0.0)(np.array([0.8 / test.mirror_place.spread]))[0])
+    with np.errstate(divide="ignore"):
+        rest = np.log(np.maximum(1.0 - alpha - test.vanish[1], 1e-300))
+        large, small = np.log(alpha) < log_large, rest < log_small
+    return np.where(large, 0.0, np.where(small, 2.0, 1.0))
+
+
+def _view(test: Test, region: Region, alpha: float) -> View:
+    case, place = (test.mirror, test.mirror_place) if region == "small" else (test.case, test.place)
+    if region == "middle":
+        margin = min(0.4, 0.8 / place.spread)
+        grid = np.linspace(-1.0 + margin, -margin, 9)
+        levels = np.minimum.accumulate(_log_level(case, 1.0)(grid))
+        theta = float(np.interp(-math.log(alpha), -levels, grid))
+    else:
+        level = _log_level(case, 1.0 if region == "large" else 0.0)
+        rest = alpha if region == "large" else max(1.0 - alpha - test.vanish[1], 1e-300)
+        theta = search(level, math.log(rest), 0.8 / place.spread)
+    view = case.engine.view(theta, 1e-3)
+    if view is None:
+        raise Declined
+    return view
+
+
+def _serve(
+    test: Test, region: Region, alpha: FloatArray, first: float
+) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Bounds for all alphas from one view, and for which of them the view is near enough to be final."""
+    view = _view(test, region, first)
+    if isinstance(view, LatticeView):
+        return _on_lattice(test, view, region, alpha)
+    points, near = _maxima(test, view, region, alpha)
+    low = np.zeros(alpha.size)
+    high = np.ones(alpha.size)
+    open_ = np.ones(alpha.size, dtype=bool)
+    for spacing in SPACINGS:
+        todo = np.nonzero(open_)[0]
+        if not todo.size:
+            break
+        gap = spacing * view.spread
+        at = np.concatenate([points[todo] - gap, points[todo], points[todo] + gap])
+        c_low, c_high = _values(test, view, region, at, np.tile(alpha[todo], 3))
+        size = todo.size
+        low[todo] = np.maximum(low[todo], c_low.reshape(3, size).max(axis=0))
+        bound = _concave(c_low.reshape(3, size), c_high.reshape(3, size), at.reshape(3, size))
+        high[todo] = np.minimum(high[todo], bound)
+        open_[todo] = high[todo] - low[todo] > GOOD * high[todo]
+    return low, high, near
+
+
+def _concave(low: FloatArray, high: FloatArray, at: FloatArray) -> FloatArray:
+    """An upper bound of a concave function of t = e^x from three enclosed points, 1 where none follows."""
+    left, right = -np.expm1(at[0] - at[1]), np.expm1(at[2] - at[1])  # steps of t, in units of the middle one
+    with np.errstate(all="ignore"):
+        beyond_right = high[1] + np.maximum(high[1] - low[0], 0.0) * right / left
+        beyond_left = high[1] + np.maximum(high[1] - low[2], 0.0) * left / right
+    enclosed = (low[1] >= high[0]) & (low[1] >= high[2])
+    return np.where(enclosed, np.maximum(beyond_right, beyond_left) * (1 + 8 * UNIT), 1.0)
+
+
+def _values(
+    test: Test, view: View, region: Region, epsilon: FloatArray, alpha: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Certified ends of c."""
+    logs = view.logs(-epsilon if region == "small" else epsilon)
+    low, high = np.exp(np.minimum(logs.low, 0.0)), np.exp(np.minimum(logs.high, 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = np.exp(epsilon)
+        slack = 8 * UNIT * (1 + np.abs(epsilon)) + (view.upper.nudge if isinstance(view, LatticeView) else 0.0)
+        if region == "middle":
+            cost = t * alpha
+            return low - cost * (1 + slack), high - cost * (1 - slack)
+        if region == "large":
+            cost = t * alpha
+            rounding = 8 * UNIT
+            upper = 1.0 - test.case.reveal[0] - low - cost * (1 - slack) + rounding
+            return 1.0 - test.case.reveal[1] - high - cost * (1 + slack) - rounding, upper
+        rest_low, rest_high = 1.0 - alpha - test.vanish[1], 1.0 - alpha - test.vanish[0]
+        rounding = 8 * UNIT * (rest_high + high)
+        lower, upper = rest_low - high - rounding, rest_high - low + rounding
+        down, up = t * (1 - slack), t * (1 + slack)
+        return np.where(lower > 0, down, up) * lower, np.where(upper > 0, up, down) * upper
+
+
+def _maxima(
+    test: Test, view: View, region: Region, alpha: FloatArray
+) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Where c is largest for each alpha, from a spline of the logs (an estimate), and whether the scan reaches there."""
+    scan = view.centre + view.spread * SCAN
+    middle = view.logs(scan).middle
+    keep = np.isfinite(middle)
+    if keep.sum() < 4:
+        raise Declined
+    spline = CubicSpline(scan[keep], middle[keep])
+    fine = np.linspace(scan[keep][0], scan[keep][-1], 12 * SCAN.size)
+    value, slope = spline(fine), spline(fine, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if region == "large":  # Q(S > eps) = -e^-eps dD/deps
+            level = value + np.log(np.maximum(-slope, 1e-300)) - fine
+            target = np.log(alpha)
+        elif region == "middle":
+            level = value + np.log(np.clip(slope, 1e-300, 1.0)) - fine
+            target = np.log(alpha)
+        else:  # in the mirror, P'(S' > eps') = D' - dD'/deps'
+            level = value + np.log(np.maximum(1.0 - slope, 1e-300))
+            target = np.log(np.maximum(1.0 - alpha - test.vanish[1], 1e-300))
+    level = np.minimum.accumulate(np.where(np.isnan(level), np.inf, level))
+    at = np.interp(-target, -level, fine)
+    near = np.abs(at - view.centre) <= 4.5 * view.spread
+    return (-at if region == "small" else at), near

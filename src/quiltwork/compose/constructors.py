@@ -1,0 +1,114 @@
+"""The losses that users write down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter
+from quiltwork.losses.constraints import Constraints, ProfilePoints
+from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.finite import FiniteLaws
+from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.laplace import Laplace
+from quiltwork.losses.mixture import Mixture
+from quiltwork.losses.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.response import Approximate, Pure
+from quiltwork.losses.tradeoff import from_vertices, sandwich
+
+
+def gaussian(sigma: float, sensitivity: float = 1.0) -> Loss:
+    """Gaussian noise of standard deviation sigma on a query of the given l2 sensitivity."""
+    return Loss.of(Gaussian(sigma, sensitivity))
+
+
+def laplace(scale: float, sensitivity: float = 1.0) -> Loss:
+    """Laplace noise of the given scale on a query of the given l1 sensitivity."""
+    return Loss.of(Laplace(scale, sensitivity))
+
+
+def discrete_gaussian(sigma: float, sensitivity: int = 1) -> Loss:
+    """Discrete Gaussian noise on an integer query."""
+    return Loss.of(DiscreteGaussian(sigma, sensitivity))
+
+
+def discrete_laplace(scale: float, sensitivity: int = 1) -> Loss:
+    """Discrete Laplace (geometric) noise on an integer query."""
+    return Loss.of(DiscreteLaplace(scale, sensitivity))
+
+
+def pure(epsilon: float) -> Loss:
+    """Any epsilon-DP release."""
+    return Loss.of(Pure(epsilon))
+
+
+def approximate(epsilon: float, delta: float) -> Loss:
+    """Any (epsilon, delta)-DP release."""
+    return Loss.of(Approximate(epsilon, delta))
+
+
+def constraints(points: Iterable[tuple[float, float]]) -> Loss:
+    """A release that satisfies every listed (epsilon, delta) at once."""
+    return Loss.of(Constraints(points))
+
+
+def gdp(mu: float) -> Loss:
+    """A mu-GDP release."""
+    return Loss.of(GaussianPrivacy(mu))
+
+
+def zcdp(rho: float) -> Loss:
+    """A rho-zCDP release."""
+    return Loss.of(ZeroConcentrated(rho))
+
+
+def rdp(orders: Sequence[float], epsilons: Sequence[float]) -> Loss:
+    """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
+    return Loss.of(Renyi(orders, epsilons))
+
+
+def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]]) -> Loss:
+    """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function."""
+    return Loss.of(sandwich(f) if callable(f) else from_vertices(f))
+
+
+def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:
+    """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i], both directions."""
+    try:
+        points = list(zip(np.ravel(np.asarray(epsilons, dtype=float)).tolist(), np.ravel(np.asarray(deltas, dtype=float)).tolist(), strict=True))
+    except (TypeError, ValueError):
+        raise InvalidParameter("epsilons and deltas", (epsilons, deltas), "two lists of numbers of equal length") from None
+    return Loss.of(ProfilePoints(points))
+
+
+def pair(p: Sequence[float], q: Sequence[float]) -> Loss:
+    """Two explicit laws on the same outcomes: p when the record is there, q when it is not."""
+    return Loss.of(FiniteLaws(p, q))
+
+
+def poisson(loss: Loss, rate: float) -> Loss:
+    """The release run on a Poisson sample: each record takes part with probability `rate`."""
+    rate = checks.rate("rate", rate, "it is the chance that a record is sampled")
+    family = _loss(loss).single("Poisson subsampling")
+    return loss if rate == 1 else Loss.of(family.subsampled(rate))
+
+
+def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
+    """One of several releases, chosen at random with the given weights and named in the output."""
+    try:
+        found = [(weight, _loss(loss).single("a mixture")) for weight, loss in components]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InvalidParameter) or "single" in str(error):
+            raise
+        raise InvalidParameter("components", components, "a list of (weight, loss)") from None
+    return Loss.of(Mixture(found))
+
+
+def _loss(value: Any) -> Loss:
+    if not isinstance(value, Loss):
+        raise InvalidParameter("loss", value, "a quiltwork loss")
+    return value

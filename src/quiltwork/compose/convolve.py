@@ -1,0 +1,299 @@
+"""Composition on a lattice: one exponentially tilted FFT, with truncation, aliasing and rounding bounded.
+
+Masses p e^(theta l) / M are convolved inside a Chernoff window by a real FFT; powers by squaring, only where the
+spectrum is alive. With x the tilted window,
+
+    |error of D e^(theta eps - K)| <= ||dx||_2 * min(||G||_2, sqrt N) + P(outside) * max G,
+
+G the kernel e^(-theta y)(1 - e^-y)+ (or e^(-theta y) min(1, e^-y)) on the lattice, by Cauchy-Schwarz.
+
+Reference: theory/engine.md section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from scipy import fft
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.engine import Logs, View
+from quiltwork.losses.transform import UNIT, Nodes
+
+LONGEST = 1 << 22
+OUTSIDE = 1e-13  # tilted mass left outside the window, per side
+DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)
+IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@attrs.frozen(eq=False)
+class LatticePart:
+    """`count` copies of atoms at offset + step * indices, log masses known to a relative error."""
+
+    offset: float
+    indices: IntArray
+    log_masses: FloatArray
+    count: int
+    relative: float
+    loss_error: float  # absolute error of one loss value
+
+
+@attrs.frozen(eq=False)
+class Measure:
+    """Parts on one common step: the finite part of a composed loss, total mass left for the caller to track."""
+
+    step: float
+    parts: tuple[LatticePart, ...]
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log M, mean and variance of the whole composition."""
+        total = np.zeros((3, theta.size))
+        for part in self.parts:
+            losses = part.offset + self.step * part.indices
+            total += part.count * np.stack(Nodes(part.log_masses, losses, 1.0 - _mass(part)).moments(theta))
+        return total[0], total[1], total[2]
+
+    @property
+    def offset(self) -> float:
+        """The real number that all sums share."""
+        return math.fsum(part.count * part.offset for part in self.parts)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Least and greatest total index, as Python integers."""
+        low = sum(part.count * int(part.indices[0]) for part in self.parts)
+        return low, sum(part.count * int(part.indices[-1]) for part in self.parts)
+
+
+def _mass(part: LatticePart) -> float:
+    return math.fsum(np.exp(part.log_masses))
+
+
+@attrs.frozen(eq=False)
+class Convolution:
+    """The tilted law of the sum inside its window, and what its values may be wrong by."""
+
+    losses: FloatArray
+    near: FloatArray  # D: suffix sums of x e^(-theta s); C: prefix sums
+    far: FloatArray  # suffix sums of x e^(-(theta+1) s)
+    theta: float
+    centre: float
+    spread: float
+    log_mgf: float
+    error: float
+    relative: float
+    nudge: float
+    length: int
+    left_end: float
+
+    def logs(self, epsilon: FloatArray, direction: int) -> FloatArray:
+        """log D or log C: the estimate (0), a certified lower (-1) or upper (+1) value."""
+        theta, centre = self.theta, self.centre
+        # D falls and C rises with epsilon: shift by the rounding of the losses to the certified side
+        shift = -direction * self.nudge if theta > 0 else direction * self.nudge
+        at = epsilon + shift
+        j = np.searchsorted(self.losses, at, side="right")
+        limit = 600.0 / max(abs(theta), theta + 1)
+        y = np.clip(at - centre, -limit, limit)
+        far = self.far[j] * np.exp(y)
+        near = self.near[j]
+        value = np.maximum(near - far, 0.0) if theta > 0 else near + far
+        scale = self.log_mgf - theta * centre
+        if direction:
+            rounding = (2 * self.length + 64) * UNIT * (near + far)
+            noise = self.error * np.exp(np.clip(-theta * (at - centre), -700.0, 700.0))
+            value = value + direction * (rounding + noise)
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(np.maximum(value, 0.0)) + scale + direction * self.relative
+        if direction:  # left of the cut nothing is known, and right of it C is only known from below
+            logs = np.where(at < self.left_end, direction * np.inf if theta < 0 or direction > 0 else logs, logs)
+            if theta < 0 and direction > 0:
+                logs = np.where(at - centre > limit, np.inf, logs)
+        return logs
+
+
+@attrs.frozen(eq=False)
+class LatticeView:
+    """Upper values from one convolution, lower values from another (the same one on an exact lattice)."""
+
+    upper: Convolution
+    lower: Convolution
+
+    @property
+    def theta(self) -> float:
+        return self.upper.theta
+
+    @property
+    def centre(self) -> float:
+        return self.upper.centre
+
+    @property
+    def spread(self) -> float:
+        return self.upper.spread
+
+    def logs(self, epsilon: FloatArray) -> Logs:
+        return Logs(self.upper.logs(epsilon, 0), self.lower.logs(epsilon, -1), self.upper.logs(epsilon, 1))
+
+
+class LatticeEngine:
+    """Tilted FFT on a measure that dominates the composition and one that is dominated by it."""
+
+    def __init__(self, upper: Measure, lower: Measure, method: str) -> None:
+        self.upper, self.lower, self.method = upper, lower, method
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.upper.moments(theta)
+
+    def everywhere(self, complement: bool) -> View | None:
+        return None
+
+    def view(self, theta: float, log_width: float) -> View | None:
+        upper = convolve(self.upper, theta)
+        if upper is None:
+            return None
+        lower = upper if self.lower is self.upper else convolve(self.lower, theta)
+        if lower is None:
+            return None
+        # C is below what it should be where D is above: the roles of the two measures swap
+        return LatticeView(upper, lower) if theta > 0 or lower is upper else LatticeView(lower, upper)
+
+
+def _window(measure: Measure, theta: float, centre: float, spread: float) -> tuple[float, float]:
+    """Losses that hold all but OUTSIDE of the tilted mass on each side, by Chernoff with a few exponents."""
+    target = -math.log(OUTSIDE)
+    far = math.sqrt(2 * target) / spread
+    steps = far * np.array([0.05, 0.15, 0.3, 0.6, 1.0])
+    log_mgf, _, _ = measure.moments(np.concatenate(([theta], theta + steps, theta - steps)))
+    with np.errstate(invalid="ignore"):
+        right = np.nanmin((log_mgf[1:6] - log_mgf[0] + target) / steps)
+        left = np.nanmax(-(log_mgf[6:] - log_mgf[0] + target) / steps)
+    return float(left), float(right)
+
+
+def convolve(measure: Measure, theta: float) -> Convolution | None:
+    """The tilted composition in its window, or None when the window is too long."""
+    log_mgf, mean, variance = (float(v[0]) for v in measure.moments(np.array([theta])))
+    step, offset = measure.step, measure.offset
+    spread = math.sqrt(max(variance, 1e-300))
+    low, high = measure.span
+    first, last, outside = low, high, 0.0
+    if high - low > 64:
+        left, right = _window(measure, theta, mean, spread)
+        if not (math.isfinite(left) and math.isfinite(right)):
+            return None
+        first, last = max(low, math.floor((left - offset) / step) - 2), min(high, math.ceil((right - offset) / step) + 2)
+        outside = 0.0 if (first, last) == (low, high) else 2.1 * OUTSIDE
+    if last - first + 1 > LONGEST:
+        return None
+    length = fft.next_fast_len(max(last - first + 1, 2), real=True)
+    x, error, relative, loss_error = _tilted_window(measure, theta, first, low, length)
+    return _sums(x, measure, theta, first, length, log_mgf, mean, spread, error, outside, relative, loss_error)
+
+
+def _tilted_window(
+    measure: Measure, theta: float, first: int, low: int, length: int
+) -> tuple[FloatArray, float, float, float]:
+    """Tilted masses on the window, 2-norm error, relative error of the untilting, total loss rounding."""
+    levels = math.log2(length) + 1
+    spectrum = np.ones(length // 2 + 1, dtype=complex)
+    error = relative = loss_error = 0.0
+    copies = 0.0
+    for part in measure.parts:
+        exponent = part.log_masses + theta * (part.offset + measure.step * part.indices)
+        weights = np.exp(exponent - exponent.max())
+        weights /= weights.sum()
+        live = weights > 1e-30
+        size = float((np.abs(part.log_masses) + np.abs(exponent - part.log_masses))[live].max())
+        relative += part.count * (part.relative + (2 * size + 16) * UNIT)
+        loss_error += part.count * part.loss_error
+        folded = np.zeros(length)
+        np.add.at(folded, (part.indices - part.indices[0]) % length, weights)
+        one = fft.rfft(folded)
+        error += part.count * 6 * UNIT * levels * float(np.sqrt(weights @ weights))
+        copies += part.count
+        spectrum = spectrum * _power(one, part.count)
+    x = fft.irfft(spectrum, length)
+    norm = float(np.sqrt(x @ x))
+    total = 1.02 * (error + (4 * copies + 4 * len(measure.parts) + 6 * levels) * UNIT * norm) + 1e-34
+    x = np.roll(x, (low - first) % length)
+    return np.maximum(x, 0.0), total, relative, loss_error
+
+
+def _power(spectrum: np.ndarray, count: int) -> np.ndarray:  # type: ignore[type-arg]
+    """spectrum ** count by squaring, on the entries that do not vanish."""
+    if count == 1:
+        return spectrum
+    size = spectrum.real**2 + spectrum.imag**2
+    live = size > math.exp(DEAD / count) if count > 8 else np.ones(size.size, dtype=bool)
+    base, result = spectrum[live], np.ones(int(live.sum()), dtype=complex)
+    exponent = count
+    while exponent:
+        if exponent & 1:
+            result = result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    full = np.zeros_like(spectrum)
+    full[live] = result
+    return full
+
+
+def _sums(
+    x: FloatArray,
+    measure: Measure,
+    theta: float,
+    first: int,
+    length: int,
+    log_mgf: float,
+    mean: float,
+    spread: float,
+    error: float,
+    outside: float,
+    relative: float,
+    loss_error: float,
+) -> Convolution:
+    step = measure.step
+    losses = measure.offset + step * (first + np.arange(length))
+    if theta > 0:
+        norm = math.sqrt(min(1 / (2 * theta * step) + 1, length))
+        peak = (theta / (1 + theta)) ** theta / (1 + theta)
+    else:
+        norm = math.sqrt(min(1 / (-2 * theta * step) + 1 / (2 * (1 + theta) * step) + 1, length))
+        peak = 1.0
+    # outside this range the untilted weights would overflow
+    reach = 600.0 / max(abs(theta), theta + 1)
+    start, stop = (int(i) for i in np.searchsorted(losses, [mean - reach, mean + reach]))
+    left_end = -math.inf if start == 0 else float(losses[start])
+    lost = float(x[stop:].sum()) + (float(x[:start].sum()) if theta < 0 else 0.0)
+    losses, x = losses[start:stop], x[start:stop]
+    near = x * np.exp(-theta * (losses - mean))
+    far = x * np.exp(-(theta + 1) * (losses - mean))
+    if theta > 0:
+        near = np.concatenate((np.cumsum(near[::-1])[::-1], [0.0]))
+    else:
+        near = np.concatenate(([0.0], np.cumsum(near)))
+    far = np.concatenate((np.cumsum(far[::-1])[::-1], [0.0]))
+    return Convolution(
+        losses=losses,
+        near=near,
+        far=far,
+        theta=theta,
+        centre=mean,
+        spread=spread,
+        log_mgf=log_mgf,
+        error=error * norm + (outside + lost) * peak,
+        relative=relative + (4 * abs(log_mgf) + 200) * UNIT,
+        nudge=8 * UNIT * abs(mean) + 4 * UNIT * length * step + loss_error,
+        length=length,
+        left_end=left_end,
+    )
+
+
+class Names:
+    """How a lattice came about, for the report."""
+
+    OWN: ClassVar[str] = "lattice"
+    GRID: ClassVar[str] = "grid"

@@ -1,0 +1,183 @@
+"""`Loss`: the immutable symbolic value that users hold. Nothing is computed until a question is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray, Number
+from quiltwork.compose import answers
+from quiltwork.compose.parts import DIRECTIONS, Part, merged
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.region import Region
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.family import Family
+from quiltwork.losses.registry import family_from_json
+
+SCHEMA = "quiltwork/loss/1"
+FACES = 200  # faces drawn of a region that has infinitely many
+
+
+@attrs.frozen(eq=False, repr=False)
+class Loss:
+    """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.
+
+    `side` is "worst" (both adding and removing a record), "remove" or "add".
+    """
+
+    parts: tuple[Part, ...] = attrs.field(converter=merged)
+    side: str = "worst"
+
+    @classmethod
+    def of(cls, family: Family) -> Loss:
+        """One release."""
+        return cls((Part(family, 1),))
+
+    # ---- questions (this makes a Loss a Curve)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
+        """The smallest epsilon >= 0 with delta(epsilon) <= delta; +inf when there is none."""
+        values = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        return self._answer("epsilon", values, lambda v: answers.epsilon(self.parts, self.side, v, _width(rtol), method))
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
+        """The hockey-stick divergence at e^epsilon; epsilon may be any real, or infinite."""
+        values = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
+        return self._answer("delta", values, lambda v: answers.delta(self.parts, self.side, v, _width(rtol), method))
+
+    def beta(self, alpha: Any, *, method: str | None = None) -> Bracket:
+        """The least type II error of a test of type I error alpha."""
+        values = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        return self._answer("beta", values, lambda v: answers.beta(self.parts, self.side, v, method))
+
+    def _answer(self, quantity: Any, values: FloatArray, ask: Callable[[FloatArray], answers.Answer]) -> Bracket:
+        found = ask(np.ravel(values))
+        lower, upper = (_shaped(end, values) for end in (found.lower, found.upper))
+        return Bracket(lower, upper, quantity, method=found.method, met=found.met)
+
+    # ---- algebra
+
+    def direction(self, side: str) -> Loss:
+        """Only the test in which the record is removed, or only the one in which it is added."""
+        if side not in DIRECTIONS:
+            raise InvalidParameter("direction", side, "'remove' or 'add'")
+        return Loss(self.parts, side)
+
+    def group(self, size: int) -> Loss:
+        """The same releases, protecting a group of `size` records that change together."""
+        size = checks.count("size", size, least=1)
+        return self if size == 1 else Loss(tuple(Part(p.family.group(size), p.count) for p in self.parts), self.side)
+
+    def __add__(self, other: Loss) -> Loss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        if self.side != other.side:
+            raise InvalidParameter("direction", (self.side, other.side), "the same for all releases of a composition")
+        return Loss(self.parts + other.parts, self.side)
+
+    def __mul__(self, count: int) -> Loss:
+        count = checks.count("count", count)
+        return Loss(tuple(Part(p.family, checks.count("count", p.count * count)) for p in self.parts), self.side)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loss) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[frozenset[Part], str]:
+        return frozenset(self.parts), self.side
+
+    # ---- single releases
+
+    def single(self, purpose: str) -> Family:
+        """The one family of a single release; compositions are refused with the reason."""
+        if len(self.parts) != 1 or self.parts[0].count != 1 or self.side != "worst":
+            raise Unsupported(f"{purpose} of {self}", "it is defined for one release", "apply it to each release first")
+        return self.parts[0].family
+
+    @property
+    def count(self) -> int:
+        """How many releases there are."""
+        return sum(part.count for part in self.parts)
+
+    # ---- views
+
+    def region(self, k: int = 1) -> Region:
+        """The privacy region of k copies: every face that a finite loss has, or a fine outer polygon."""
+        total = k * self
+        epsilons = answers.faces(total.parts, total.side, FACES)
+        deltas = np.atleast_1d(total.delta(epsilons).upper)
+        return Region.from_constraints(list(zip(epsilons.tolist(), deltas.tolist(), strict=True)))
+
+    def guarantee(
+        self, protects: str = "one record, added or removed", assumes: Sequence[str] = (), witness: str | None = None
+    ) -> Guarantee:
+        """This loss with the words that make it a promise."""
+        because = tuple(dict.fromkeys(part.family.because for part in self.parts)) or ("nothing was released",)
+        fixed = "the releases and their parameters were fixed before any result was seen"
+        return Guarantee(self, protects=protects, assumes=(*assumes, fixed), because=because, witness=witness)
+
+    def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
+        """Draw the trade-off function or the privacy profile; returns the axes."""
+        from quiltwork.curves.plot import plot_profile, plot_tradeoff
+
+        if kind not in ("tradeoff", "profile"):
+            raise InvalidParameter("kind", kind, "'tradeoff' or 'profile'")
+        return plot_tradeoff(self, ax) if kind == "tradeoff" else plot_profile(self, ax)
+
+    def to_json(self) -> dict[str, Any]:
+        """Tagged, versioned, with scale and sensitivity apart."""
+        releases = [{"count": part.count, **part.family.to_json()} for part in self.parts]
+        return {"schema": SCHEMA, "side": self.side, "releases": releases}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Loss:
+        """The inverse of to_json."""
+        if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+            raise InvalidParameter("loss", value, f"an object with schema {SCHEMA!r}")
+        side = value.get("side", "worst")
+        if side not in ("worst", *DIRECTIONS):
+            raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
+        parts = []
+        for item in value.get("releases", []):
+            fields = dict(item)
+            parts.append(Part(family_from_json({k: v for k, v in fields.items() if k != "count"}), checks.count("count", fields.get("count", 1))))
+        return cls(tuple(parts), side)
+
+    def __repr__(self) -> str:
+        shown = " + ".join(str(p.family) if p.count == 1 else f"{p.count} * {p.family}" for p in self.parts)
+        text = shown or "nothing released"
+        return text if self.side == "worst" else f"({text}).direction({self.side!r})"
+
+
+def _width(rtol: Any) -> float:
+    width = checks.positive("rtol", rtol)
+    if not 1e-12 <= width < 1:
+        raise InvalidParameter("rtol", rtol, "in [1e-12, 1)", "double precision ends there")
+    return width
+
+
+def _shaped(end: FloatArray, values: FloatArray) -> Number:
+    return float(end[0]) if values.ndim == 0 else end.reshape(values.shape)
+
+
+def compose(*losses: Loss) -> Loss:
+    """All of these releases together; with none, nothing was released (epsilon 0)."""
+    for loss in losses:
+        if not isinstance(loss, Loss):
+            raise InvalidParameter("loss", loss, "a quiltwork loss")
+    if not losses:
+        return Loss(())
+    sides = {loss.side for loss in losses}
+    if len(sides) > 1:
+        raise InvalidParameter("direction", sorted(sides), "the same for all releases of a composition")
+    return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side)

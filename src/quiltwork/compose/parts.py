@@ -1,0 +1,77 @@
+"""A composition as a multiset of releases, simplified symbolically before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from quiltwork.losses.family import Family
+from quiltwork.losses.gaussian import Gaussian, GaussianPair, GaussianPrivacy
+from quiltwork.losses.pair import Pair
+from quiltwork.losses.renyi import RenyiFamily
+from quiltwork.losses.response import Approximate, Pure
+from quiltwork.losses.tradeoff import TradeOffFunction
+
+DIRECTIONS = ("remove", "add")
+
+
+@attrs.frozen
+class Part:
+    """`count` releases of one family."""
+
+    family: Family
+    count: int
+
+
+def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Equal families added up, nothing-releases dropped, order of first appearance kept."""
+    counts: dict[Family, int] = {}
+    for part in parts:
+        if part.count and not _reveals_nothing(part.family):
+            counts[part.family] = counts.get(part.family, 0) + part.count
+    return tuple(Part(family, count) for family, count in counts.items())
+
+
+def _reveals_nothing(family: Family) -> bool:
+    if isinstance(family, Pure):
+        return family.epsilon == 0
+    return isinstance(family, Approximate) and family.epsilon == 0 and family.delta == 0
+
+
+def is_renyi(part: Part) -> bool:
+    """Whether the part is known only by a Rényi bound."""
+    return isinstance(part.family, RenyiFamily)
+
+
+Counted = list[tuple[Pair, int]]
+
+
+def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Counted]:
+    """Numerical pairs by direction: {"both": ...}, or {"remove": ..., "add": ...} when the two tests differ.
+
+    All Gaussians become one. A Rényi bound stands for the Gaussian that attains it, and `optimistic` takes the upper
+    polygon of a sandwiched trade-off function: both are the lower side of a bracket.
+    """
+    variance = 0.0
+    found: list[tuple[dict[str, Pair], int]] = []
+    for part in parts:
+        family = part.family
+        if isinstance(family, (Gaussian, GaussianPrivacy)):
+            variance += part.count * family.mu**2
+        elif isinstance(family, RenyiFamily):
+            variance += part.count * family.attained_mu() ** 2
+        elif optimistic and isinstance(family, TradeOffFunction):
+            found.append((family.optimistic(), part.count))
+        else:
+            found.append((family.pairs(), part.count))
+    if variance > 0:
+        found.append(({"both": GaussianPair(math.sqrt(variance))}, 1))
+    names = ("both",) if all("both" in pairs for pairs, _ in found) else DIRECTIONS
+    return {name: [(pairs.get(name) or pairs["both"], count) for pairs, count in found] for name in names}
+
+
+def sandwiched(parts: Sequence[Part]) -> bool:
+    """Whether some family is known only between two polygons, so that both sides must be composed."""
+    return any(isinstance(p.family, TradeOffFunction) and p.family.below != p.family.above for p in parts)

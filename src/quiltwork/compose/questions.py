@@ -1,0 +1,194 @@
+"""epsilon, delta and beta of one direction of a composition, for scalars and vectors, from as few views as possible."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.engine import (
+    Engine,
+    Landmarks,
+    View,
+    inner_tilt,
+    inner_tilt_for_complement,
+    landmarks,
+    tilt_for_delta,
+    tilt_for_epsilon,
+)
+from quiltwork.compose.inverse import enclosures
+from quiltwork.losses.pair import UNIT
+
+LEAST = 1e-300  # below this a lower end is reported as zero
+VIEWS = 60
+
+
+class Declined(Exception):
+    """Internal: this method has no certified answer here; the router tries the next one."""
+
+
+@attrs.frozen(eq=False)
+class Case:
+    """A method with the parts of the composition that it need not compute: reveal mass and largest possible loss."""
+
+    engine: Engine
+    reveal: tuple[float, float]
+    top: float
+
+    @property
+    def method(self) -> str:
+        return self.engine.method
+
+
+def _look(engine: Engine, theta: float, log_width: float) -> View:
+    view = engine.view(theta, log_width)
+    if view is None:
+        raise Declined
+    return view
+
+
+# ---- delta
+
+
+def delta(case: Case, epsilon: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
+    """Certified ends of delta at each epsilon (any order, finite)."""
+    beyond = epsilon >= case.top
+    if beyond.any():  # past the largest loss only the reveal mass is left
+        lower, upper = np.full(epsilon.size, case.reveal[0]), np.full(epsilon.size, case.reveal[1])
+        if not beyond.all():
+            lower[~beyond], upper[~beyond] = delta(case, epsilon[~beyond], rtol)
+        return lower, upper
+    lower, upper = np.zeros(epsilon.size), np.ones(epsilon.size)
+    engine = case.engine
+    view = engine.everywhere(False)
+    if view is not None:
+        return _read_delta(case, view, epsilon)
+    place = landmarks(engine)
+    complement = (epsilon < place.mean - place.spread) & place.split
+    todo = np.ones(epsilon.size, dtype=bool)
+    order = np.argsort(epsilon, kind="stable")
+    for round_ in range(VIEWS):
+        waiting = order[todo[order]]
+        if not waiting.size:
+            break
+        first = waiting[0]
+        view = _delta_view(engine, place, float(epsilon[first]), bool(complement[first]), rtol, waiting.size > 1)
+        served = waiting[complement[waiting] == complement[first]]
+        near = np.abs(epsilon[served] - view.centre) <= 6 * view.spread
+        served = served[near | (served == first)]
+        low, high = _read_delta(case, view, epsilon[served])
+        good = high - low <= rtol * high
+        if not good[0] and waiting.size > 1:
+            view = _delta_view(engine, place, float(epsilon[first]), bool(complement[first]), rtol, False)
+            one_low, one_high = _read_delta(case, view, epsilon[served[:1]])
+            low[0], high[0] = max(low[0], one_low[0]), min(high[0], one_high[0])
+        good[0] = True
+        if round_ == VIEWS - 1:
+            good[:] = True
+        lower[served[good]], upper[served[good]] = low[good], high[good]
+        todo[served[good]] = False
+    return lower, upper
+
+
+def _delta_view(
+    engine: Engine, place: Landmarks, epsilon: float, complement: bool, rtol: float, ahead: bool
+) -> View:
+    """A view for the smallest waiting epsilon, aimed two spreads ahead when others wait behind it."""
+    if complement:
+        return _look(engine, inner_tilt(engine, place, epsilon), rtol)
+    theta = tilt_for_epsilon(engine, place, epsilon)
+    if ahead:
+        _, _, variance = engine.moments(np.array([theta]))
+        theta = tilt_for_epsilon(engine, place, epsilon + 2.0 * math.sqrt(float(variance[0])))
+    return _look(engine, theta, rtol)
+
+
+def _read_delta(case: Case, view: View, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    logs = view.logs(epsilon)
+    low, high = np.exp(np.minimum(logs.low, 0.0)), np.exp(np.minimum(logs.high, 0.0))
+    if view.theta < 0:
+        return _clean(np.maximum((1.0 - high) * (1 - 2 * UNIT), case.reveal[0]), 1.0 - low, epsilon)
+    return _clean(low + case.reveal[0], high + case.reveal[1], epsilon)
+
+
+def _clean(low: FloatArray, high: FloatArray, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Outward by a rounding, inside [max(0, 1 - e^eps), 1]."""
+    floor = -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT)
+    low = np.maximum(low * (1 - 4 * UNIT), floor)
+    high = np.clip(high * (1 + 4 * UNIT), low, 1.0)
+    return np.where(low < LEAST, 0.0, np.minimum(low, 1.0)), np.where(high < LEAST, LEAST, high)
+
+
+# ---- epsilon
+
+
+def epsilon(case: Case, delta: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
+    """Certified ends of the smallest epsilon >= 0 with D(epsilon) <= delta, for deltas in (0, 1)."""
+    lower, upper = np.zeros(delta.size), np.full(delta.size, case.top)
+    hopeless = delta < case.reveal[0]
+    lower[hopeless] = upper[hopeless] = np.inf
+    # at the reveal mass itself only the largest loss will do; a hair above it bounds epsilon from below
+    edge = (delta <= case.reveal[1] * (1 + 1e-12)) & ~hopeless
+    delta = np.where(edge, case.reveal[1] * (1 + 1e-9), delta)
+    room = delta - case.reveal[1] * (1 + 2 * UNIT)
+    todo = (room > 0) & ~hopeless
+    engine = case.engine
+    place = landmarks(engine)
+    views = 0
+    while todo.any():
+        waiting = np.nonzero(todo)[0]
+        first = int(waiting[np.argmax(delta[waiting])])
+        complement = bool(place.split and delta[first] > 0.5)
+        view = engine.everywhere(complement) or _epsilon_view(
+            engine, place, float(delta[first]), float(room[first]), complement, rtol, waiting.size > 1
+        )
+        views += 1
+        chosen = waiting[(delta[waiting] > 0.5) == complement] if place.split else waiting
+        low, high = _invert(case, view, delta[chosen], complement)
+        with np.errstate(invalid="ignore"):
+            good = (high - low <= rtol * high + 1e-12) | (engine.everywhere(complement) is not None)
+        at = int(np.nonzero(chosen == first)[0][0])
+        if not good[at] and waiting.size > 1:
+            view = _epsilon_view(engine, place, float(delta[first]), float(room[first]), complement, rtol, False)
+            one_low, one_high = _invert(case, view, delta[[first]], complement)
+            low[at], high[at] = max(low[at], one_low[0]), min(high[at], one_high[0])
+        good[at] = True
+        if views >= VIEWS:
+            good[:] = True
+        done = chosen[good]
+        lower[done], upper[done] = np.maximum(lower[done], low[good]), np.minimum(upper[done], high[good])
+        todo[done] = False
+    upper = np.where(edge, case.top, upper)
+    return np.minimum(np.maximum(lower, 0.0), upper), upper
+
+
+def _epsilon_view(
+    engine: Engine, place: Landmarks, delta: float, room: float, complement: bool, rtol: float, ahead: bool
+) -> View:
+    if complement:
+        theta = inner_tilt_for_complement(engine, place, math.log1p(-delta))
+    else:
+        theta = tilt_for_delta(engine, place, math.log(room))
+        if ahead:
+            _, mean, variance = engine.moments(np.array([theta]))
+            theta = tilt_for_epsilon(engine, place, float(mean[0]) + 2.0 * math.sqrt(float(variance[0])))
+    _, mean, variance = engine.moments(np.array([theta]))
+    size = max(abs(float(mean[0])), 0.05 * math.sqrt(float(variance[0])))
+    return _look(engine, theta, min(rtol * size * abs(theta), 0.3))
+
+
+def _invert(case: Case, view: View, delta: FloatArray, complement: bool) -> tuple[FloatArray, FloatArray]:
+    if complement:
+        with np.errstate(divide="ignore"):
+            rest = np.log1p(-delta)
+        low, high = enclosures(view, rest + 4 * UNIT * (1 + np.abs(rest)), rest - 4 * UNIT * (1 + np.abs(rest)))
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            strict = np.log(np.maximum(delta - case.reveal[1] * (1 + 2 * UNIT), 1e-320))
+            loose = np.log(np.maximum(delta - case.reveal[0] * (1 - 2 * UNIT), 1e-320))
+        low, high = enclosures(view, strict - 2 * UNIT, loose + 2 * UNIT)
+    high = np.minimum(np.maximum(high + 2 * UNIT * np.abs(high), 0.0), case.top)
+    low = np.clip(low - 2 * UNIT * np.abs(low), 0.0, high)
+    return low, high

@@ -1,0 +1,135 @@
+"""Compositions with Rényi bounds: log moments add, then convert once.
+
+For every theta > 0, D(eps) <= g(theta) e^(K(theta) - theta eps), g(theta) = (theta/(1+theta))^theta / (1+theta).
+Any theta is valid, so a grid search costs tightness only. The same inequality is a cheap certified upper bound for any
+composition whose moments are known.
+
+Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md section 2 (the factor G_max).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.contour import ContourEngine
+from quiltwork.compose.engine import landmarks, tilt_for_delta
+from quiltwork.compose.parts import Part, directed, is_renyi
+from quiltwork.compose.route import case_of
+from quiltwork.losses.pair import Pair
+from quiltwork.losses.renyi import RenyiFamily
+from quiltwork.losses.transform import TooCostly
+
+METHOD = "Rényi moments"
+COARSE = np.geomspace(1e-4, 1e6, 121)
+LogMoments = Callable[[FloatArray], FloatArray]
+
+
+def log_peak(theta: FloatArray) -> FloatArray:
+    """log of max over y of e^(-theta y)(1 - e^-y)+."""
+    return theta * (np.log(theta) - np.log1p(theta)) - np.log1p(theta)
+
+
+def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
+    """K of pairs, nudged up past its rounding; +inf where it overflows. None when some pair has no transform."""
+    engine = ContourEngine.of(parts)
+    if engine is None:
+        return None
+
+    def moments(theta: FloatArray) -> FloatArray:
+        found = np.full(theta.size, np.inf)
+        for i in range(0, theta.size, 8):  # tilts rise: stop where they become too costly
+            try:
+                with np.errstate(all="ignore"):
+                    found[i : i + 8] = engine.moments(theta[i : i + 8])[0]
+            except TooCostly:
+                break
+        return nudged(found)
+
+    return moments
+
+
+def nudged(log_mgf: FloatArray) -> FloatArray:
+    """Past the rounding of computed moments; +inf stays, NaN becomes +inf."""
+    return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)), np.inf)
+
+
+def quick_epsilon_bound(parts: Sequence[tuple[Pair, int]], reveal: float, delta: FloatArray) -> FloatArray:
+    """The same bound from a handful of tilts around the saddle of the smallest delta: cheap, and good enough to compare."""
+    engine = ContourEngine.of(parts)
+    if engine is None or bool((delta <= reveal).any()):
+        return np.full(delta.size, np.inf)
+    place = landmarks(engine)
+    least, most = float(delta.min()), float(delta.max())
+    tilts = {tilt_for_delta(engine, place, float(np.log(d - reveal))) for d in (least, most)}
+    theta = np.unique(np.multiply.outer(sorted(tilts), [0.6, 0.8, 0.9, 1.0, 1.15]).ravel())
+    moments = nudged(engine.moments(theta)[0])
+    found = (moments + log_peak(theta))[None, :] - np.log(delta - reveal * (1 + 1e-15))[:, None]
+    best: FloatArray = (found / theta).min(axis=1)
+    return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
+
+
+def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments, float]:
+    """K of everything, and the reveal mass of the parts that have a pair."""
+    others = directed([part for part in parts if not is_renyi(part)])
+    pairs = others.get(direction) or others.get("both") or []
+    known = pair_moments(pairs) if pairs else None
+    reveal = case_of(ContourEngine([], []), pairs).reveal[1] if pairs else 0.0
+    bounds = [(part.family, part.count) for part in parts if isinstance(part.family, RenyiFamily)]
+
+    def moments(theta: FloatArray) -> FloatArray:
+        total = sum((count * family.log_mgf_bound(theta) for family, count in bounds), np.zeros(theta.size))
+        total = total * (1 + 1e-14)
+        return total if known is None else total + known(theta)
+
+    return moments, reveal
+
+
+def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray) -> FloatArray:
+    """min over theta of (K + log g - log(delta - reveal)) / theta, at least 0, rounded up."""
+    with np.errstate(all="ignore"):
+        target = np.where(delta > reveal, np.log(np.maximum(delta - reveal * (1 + 1e-15), 1e-320)), -np.inf)
+
+        def bound(theta: FloatArray) -> FloatArray:
+            return (moments(theta) + log_peak(theta))[None, :] / theta - target[:, None] / theta
+
+        best = _refined(bound)
+    best = np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
+    return np.where(delta > reveal, best, np.inf)
+
+
+def delta_bound(moments: LogMoments, reveal: float, epsilon: FloatArray) -> FloatArray:
+    """min over theta of g e^(K - theta eps), plus the reveal mass, at most 1, rounded up."""
+
+    def bound(theta: FloatArray) -> FloatArray:
+        return (moments(theta) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
+
+    with np.errstate(all="ignore"):
+        best = _refined(bound)
+    return np.minimum(np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal, 1.0)
+
+
+def _refined(bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """The least value over a coarse grid of tilts, then over a fine one around each minimiser's neighbourhood."""
+    values = bound(COARSE)
+    values = np.where(np.isnan(values), np.inf, values)
+    best = values.min(axis=1)
+    ratio = COARSE[1] / COARSE[0]
+    for at in np.unique(values.argmin(axis=1)):
+        fine = COARSE[at] * ratio ** np.linspace(-1.0, 1.0, 33)
+        found = bound(fine)
+        best = np.minimum(best, np.where(np.isnan(found), np.inf, found).min(axis=1))
+    return best
+
+
+def beta_bound(moments: LogMoments, reveal: float, alpha: FloatArray) -> FloatArray:
+    """max over eps >= 0 of 1 - D - e^eps alpha and of its mirror e^-eps (1 - D - alpha), never below 0."""
+    epsilon = np.concatenate((np.linspace(0.0, 2.0, 101), np.geomspace(2.0, 400.0, 200)))
+    kept = 1.0 - delta_bound(moments, reveal, epsilon)
+    with np.errstate(over="ignore"):
+        right = kept[:, None] - np.exp(epsilon)[:, None] * alpha[None, :]
+        left = np.exp(-epsilon)[:, None] * (kept[:, None] - alpha[None, :])
+    best = np.maximum(right.max(axis=0), left.max(axis=0))
+    return np.maximum(best * (1 - 1e-12) - 1e-15, 0.0)

@@ -1,0 +1,32 @@
+"""Curves: one currency for every guarantee, certified from both sides.
+
+`Bracket` is an answer, `Curve` what can be asked; `Profile`, `TradeOff` and `Region` are the three exact views of a
+guarantee made of straight pieces; `mixture` averages them; `Guarantee` adds the words.
+"""
+
+from __future__ import annotations
+
+from quiltwork.curves.bracket import Bracket, Contradiction
+from quiltwork.curves.curve import Curve
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.load import load_curve
+from quiltwork.curves.mixture import mixture
+from quiltwork.curves.plot import plot_profile, plot_region, plot_tradeoff
+from quiltwork.curves.profile import Profile
+from quiltwork.curves.region import Region
+from quiltwork.curves.tradeoff import TradeOff
+
+__all__ = [
+    "Bracket",
+    "Contradiction",
+    "Curve",
+    "Guarantee",
+    "Profile",
+    "Region",
+    "TradeOff",
+    "load_curve",
+    "mixture",
+    "plot_profile",
+    "plot_region",
+    "plot_tradeoff",
+]

@@ -1,0 +1,71 @@
+"""Two numbers as one readable text: the digits that agree, then where they part."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+
+__all__ = ["at_least", "at_most", "pair", "single"]
+
+_SHOWN = 12  # digits shown when both ends are the same number
+_MOST = 17  # digits that tell every double apart
+_PLAIN = range(-5, 7)  # decimal exponents written without "e"
+
+
+def single(value: float) -> str:
+    """A number with enough digits to be read, not to be reproduced.
+
+    >>> single(0.1 + 0.2), single(math.inf)
+    ('0.3', 'inf')
+    """
+    return f"{value:.{_SHOWN}g}"
+
+
+def at_most(value: float, digits: int = 4) -> str:
+    """A few significant digits, rounded up: true after "at most".
+
+    >>> at_most(0.12341), at_least(0.12349), at_most(math.inf)
+    ('0.1235', '0.1234', 'inf')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 4) -> str:
+    """A few significant digits, rounded down: true after "at least"."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def pair(lower: float, upper: float) -> str:
+    """An interval, rounded outward at the second digit of its width.
+
+    >>> pair(14.37569, 14.38467), pair(2.0, 2.0), pair(1.0, math.inf)
+    ('14.3[756, 847]', '2', '[1, inf]')
+    """
+    if lower == upper:
+        return single(lower)
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return f"[{single(lower)}, {single(upper)}]"
+    with localcontext() as context:
+        context.prec = 2000  # doubles are exact decimals of at most 1075 digits
+        low, high = Decimal(lower), Decimal(upper)
+        exponent = max(low, high, key=abs).adjusted()
+        place = max((high - low).adjusted() - 1, exponent - _MOST + 1)
+        quantum = Decimal(1).scaleb(place)
+        low, high = low.quantize(quantum, ROUND_FLOOR), high.quantize(quantum, ROUND_CEILING)
+        shift, tail = (0, "") if exponent in _PLAIN else (exponent, f"e{exponent}")
+        one, two = (f"{value.scaleb(-shift):.{max(shift - place, 0)}f}" for value in (low, high))
+    shared = _shared(one, two) if low > 0 and len(one) == len(two) else 0
+    return f"{one[:shared]}[{one[shared:]}, {two[shared:]}]{tail}"
+
+
+def _shared(one: str, two: str) -> int:
+    """Length of the common start; 0 when it holds no digit but zeros."""
+    count = next((i for i, (a, b) in enumerate(zip(one, two, strict=True)) if a != b), len(one))
+    return count if one[:count].strip("0.") else 0
+
+
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    short = Context(prec=digits, rounding=rounding).plus(Decimal(value))
+    return f"{float(short):.{digits}g}"

@@ -1,0 +1,111 @@
+"""A curve and the words that say what it means."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import Curve
+from quiltwork.curves.digits import at_most, single
+from quiltwork.curves.plain import check_schema
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Guarantee"]
+
+_SCHEMA = "quiltwork/guarantee/1"
+_FALSE_ALARMS = (0.05, 0.001)
+
+
+def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@attrs.frozen
+class Guarantee:
+    """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found."""
+
+    curve: Curve
+    protects: str
+    assumes: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    because: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    witness: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.curve, Curve):
+            raise InvalidParameter("curve", self.curve, "an object with epsilon, delta and beta")
+        if not str(self.protects).strip():
+            raise InvalidParameter("protects", self.protects, "a sentence that names the protected pairs")
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The curve's smallest epsilon for this delta."""
+        return self.curve.epsilon(delta, rtol=rtol)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The curve's delta at this epsilon."""
+        return self.curve.delta(epsilon, rtol=rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The curve's trade-off function."""
+        return self.curve.beta(alpha)
+
+    def explain(self, delta: float | None = None) -> str:
+        """What an attacker can do at best, in plain language; every number is rounded to the safe side."""
+        lines = [f"Protected: {self.protects}."]
+        for alarm in _FALSE_ALARMS:
+            found = at_most(100.0 * (1.0 - float(self.beta(alarm).safe)), 3)
+            blind = single(100.0 * alarm)
+            lines.append(
+                f"An attacker who sees every release and accepts {blind}% false alarms detects the protected "
+                f"difference in at most {found}% of cases (blind guessing: {blind}%)."
+            )
+        if delta is not None:
+            lines.append(self._budget_line(checks.probability("delta", delta)))
+        lines.append("This assumes: " + "; ".join(self.assumes) + "." if self.assumes else "This assumes nothing else.")
+        if self.because:
+            lines.append("It follows from: " + "; ".join(self.because) + ".")
+        if self.witness:
+            lines.append(f"The worst case found: {self.witness}.")
+        return "\n".join(lines)
+
+    def _budget_line(self, delta: float) -> str:
+        epsilon = float(self.epsilon(delta).safe)
+        if epsilon == float("inf"):
+            return f"At delta = {single(delta)} there is no finite epsilon: some releases may reveal everything."
+        return (
+            f"At delta = {single(delta)} epsilon is at most {at_most(epsilon)}: up to that delta, nothing that is "
+            "released is more than e^epsilon times as likely in one world as in the other."
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the trade-off function; see `quiltwork.curves.plot.plot_tradeoff`."""
+        from quiltwork.curves.plot import plot_tradeoff
+
+        return plot_tradeoff(self, ax)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; `curve` is null when the curve cannot write itself."""
+        write = getattr(self.curve, "to_json", None)
+        return {
+            "schema": _SCHEMA,
+            "protects": self.protects,
+            "assumes": list(self.assumes),
+            "because": list(self.because),
+            "witness": self.witness,
+            "curve": write() if callable(write) else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], load: Callable[[Mapping[str, Any]], Curve]) -> Guarantee:
+        """The inverse of `to_json`; `load` turns the curve's own dictionary into a curve."""
+        check_schema(data, _SCHEMA)
+        if data.get("curve") is None:
+            raise InvalidParameter("curve", None, "the dictionary of a curve", "this guarantee was saved without one")
+        return cls(load(data["curve"]), data["protects"], data["assumes"], data["because"], data["witness"])

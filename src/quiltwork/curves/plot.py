@@ -1,0 +1,104 @@
+"""Pictures of curves: the band between the two certified ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.curves.bracket import Bracket
+from quiltwork.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from quiltwork.curves.curve import Curve
+    from quiltwork.curves.region import Region
+
+__all__ = ["plot_profile", "plot_region", "plot_tradeoff"]
+
+_INK = "#1f4e79"
+_MUTED = "#8a8f98"
+_POINTS = 401
+_FLOOR = 1e-16  # deltas below are drawn at the edge of the picture, unless all are smaller
+
+
+def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: str | None = None) -> Any:
+    """Draw delta against epsilon on a logarithmic scale; returns the axes."""
+    ax = _axes(ax)
+    places = np.asarray(_epsilons(curve) if epsilons is None else epsilons, dtype=float)
+    values = curve.delta(places)
+    upper = np.asarray(values.upper)
+    largest = float(upper.max())
+    floor = _FLOOR if largest > _FLOOR or largest == 0 else largest * 1e-6
+    _band(ax, places, values, floor, label)
+    ax.set_yscale("log")
+    ax.set_ylim(max(floor, float(np.min(upper[upper > 0], initial=1.0)) / 2), 1.0)
+    return _finish(ax, "epsilon", "delta", label)
+
+
+def plot_tradeoff(curve: Curve, ax: Any = None, alphas: Any = None, *, label: str | None = None) -> Any:
+    """Draw the least type II error against the type I error, with the line of perfect privacy; returns the axes."""
+    ax = _axes(ax)
+    places = np.asarray(_alphas() if alphas is None else alphas, dtype=float)
+    ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    _band(ax, places, curve.beta(places), 0.0, label)
+    _square(ax)
+    return _finish(ax, "type I error (false alarms)", "type II error (misses)", label)
+
+
+def plot_region(region: Region, ax: Any = None, *, label: str | None = None) -> Any:
+    """Fill the error pairs that some test may reach; returns the axes."""
+    ax = _axes(ax)
+    outline = region.polygon
+    ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    ax.fill(outline[:, 0], outline[:, 1], facecolor=_INK, alpha=0.2, edgecolor=_INK, linewidth=1.5, label=label)
+    _square(ax)
+    return _finish(ax, "type I error (false alarms)", "type II error (misses)", label)
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    return pyplot.subplots(figsize=(5.0, 4.0), layout="constrained")[1]
+
+
+def _epsilons(curve: Curve) -> FloatArray:
+    """From 0 to where delta has fallen to 1e-12, or as far as it falls."""
+    for target in (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5):
+        end = float(curve.epsilon(target).upper)
+        if np.isfinite(end):
+            return np.linspace(0.0, max(1.05 * end, 0.1), _POINTS)
+    return np.linspace(0.0, 10.0, _POINTS)
+
+
+def _alphas() -> FloatArray:
+    """Dense near both ends, where trade-off functions bend."""
+    return np.asarray(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _POINTS)))
+
+
+def _band(ax: Any, places: FloatArray, values: Bracket, floor: float, label: str | None) -> None:
+    lower, upper = np.maximum(values.lower, floor), np.maximum(values.upper, floor)
+    safe = lower if values.quantity == "beta" else upper
+    (line,) = ax.plot(places, safe, linewidth=1.8, label=label, zorder=3, **({} if label else {"color": _INK}))
+    ax.fill_between(places, lower, upper, color=line.get_color(), alpha=0.25, linewidth=0, zorder=2)
+
+
+def _square(ax: Any) -> None:
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_aspect("equal")
+
+
+def _finish(ax: Any, across: str, along: str, label: str | None) -> Any:
+    ax.set_xlabel(across)
+    ax.set_ylabel(along)
+    ax.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.5)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if label is not None:
+        ax.legend(frameon=False)
+    return ax

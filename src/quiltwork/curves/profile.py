@@ -1,0 +1,298 @@
+"""Privacy profiles made of (epsilon, delta) points that hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.conjugate import Lines
+from quiltwork.curves.hull import profile_hull, profile_slopes
+from quiltwork.curves.plain import check_schema, json_numbers, plain_numbers
+from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.errors import InvalidParameter, Unsupported
+
+if TYPE_CHECKING:
+    from quiltwork.curves.region import Region
+    from quiltwork.curves.tradeoff import TradeOff
+
+__all__ = ["Profile"]
+
+_SCHEMA = "quiltwork/profile/1"
+_METHOD = "exact profile"
+_BELOW = 1e-9  # a delta may lie this far below 1 - e^epsilon by rounding; further down it is a mistake
+
+
+def _chain(value: Any) -> FloatArray:
+    return np.array(value, dtype=float) + 0.0  # + 0.0 turns -0.0 into 0.0, so that equal values compare equal
+
+
+def _array_key(array: FloatArray) -> bytes:
+    return array.tobytes()
+
+
+@attrs.frozen(repr=False)
+class Profile:
+    """The worst curve under which every given (epsilon, delta) holds.
+
+    With t = e^epsilon, D(t) is the lower convex envelope of the points (t_i, delta_i), an anchor where D = 1, and the
+    direction (1, 0).  The anchor is t = 0, or t = -1 when the guarantee holds in both orders of the two worlds
+    (`symmetric=True`, smaller curve); then D(t) = 1 - t + t D(1/t).  Points above the envelope say nothing new and are
+    pruned; `epsilons` (ascending) and `deltas` are the active ones, `pruned` counts the others.  Points may come in any
+    order.  A point at epsilon = inf bounds no finite epsilon and is pruned.
+
+    `slack` is the relative amount by which the true curve may lie below the stored one: rounding while pruning or
+    mixing raises the curve, never lowers it.  Brackets take it into account.
+
+    Reference: seed 002, Theorem 3 and Conjecture 1; theory/multi-constraints.md, section 2 (theorem and proof).
+
+    >>> both = Profile([0.3, 0.15], [0.0, 0.02], symmetric=True)
+    >>> both.delta(0.3).safe, both.epsilon(0.02).safe
+    (0.0, 0.15)
+    """
+
+    epsilons: FloatArray = attrs.field(converter=_chain, eq=_array_key)
+    deltas: FloatArray = attrs.field(converter=_chain, eq=_array_key)
+    symmetric: bool = attrs.field(default=False, kw_only=True)
+    slack: float = attrs.field(default=0.0, kw_only=True)
+    pruned: int = attrs.field(init=False, default=0, eq=False)
+    _lines: Lines = attrs.field(init=False, eq=False)
+
+    @epsilons.validator
+    def _check_epsilons(self, _: object, value: FloatArray) -> None:
+        checks.numbers("epsilons", value, "numbers (infinite allowed), not NaN", -np.inf, np.inf)
+
+    @deltas.validator
+    def _check_deltas(self, _: object, value: FloatArray) -> None:
+        checks.numbers("deltas", value, "numbers in [0, 1]", 0.0, 1.0)
+
+    def __attrs_post_init__(self) -> None:
+        epsilons, deltas = self.epsilons, self.deltas
+        if epsilons.ndim != 1 or epsilons.shape != deltas.shape:
+            shapes = (epsilons.shape, deltas.shape)
+            raise InvalidParameter("the shapes of epsilons and deltas", shapes, "two lists of one length")
+        if not self.slack >= 0:
+            raise InvalidParameter("slack", self.slack, "a number >= 0")
+        if self.symmetric and bool(np.any(epsilons < 0)):
+            raise InvalidParameter(
+                "epsilons",
+                float(epsilons.min()),
+                "at least 0 in a symmetric profile",
+                "mirror them or drop `symmetric`",
+            )
+        least = -np.expm1(np.minimum(epsilons, 0.0))
+        if bool(np.any(deltas < least - _BELOW)):
+            worst = int(np.argmax(least - deltas))
+            given = (float(epsilons[worst]), float(deltas[worst]))
+            raise InvalidParameter("a point (epsilon, delta)", given, "one with delta >= 1 - e^epsilon")
+        floor = np.where(epsilons < 0, np.minimum(up(least, 4), 1.0), 0.0)
+        lifted = 16.0 * UNIT if bool(np.any(floor > deltas)) else 0.0  # relative: least is 1 - t to a few units
+        epsilons, deltas, slack = _active(epsilons, np.maximum(deltas, floor), self.symmetric)
+        slack = slack + lifted * (1.0 + slack)
+        object.__setattr__(self, "pruned", self.epsilons.size - epsilons.size)
+        object.__setattr__(self, "epsilons", _locked(epsilons))
+        object.__setattr__(self, "deltas", _locked(deltas))
+        object.__setattr__(self, "slack", self.slack + slack * (1.0 + self.slack) if slack else self.slack)
+        object.__setattr__(self, "_lines", Lines.of(epsilons, deltas, self.symmetric))
+
+    @property
+    def reveal(self) -> float:
+        """D(inf): the probability of an outcome that one of the two worlds can never show."""
+        return float(self.deltas[-1]) if self.deltas.size else 1.0
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """D(e^epsilon), exact up to outward rounding at every epsilon from -inf to inf."""
+        place = checks.numbers("epsilon", epsilon, "a number (infinite allowed), not NaN", -np.inf, np.inf)
+        lower, upper = self._delta(np.abs(place) if self.symmetric else place)
+        if self.symmetric:  # D(t) = 1 - t + t D(1/t): positive terms only
+            back = np.minimum(place, 0.0)
+            rest, share = -np.expm1(back), np.exp(back)
+            mirrored = np.isfinite(place) & (place < 0)
+            lower = np.where(mirrored, down((rest + share * lower) * (1.0 - 16.0 * UNIT), 2), lower)
+            upper = np.where(mirrored, up((rest + share * upper) * (1.0 + 16.0 * UNIT), 2), upper)
+        nowhere = place == -np.inf
+        lower, upper = np.where(nowhere, 1.0, lower / (1.0 + self.slack)), np.where(nowhere, 1.0, upper)
+        lower = down(lower) if self.slack else lower
+        return Bracket(np.minimum(lower, 1.0), upper, "delta", _METHOD)
+
+    def _delta(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Linear interpolation in t; every exponent is a difference of epsilons and negative."""
+        if not self.epsilons.size:
+            return np.ones_like(place), np.ones_like(place)
+        knots, deltas = self.epsilons, self.deltas
+        right = np.searchsorted(knots, place, side="left")
+        inside = right < knots.size
+        right = np.minimum(right, knots.size - 1)
+        rise, span, _ = self._segment(right)
+        gone = np.where(inside, -np.expm1(np.where(inside, place - knots[right], 0.0)), 0.0)
+        exact = ~inside | (place == knots[right])
+        step = np.where(exact, 0.0, rise * (gone / span))
+        lower = np.where(exact, deltas[right], down(deltas[right] + step * (1.0 - 16.0 * UNIT), 2))
+        upper = np.where(exact, deltas[right], up(deltas[right] + step * (1.0 + 16.0 * UNIT), 2))
+        return np.maximum(lower, deltas[right]), np.minimum(upper, 1.0)
+
+    def _segment(self, right: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Left of knot `right`: the rise in D, the width in t and the left end, both over t at the knot."""
+        knots, deltas = self.epsilons, self.deltas
+        left = np.maximum(right - 1, 0)
+        first = right == 0
+        rise = np.where(first, 1.0, deltas[left]) - deltas[right]
+        inner = np.where(first, -1.0, knots[left] - knots[right])
+        with np.errstate(under="ignore"):
+            tail = np.exp(np.minimum(-knots[right], 0.0)) if self.symmetric else np.zeros_like(rise)
+            span = np.where(first, 1.0 + tail, -np.expm1(inner))
+            start = np.where(first, -tail, np.exp(inner))
+        return rise, span, start
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon >= 0 with D(e^epsilon) <= delta; infinite below `reveal`."""
+        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        lower, upper = self._epsilon(asked)
+        if self.slack:
+            lower, _ = self._epsilon(np.minimum(up(asked * (1.0 + self.slack), 2), 1.0))
+        return Bracket(lower, upper, "epsilon", _METHOD)
+
+    def _epsilon(self, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
+        knots, deltas = self.epsilons, self.deltas
+        nothing = np.where(asked >= 1.0, 0.0, np.inf)
+        if not knots.size:
+            return nothing, nothing
+        right = knots.size - np.searchsorted(deltas[::-1], asked, side="right")
+        inside = right < knots.size
+        right = np.minimum(right, knots.size - 1)
+        rise, span, start = self._segment(right)
+        exact = asked == deltas[right]
+        left_delta = np.where(right == 0, 1.0, deltas[np.maximum(right - 1, 0)])
+        back = (asked - deltas[right]) / rise * span  # 1 - t / t_right
+        ratio = (left_delta - asked) / rise * span + start  # t / t_right, from the other end
+        near = back < 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            move = np.where(near, np.log1p(-np.where(near, back, 0.0)), np.log(np.maximum(ratio, 0.0)))
+            radius = np.where(near, 64.0 * UNIT * back, 64.0 * UNIT)
+            lower = np.where(exact, knots[right], down(knots[right] + (move - radius), 2))
+            upper = np.where(exact, knots[right], up(knots[right] + (move + radius), 2))
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+        done = np.where(asked >= 1.0, 0.0, np.inf)
+        outside = ~inside | (asked >= 1.0)
+        return np.where(outside, done, lower), np.where(outside, done, upper)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The trade-off function f(alpha) = sup_t 1 - D(t) - t alpha, from the faces directly."""
+        lower, upper = self._lines.beta(checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0))
+        return Bracket(lower, np.maximum(upper + self.slack, lower) if self.slack else upper, "beta", _METHOD)
+
+    def tradeoff(self) -> TradeOff:
+        """The same guarantee as a trade-off function.
+
+        The convex conjugate is exact: edges of D become vertices of f.  Each vertex is rounded down and left, so the
+        result never exceeds the true trade-off function, and `powers` keep small deltas to full relative precision.
+        """
+        from quiltwork.curves.tradeoff import TradeOff
+
+        return TradeOff(*self._lines.vertices(), hull=True)
+
+    def region(self) -> Region:
+        """The set of error pairs that some test may reach."""
+        from quiltwork.curves.region import Region
+
+        return Region(self)
+
+    def unfolded(self) -> Profile:
+        """The same curve without `symmetric`: every knot also mirrored below epsilon = 0."""
+        if not self.symmetric or not self.epsilons.size:
+            return self if not self.symmetric else Profile([0.0], [1.0])
+        knots = np.union1d(self.epsilons, -self.epsilons)
+        return from_bracket(knots, self.delta(knots), symmetric=False)
+
+    def weights(self) -> tuple[float, FloatArray]:
+        """The curve as a mixture: probability of a full reveal, then one weight for each of `epsilons`.
+
+        Symmetric: weights of randomized responses RR(epsilon_j), seen by everyone (the n-constraint theorem).
+        Otherwise: probability, in the first world, that the privacy loss equals epsilon_j.  Nearest floats, not
+        bounds.
+
+        Reference: theory/multi-constraints.md, section 2.
+        """
+        count = self.epsilons.size
+        if not count:
+            return 1.0, np.zeros(0)
+        knots = np.concatenate(([-np.inf], self.epsilons, [np.inf]))
+        deltas = np.concatenate(([1.0], self.deltas, self.deltas[-1:]))
+        middle = np.arange(1, count + 1)
+        before, after, _ = profile_slopes(knots, deltas, middle - 1, middle, middle + 1, self.symmetric)
+        weights = before - after
+        return self.reveal, weights * (1.0 + np.exp(-self.epsilons)) if self.symmetric else weights
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw delta against epsilon; see `quiltwork.curves.plot.plot_profile`."""
+        from quiltwork.curves.plot import plot_profile
+
+        return plot_profile(self, ax)
+
+    def __repr__(self) -> str:
+        kind = "symmetric" if self.symmetric else "one order"
+        points = list(zip(self.epsilons.tolist(), self.deltas.tolist(), strict=True))
+        shown = ", ".join(f"({epsilon:.6g}, {delta:.6g})" for epsilon, delta in points[:4])
+        more = f", ... {len(points)} points" if len(points) > 4 else ""
+        return f"<Profile {kind}: {shown or 'nothing hidden'}{more}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; `from_json` gives back the same curve."""
+        if np.isinf(self.slack):
+            raise Unsupported("JSON of a profile with infinite slack", "its lower side is empty")
+        return {
+            "schema": _SCHEMA,
+            "epsilons": json_numbers(self.epsilons),
+            "deltas": json_numbers(self.deltas),
+            "symmetric": self.symmetric,
+            "slack": self.slack,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Profile:
+        """The inverse of `to_json`."""
+        check_schema(data, _SCHEMA)
+        epsilons, deltas = plain_numbers(data["epsilons"]), plain_numbers(data["deltas"])
+        if np.size(epsilons) == 0:
+            epsilons, deltas = np.zeros(1), np.ones(1)
+        return cls(epsilons, deltas, symmetric=bool(data["symmetric"]), slack=float(data["slack"]))
+
+
+def from_bracket(epsilons: Any, deltas: Bracket, symmetric: bool) -> Profile:
+    """The profile through upper ends; how far the lower ends lie below becomes its slack.
+
+    The true curve must be straight between these epsilons, so that a ratio that holds at both ends holds between.
+    """
+    lower, upper = np.asarray(deltas.lower), np.asarray(deltas.upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.where(upper > lower, (upper - lower) / lower, 0.0)
+    return Profile(
+        epsilons,
+        upper,
+        symmetric=symmetric,
+        slack=float(up(excess.max() * (1.0 + 8.0 * UNIT))) if excess.max() else 0.0,
+    )
+
+
+def _active(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, float]:
+    """Sort, keep what falls strictly, then keep the vertices of the envelope."""
+    keep = (deltas < 1.0) & (epsilons < np.inf)
+    epsilons, deltas = epsilons[keep], deltas[keep]
+    order = np.lexsort((deltas, epsilons))
+    epsilons, deltas = epsilons[order], deltas[order]
+    before = np.concatenate(([1.0], np.minimum.accumulate(deltas)[:-1])) if deltas.size else deltas
+    falling = deltas < before
+    knots = np.concatenate(([-np.inf], epsilons[falling]))
+    values = np.concatenate(([1.0], deltas[falling]))
+    index, slack = profile_hull(knots, values, symmetric)
+    return knots[index[1:]], values[index[1:]], slack
+
+
+def _locked(array: FloatArray) -> FloatArray:
+    array.setflags(write=False)
+    return array

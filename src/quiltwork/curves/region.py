@@ -1,0 +1,135 @@
+"""Privacy regions: every pair of error rates that some test may reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.profile import Profile
+from quiltwork.curves.tradeoff import TradeOff
+from quiltwork.errors import Unsupported
+
+__all__ = ["Region"]
+
+
+@attrs.frozen
+class Region:
+    """The points (alpha, beta) between f and its reflection: f(alpha) <= beta <= 1 - f(1 - alpha).
+
+    Its lower faces are the active constraints (epsilon_j, delta_j).  When two guarantees hold at once the region is the
+    intersection of theirs; its profile is the lower convex hull of both point sets, which may lie strictly below the
+    smaller of the two deltas.
+
+    Reference: seed 002, section II; theory/multi-constraints.md, item 16.
+    """
+
+    profile: Profile
+
+    @classmethod
+    def of(cls, curve: object) -> Region:
+        """The region of a curve made of straight pieces (`Profile`, `TradeOff` or `Region`)."""
+        if isinstance(curve, Region):
+            return curve
+        if isinstance(curve, Profile):
+            return cls(curve)
+        if isinstance(curve, TradeOff):
+            return cls(curve.profile())
+        raise Unsupported(f"the region of {curve!r}", "it is not made of straight pieces", "sample it as a Profile")
+
+    @property
+    def epsilons(self) -> FloatArray:
+        """Epsilons of the faces, ascending."""
+        return self.profile.epsilons
+
+    @property
+    def deltas(self) -> FloatArray:
+        """Deltas of the faces, one for each of `epsilons`."""
+        return self.profile.deltas
+
+    @property
+    def vertices(self) -> FloatArray:
+        """Vertices (alpha, beta) of the lower boundary as rows, from (0, f(0)) to (1, 0); rounded outward."""
+        return self.tradeoff().vertices
+
+    @property
+    def polygon(self) -> FloatArray:
+        """The closed outline: the lower boundary, then its reflection back to the start."""
+        lower = self.vertices
+        return np.concatenate((lower, 1.0 - lower))
+
+    def tradeoff(self) -> TradeOff:
+        """The lower boundary as a trade-off function."""
+        return self.profile.tradeoff()
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """See `Profile.epsilon`."""
+        return self.profile.epsilon(delta, rtol=rtol)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """See `Profile.delta`."""
+        return self.profile.delta(epsilon, rtol=rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """See `Profile.beta`."""
+        return self.profile.beta(alpha)
+
+    def contains(self, alpha: Any, beta: Any) -> bool | NDArray[np.bool_]:
+        """Whether a test may reach this pair of errors; points on the boundary, up to rounding, are inside."""
+        first = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        second = checks.numbers("beta", beta, "in [0, 1]", 0.0, 1.0)
+        above = np.less_equal(self.beta(first).lower, second)
+        below = np.less_equal(self.beta(1.0 - first).lower, 1.0 - second)
+        inside = above & below
+        return bool(inside) if np.ndim(inside) == 0 else np.asarray(inside)
+
+    def intersection(self, other: Region) -> Region:
+        """The region when both guarantees hold."""
+        one, two, symmetric = self._alike(other)
+        return Region(
+            Profile(
+                _some(np.concatenate((one.epsilons, two.epsilons)), 0.0),
+                _some(np.concatenate((one.deltas, two.deltas)), 1.0),
+                symmetric=symmetric,
+                slack=max(one.slack, two.slack),
+            )
+        )
+
+    def includes(self, other: Region) -> bool:
+        """Whether every pair of errors of the other region is also in this one, up to rounding.
+
+        D_self - D_other is concave between knots of this profile, so its sign is decided at these knots, at t = 0 where
+        both are 1, and at infinity.
+        """
+        one, two, _ = self._alike(other)
+        if not one.epsilons.size:
+            return True
+        places = np.append(one.epsilons, np.inf)
+        return bool(np.all(np.greater_equal(one.delta(places).upper, two.delta(places).lower)))
+
+    def _alike(self, other: Region) -> tuple[Profile, Profile, bool]:
+        symmetric = self.profile.symmetric and other.profile.symmetric
+        if symmetric:
+            return self.profile, other.profile, True
+        return self.profile.unfolded(), other.profile.unfolded(), False
+
+    def area(self) -> float:
+        """Area of the region: 0 when nothing leaks, 1 when everything does."""
+        vertices = self.vertices
+        alphas, betas = vertices[:, 0], vertices[:, 1]
+        return float(1.0 - np.sum((betas[1:] + betas[:-1]) * np.diff(alphas)))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Fill the region; returns the axes."""
+        from quiltwork.curves.plot import plot_region
+
+        return plot_region(self, ax)
+
+
+def _some(values: FloatArray, fallback: float) -> FloatArray:
+    return values if values.size else np.array([fallback])

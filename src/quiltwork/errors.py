@@ -1,0 +1,91 @@
+"""Every error that quiltwork raises on purpose.
+
+    QuiltworkError
+    +-- InvalidParameter  (ValueError)       a number, shape or name outside its domain
+    +-- InvalidPlan       (ValueError)       a plan file that cannot be read as one
+    +-- Unsupported       (TypeError)        a question this object has no proven answer to
+    +-- NotCertified      (ArithmeticError)  an approximate number was used as a guarantee
+    +-- Contradiction     (ArithmeticError)  two certified brackets do not meet (curves.bracket): a bug
+    +-- Unreachable       (ValueError)       no parameter value meets the target
+    +-- MissingExtra      (ImportError)      an optional dependency is not installed
+
+Each message says what was given, what is allowed and what to do; the values are attributes of the error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "InvalidParameter",
+    "InvalidPlan",
+    "MissingExtra",
+    "NotCertified",
+    "QuiltworkError",
+    "Unreachable",
+    "Unsupported",
+]
+
+
+class QuiltworkError(Exception):
+    """Root of the family: catch this to catch every deliberate refusal."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the leaves take other arguments than their message: rebuild by state, so that errors cross process borders
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[QuiltworkError], args: tuple[Any, ...], state: dict[str, Any]) -> QuiltworkError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class InvalidParameter(QuiltworkError, ValueError):
+    """A parameter lies outside its domain; nothing was computed."""
+
+    def __init__(self, name: str, given: object, allowed: str, hint: str = "") -> None:
+        super().__init__(f"{name} must be {allowed}, got {given!r}" + (f": {hint}" if hint else ""))
+        self.name, self.given, self.allowed, self.hint = name, given, allowed, hint
+
+
+class InvalidPlan(QuiltworkError, ValueError):
+    """A plan file is malformed; `where` names the field, `problem` what is wrong with it."""
+
+    def __init__(self, where: str, problem: str, line: int | None = None) -> None:
+        place = f"line {line}, {where}" if line is not None else where
+        super().__init__(f"{place}: {problem}")
+        self.where, self.problem, self.line = where, problem, line
+
+
+class Unsupported(QuiltworkError, TypeError):
+    """The question is well formed, but there is no proven answer for this object."""
+
+    def __init__(self, asked: str, because: str, instead: str = "") -> None:
+        super().__init__(f"{asked} is not available: {because}" + (f"; {instead}" if instead else ""))
+        self.asked, self.because, self.instead = asked, because, instead
+
+
+class NotCertified(QuiltworkError, ArithmeticError):
+    """An approximate value was asked to stand as a guarantee."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what} is only approximate ({why}) and must not be published as a guarantee")
+        self.what, self.why = what, why
+
+
+class Unreachable(QuiltworkError, ValueError):
+    """No value of the searched parameter meets the target."""
+
+    def __init__(self, target: str, searched: str, hint: str = "") -> None:
+        super().__init__(f"no value in {searched} reaches {target}" + (f": {hint}" if hint else ""))
+        self.target, self.searched, self.hint = target, searched, hint
+
+
+class MissingExtra(QuiltworkError, ImportError):
+    """An optional dependency is missing; the message is the one line that installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'quiltwork[{extra}]'")
+        self.package, self.extra = package, extra

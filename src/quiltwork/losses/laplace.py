@@ -1,0 +1,150 @@
+"""Laplace noise: loss in [-e, e], e = sensitivity / scale, with atoms at both ends and a density between.
+
+P has mass 1/2 at e, e^(-e)/2 at -e and density e^((l-e)/2)/4 between; Q is its mirror image.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.losses.family import Family
+from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair
+from quiltwork.losses.quadrature import panel_rule, panels_needed
+from quiltwork.losses.transform import Nodes, Spectrum, Transform, layer_cake, layered_decay, repeated
+
+LAYER_CELLS = 160
+
+
+class LaplacePair(Pair):
+    """The shifted Laplace law against the unshifted one."""
+
+    def __init__(self, top: float) -> None:
+        self.top = self.high = top
+        self.low = -top
+
+    def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        inside = np.clip(loss, self.low, self.top)
+        p = 1.0 - 0.5 * np.exp(-(self.top - inside) / 2)
+        q = 0.5 * np.exp(-(self.top + inside) / 2)
+        return _outside(loss, self.top, p, 0.0, 1.0), _outside(loss, self.top, q, 0.0, 1.0)
+
+    def below(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        inside = np.clip(loss, self.low, self.top)
+        p = 0.5 * np.exp(-(self.top - inside) / 2)
+        q = 1.0 - 0.5 * np.exp(-(self.top + inside) / 2)
+        return _outside(loss, self.top, p, 1.0, 0.0), _outside(loss, self.top, q, 1.0, 0.0)
+
+    def stick(self, loss: FloatArray) -> FloatArray:
+        inside = -np.expm1(-np.maximum(self.top - loss, 0.0) / 2)
+        return np.where(loss < self.low, -np.expm1(np.minimum(loss, 0.0)), inside)
+
+    def stick_error(self, loss: FloatArray) -> FloatArray:
+        room = np.maximum(self.top - loss, 1e-300)
+        return UNIT * (64 + 8 * (self.top + np.abs(loss)) * np.maximum(1.0, 1.0 / room))
+
+    def swapped(self) -> Pair:
+        return self
+
+    def cells(self, edges: FloatArray) -> Cells:
+        inside = np.clip(edges, self.low, self.top)
+        start, width = inside[:-1], np.diff(inside)
+        p_mass = 0.5 * np.exp((start - self.top) / 2) * np.expm1(width / 2)
+        q_mass = -0.5 * np.exp(-(start + self.top) / 2) * np.expm1(-width / 2)
+        # within the support P - e^a Q = e^((a-e)/2) * 2 sinh^2(d/4): no cancellation
+        stick = 2.0 * np.exp((start - self.top) / 2) * np.sinh(width / 4) ** 2
+        stick = np.minimum(stick + np.exp(edges[:-1]) * np.expm1(start - edges[:-1]) * q_mass, p_mass)
+        return Cells(p_mass, stick, TAIL_ULPS * UNIT * p_mass, 2 * TAIL_ULPS * UNIT * p_mass)
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        return np.array([self.low, self.top]), np.array([0.5 * math.exp(-self.top), 0.5])
+
+    def transform(self, count: int) -> Transform:
+        return LaplaceTransform(self.top, count)
+
+
+def _outside(loss: FloatArray, top: float, inside: FloatArray, right: float, left: float) -> FloatArray:
+    return np.where(loss >= top, right, np.where(loss < -top, left, inside))
+
+
+class LaplaceTransform:
+    """Gauss-Legendre panels on the density plus the two atoms."""
+
+    def __init__(self, top: float, count: int) -> None:
+        self.top, self.count = top, count
+        self._steering: tuple[float, Nodes] | None = None
+
+    def _log_bound(self, theta: float, frequency: float) -> Callable[[FloatArray, float, float, float], FloatArray]:
+        """log |integrand| on a Bernstein ellipse: semi-axes (along, across) around each panel centre."""
+
+        def bound(centre: FloatArray, radius: float, along: float, across: float) -> FloatArray:
+            tilt = theta + 0.5
+            return math.log(0.25) - self.top / 2 + tilt * centre + abs(tilt) * along + frequency * across
+
+        return bound
+
+    def _nodes(self, panels: int, quadrature: float) -> Nodes:
+        x, log_weight = panel_rule(self.top, panels)
+        density = math.log(0.25) + (x - self.top) / 2 + log_weight
+        losses = np.concatenate(([-self.top], x, [self.top]))
+        ends = math.log(0.5) - self.top, math.log(0.5)
+        logs = np.concatenate(([ends[0]], density, [ends[1]]))
+        return Nodes(logs, losses, 0.0, quadrature=quadrature)
+
+    def _real(self, theta: FloatArray) -> Nodes:
+        reach = float(np.abs(theta).max())
+        if self._steering is None or reach > self._steering[0]:
+            reach = max(2 * reach, 8.0)
+            panels, _ = panels_needed(self.top, self._log_bound(reach, 0.0), -40.0 + reach * self.top, 1 << 12)
+            self._steering = reach, self._nodes(panels, 0.0)
+        return self._steering[1]
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        log_mgf, mean, variance = self._real(theta).moments(theta)
+        return self.count * log_mgf, self.count * mean, self.count * variance
+
+    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
+        log_mgf = float(self._real(np.array([theta])).moments(np.array([theta]))[0][0])
+        target = log_mgf - 37.0 - 0.5 * math.log(self.count)
+        panels, log_error = panels_needed(self.top, self._log_bound(theta, float(frequencies[-1])), target, 1 << 11)
+        if log_error > target + 20:
+            return None
+        return repeated(self._nodes(panels, math.exp(log_error - log_mgf)).spectrum(theta, frequencies), self.count)
+
+    def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
+        log_mgf = float(self._real(np.array([theta])).moments(np.array([theta]))[0][0])
+        edges = np.linspace(-self.top, self.top, LAYER_CELLS + 1)
+        log_density = math.log(0.25) - self.top / 2 + (theta + 0.5) * edges - log_mgf
+        density = np.exp(np.minimum(log_density[:-1], log_density[1:]))
+        weights, lengths = layer_cake(np.diff(edges)[None, :], density[None, :])
+        return layered_decay(weights, lengths, np.array([float(self.count)]))
+
+
+@attrs.frozen
+class Laplace(Family):
+    """Laplace noise of the given scale on a query of the given l1 sensitivity."""
+
+    kind: ClassVar[str] = "laplace"
+    because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
+    scale: float = attrs.field(converter=lambda v: checks.positive("scale", v))
+    sensitivity: float = attrs.field(default=1.0, converter=lambda v: checks.positive("sensitivity", v))
+
+    def __attrs_post_init__(self) -> None:
+        checks.positive("sensitivity / scale", self.sensitivity / self.scale)
+
+    @property
+    def epsilon(self) -> float:
+        """The pure differential privacy of one release."""
+        return self.sensitivity / self.scale
+
+    def pairs(self) -> dict[str, Pair]:
+        return {"both": LaplacePair(self.epsilon)}
+
+    def group(self, size: int) -> Family:
+        return attrs.evolve(self, sensitivity=self.sensitivity * size)

@@ -1,0 +1,194 @@
+"""Poisson subsampling: each record takes part with probability `rate`, independently.
+
+For a base pair (P0, Q0) the pair is P = (1-q) Q0 + q P0 against Q0 when the record is removed, and the swap when it
+is added; the loss is +-log(1 - q + q e^(L0)).
+
+Reference: theory/engine.md section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import Unsupported
+from quiltwork.losses.family import Family
+from quiltwork.losses.finite import FinitePair, mixed_loss
+from quiltwork.losses.gaussian import GaussianPair
+from quiltwork.losses.laplace import LaplacePair
+from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
+from quiltwork.losses.poisson_gaussian import PoissonGaussianTransform
+from quiltwork.losses.poisson_laplace import PoissonLaplaceTransform
+from quiltwork.losses.transform import Transform
+
+
+class PoissonPair(Pair):
+    """Subsampling of a symmetric base pair with a density (Gaussian or Laplace)."""
+
+    def __init__(self, base: GaussianPair | LaplacePair, rate: float, removed: bool) -> None:
+        self.base, self.rate, self.removed = base, rate, removed
+        ends = mixed_loss(np.array([max(base.low, -745.0), min(base.high, 1e308)]), rate)
+        low = math.log1p(-rate) if math.isinf(base.low) else float(ends[0])
+        high = math.inf if math.isinf(base.high) else float(ends[1])
+        self.low, self.high = (low, high) if removed else (-high, -low)
+
+    def _threshold(self, loss: FloatArray) -> FloatArray:
+        """The base loss that maps to this one; -inf below the least possible."""
+        with np.errstate(all="ignore"):
+            odds = np.expm1(np.minimum(loss, 700.0)) + self.rate
+            near = np.log(np.where(odds > 0, odds, 1.0)) - math.log(self.rate)
+        return np.where(loss > 700.0, loss - math.log(self.rate), np.where(odds > 0, near, -np.inf))
+
+    def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.removed:
+            p, q = self.base.above(self._threshold(loss))
+            return (1 - self.rate) * q + self.rate * p, q
+        p, q = _strictly_below(self.base, self._threshold(-loss))
+        return q, (1 - self.rate) * q + self.rate * p
+
+    def below(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.removed:
+            p, q = self.base.below(self._threshold(loss))
+            return (1 - self.rate) * q + self.rate * p, q
+        p, q = _at_least(self.base, self._threshold(-loss))
+        return q, (1 - self.rate) * q + self.rate * p
+
+    def _reduced(self, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """stick(l) = factor * base stick(at): remove q D0(lam); add (1 - e^l (1-q)) D0'(log(e^l q / (1 - e^l (1-q))))."""
+        rate = self.rate
+        grown = np.expm1(np.minimum(loss, 700.0))
+        if self.removed:
+            return np.full(loss.shape, rate), self._threshold(loss), grown + rate
+        left = rate - (1 - rate) * grown
+        with np.errstate(all="ignore"):
+            at = np.minimum(loss, 700.0) + math.log(rate) - np.log(np.maximum(left, 1e-320))
+        return np.maximum(left, 0.0), at, left
+
+    def stick(self, loss: FloatArray) -> FloatArray:
+        factor, at, left = self._reduced(loss)
+        inside = factor * self.base.stick(np.clip(at, -1e300, 1e300))
+        if self.removed:
+            return np.where(left > 0, inside, -np.expm1(np.minimum(loss, 0.0)))
+        return np.where(left > 0, inside, 0.0)
+
+    def stick_error(self, loss: FloatArray) -> FloatArray:
+        """Base error, plus the rounding of the mapped threshold times the base's slope (at most P0 above / stick)."""
+        _, at, left = self._reduced(loss)
+        at = np.clip(at, -1e300, 1e300)
+        with np.errstate(all="ignore"):
+            value = np.maximum(self.base.stick(at), 1e-300)
+            slope = np.minimum(np.maximum(self.base.above(at)[0] / value, 1.0), 1e300)
+            moved = 8 * UNIT * (1.0 + np.abs(at) + (1.0 + np.abs(np.expm1(loss))) / np.maximum(np.abs(left), 1e-300))
+            error = self.base.stick_error(at) + slope * moved
+        return np.where(left > 0, error, 64 * UNIT)
+
+    def swapped(self) -> Pair:
+        return PoissonPair(self.base, self.rate, not self.removed)
+
+    def cells(self, edges: FloatArray) -> Cells:
+        """Cells through the base cells at the mapped edges; the sign of expm1(a) + q is kept (theory section 10)."""
+        rate, grown, growth = self.rate, np.expm1(edges[:-1]), np.exp(edges[:-1])
+        if self.removed:
+            p0, q0, p_size, q_size = self._base_cells(self._threshold(edges))
+            weight = grown + rate
+            mass = (1 - rate) * q0 + rate * p0
+            stick = np.clip(rate * p0 - weight * q0, 0.0, mass)
+            ulps = TAIL_ULPS * UNIT
+            return Cells(
+                mass,
+                stick,
+                ulps * ((1 - rate) * q_size + rate * p_size),
+                ulps * (rate * p_size + np.abs(weight) * q_size),
+            )
+        p0, q0, p_size, q_size = (v[::-1] for v in self._base_cells(self._threshold(-edges)[::-1]))
+        weight = rate - (1 - rate) * grown
+        stick = np.clip(weight * q0 - growth * rate * p0, 0.0, q0)
+        ulps = TAIL_ULPS * UNIT
+        return Cells(q0, stick, ulps * q_size, ulps * (np.abs(weight) * q_size + growth * rate * p_size))
+
+    def _base_cells(self, edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """P0 and Q0 masses of the continuous part, with the sizes that their rounding scales with."""
+        if isinstance(self.base, LaplacePair):
+            top = self.base.top
+            inside = np.clip(edges, -top, top)
+            width = np.diff(inside)
+            p = 0.5 * np.exp((inside[:-1] - top) / 2) * np.expm1(width / 2)
+            q = -0.5 * np.exp(-(inside[:-1] + top) / 2) * np.expm1(-width / 2)
+            # the mapped edges are rounded: a narrow cell has a width that is off by ulps of its ends
+            wide = 1.0 + np.abs(inside[:-1]) / np.maximum(width, 1e-300)
+            return p, q, p * np.minimum(wide, 1e16), q * np.minimum(wide, 1e16)
+        return tail_cells(self.base, edges)
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        losses, p = self.base.atoms()
+        if losses.size == 0:
+            return losses, p
+        q = p * np.exp(-losses)
+        mixed = mixed_loss(losses, self.rate)
+        if self.removed:
+            return mixed, (1 - self.rate) * q + self.rate * p
+        return -mixed[::-1], q[::-1]
+
+    def transform(self, count: int) -> Transform:
+        if isinstance(self.base, GaussianPair):
+            one, many = np.array([1 / self.base.mu]), np.array([float(count)])
+            return PoissonGaussianTransform(one, np.array([self.rate]), many, self.removed)
+        return PoissonLaplaceTransform(self.base.top, self.rate, self.removed, count)
+
+
+def _strictly_below(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P0(L < loss), Q0(L < loss): atoms at `loss` itself do not count."""
+    return base.below(np.nextafter(loss, -np.inf)) if base.atoms()[0].size else base.below(loss)
+
+
+def _at_least(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return base.above(np.nextafter(loss, -np.inf)) if base.atoms()[0].size else base.above(loss)
+
+
+@attrs.frozen
+class Poisson(Family):
+    """A release that sees a Poisson sample of the records."""
+
+    kind: ClassVar[str] = "poisson"
+    because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
+    base: Family
+    rate: float = attrs.field(converter=lambda v: checks.rate("rate", v, "it is the chance that a record is sampled"))
+
+    def pairs(self) -> dict[str, Pair]:
+        removed = subsampled_pair(self.base, self.rate)
+        return {"remove": removed, "add": removed.swapped()}
+
+    def subsampled(self, rate: float) -> Family:
+        """Sampling twice is sampling once at the product of the rates."""
+        return Poisson(self.base, self.rate * rate)
+
+    def group(self, size: int) -> Family:
+        raise Unsupported(
+            "group privacy of a subsampled release",
+            "several records enter the sample independently and no dominating pair is proved here",
+            "protect the group by its own sampling rate, or bound it with constraints",
+        )
+
+    def fields(self) -> dict[str, Any]:
+        return {"base": self.base.to_json(), "rate": self.rate}
+
+
+def subsampled_pair(base: Family, rate: float) -> Pair:
+    """The remove pair of a subsampled family."""
+    pairs = base.pairs()
+    if set(pairs) != {"both"}:
+        raise Unsupported(
+            f"Poisson subsampling of {base.kind}",
+            "the base must have one dominating pair for both directions" if pairs else "it has no dominating pair",
+        )
+    pair = pairs["both"]
+    if isinstance(pair, FinitePair):
+        return pair.subsampled(rate)
+    if isinstance(pair, (GaussianPair, LaplacePair)):
+        return PoissonPair(pair, rate, True)
+    raise Unsupported(f"Poisson subsampling of {base.kind}", "no exact tails are built for it")

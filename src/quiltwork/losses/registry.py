@@ -1,0 +1,55 @@
+"""Families by name: how a stored loss is read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.losses.constraints import Constraints, ProfilePoints
+from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.family import Family
+from quiltwork.losses.finite import FiniteLaws
+from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.laplace import Laplace
+from quiltwork.losses.mixture import Mixture
+from quiltwork.losses.poisson import Poisson
+from quiltwork.losses.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.response import Approximate, Pure
+from quiltwork.losses.tradeoff import TradeOffFunction
+
+FAMILIES: dict[str, type[Family]] = {
+    family.kind: family
+    for family in (
+        Approximate,
+        Constraints,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        FiniteLaws,
+        Gaussian,
+        GaussianPrivacy,
+        Laplace,
+        Mixture,
+        Poisson,
+        ProfilePoints,
+        Pure,
+        Renyi,
+        TradeOffFunction,
+        ZeroConcentrated,
+    )
+}
+
+
+def family_from_json(value: Any) -> Family:
+    """The inverse of Family.to_json."""
+    if not isinstance(value, dict) or value.get("kind") not in FAMILIES:
+        kind = value.get("kind") if isinstance(value, dict) else value
+        raise InvalidParameter("kind", kind, "one of " + ", ".join(sorted(FAMILIES)))
+    fields = {name: field for name, field in value.items() if name != "kind"}
+    if value["kind"] == Poisson.kind:
+        fields["base"] = family_from_json(fields.get("base"))
+    if value["kind"] == Mixture.kind:
+        fields["components"] = [(weight, family_from_json(item)) for weight, item in fields.get("components", [])]
+    try:
+        return FAMILIES[value["kind"]](**fields)
+    except TypeError as error:
+        raise InvalidParameter(value["kind"], sorted(fields), "given with exactly its own fields", str(error)) from None

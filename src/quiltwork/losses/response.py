@@ -1,0 +1,92 @@
+"""Pure and approximate differential privacy: randomized response, with a reveal mass delta.
+
+The pair with loss +-epsilon dominates every epsilon-DP mechanism (Kairouz-Oh-Viswanath); with probability delta it
+reveals the world outright.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.losses.family import Family
+from quiltwork.losses.finite import FinitePair
+from quiltwork.losses.pair import Lattice, Pair
+
+INDICES = np.array([0, 1], dtype=np.int64)
+
+
+def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
+    """Randomized response at epsilon, mixed with a full reveal of probability delta."""
+    keep = 1.0 - delta
+    if epsilon == 0:
+        losses, p = np.zeros(1), np.array([keep])
+        return FinitePair(losses, p, p, reveal=delta, vanish=delta)
+    log_low, log_high = -epsilon - math.log1p(math.exp(-epsilon)), -math.log1p(math.exp(-epsilon))
+    log_p = np.array([log_low, log_high]) + math.log1p(-delta)
+    p = np.exp(log_p)
+    exact = Fraction(repr(epsilon))
+    lattice = Lattice(-exact, 2 * exact, INDICES, p)
+    losses = np.array([-epsilon, epsilon])
+    return FinitePair(losses, p, p[::-1].copy(), reveal=delta, vanish=delta, log_p=log_p, lattice=lattice)
+
+
+@attrs.frozen
+class Pure(Family):
+    """Any epsilon-DP mechanism."""
+
+    kind: ClassVar[str] = "pure"
+    because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
+    epsilon: float = attrs.field(converter=lambda v: checks.non_negative("epsilon", v))
+
+    def pairs(self) -> dict[str, Pair]:
+        return {"both": response_pair(self.epsilon)}
+
+    def group(self, size: int) -> Family:
+        return Pure(self.epsilon * size)
+
+
+@attrs.frozen
+class Approximate(Family):
+    """Any (epsilon, delta)-DP mechanism."""
+
+    kind: ClassVar[str] = "approximate"
+    because: ClassVar[str] = (
+        "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and "
+        "Viswanath 2015)"
+    )
+    epsilon: float = attrs.field(converter=lambda v: checks.non_negative("epsilon", v))
+    delta: float = attrs.field(converter=lambda v: checks.probability("delta", v))
+
+    def pairs(self) -> dict[str, Pair]:
+        if self.delta >= 1.0:
+            return {"both": nothing_hidden()}
+        return {"both": response_pair(self.epsilon, self.delta)}
+
+    def group(self, size: int) -> Family:
+        """(n eps, delta (e^(n eps) - 1)/(e^eps - 1)), capped at delta = 1, rounded up."""
+        return Approximate(self.epsilon * size, group_delta(self.epsilon, self.delta, size))
+
+
+def group_delta(epsilon: float, delta: float, size: int) -> float:
+    """delta of a group: delta * sum over i < n of e^(i eps)."""
+    if delta == 0 or size == 1:
+        return delta
+    if epsilon == 0:
+        factor = float(size)
+    elif epsilon * size > 700:
+        return 1.0
+    else:
+        factor = math.expm1(epsilon * size) / math.expm1(epsilon)
+    return min(1.0, delta * factor * (1 + 1e-14))
+
+
+def nothing_hidden() -> FinitePair:
+    """delta = 1: the adversary always knows."""
+    tiny = np.array([0.0])
+    return FinitePair(np.zeros(1), tiny, tiny, reveal=1.0, vanish=1.0, log_p=np.array([-np.inf]))

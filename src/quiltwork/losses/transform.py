@@ -1,0 +1,216 @@
+"""The moment generating function of a loss, with every error bounded.
+
+M(z) = E_P[e^(zL); L < inf] on the line z = theta + iu. A transform answers for `count` independent copies:
+`moments` steers (where is the saddle, how wide), `spectrum` is what gets integrated, `decay` bounds what is cut off.
+
+Reference: theory/engine.md section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+
+ComplexArray = np.ndarray[tuple[int], np.dtype[np.complex128]]
+UNIT = 2.0**-53
+TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (validated against 50-digit contours)
+BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
+
+
+@attrs.frozen(eq=False)
+class Spectrum:
+    """log M(theta), log phi(u) = log M(theta+iu) - log M(theta), and absolute error bounds of both."""
+
+    log_mgf: float
+    log_phi: ComplexArray
+    log_mgf_error: float
+    log_phi_error: FloatArray
+
+
+class TooCostly(Exception):
+    """Internal: a transform would need too many nodes; the engine passes on to the next method."""
+
+
+class Transform(Protocol):
+    """What the characteristic-function engine needs to know of some releases."""
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log M and its first two derivatives at real tilts."""
+        ...
+
+    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
+        """The transform on equally spaced frequencies 0, eta, 2 eta, ...; None when it would cost too much."""
+        ...
+
+    def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
+        """A function U -> log of a bound on sup over u >= U of |phi(u)|."""
+        ...
+
+
+def no_decay(cutoff: FloatArray) -> FloatArray:
+    """The trivial bound |phi| <= 1."""
+    return np.zeros_like(cutoff)
+
+
+@attrs.frozen(eq=False)
+class Nodes:
+    """A finite measure standing for a loss law: log masses at losses, total mass 1 - missing.
+
+    `relative` bounds the relative error of each mass, `quadrature` the absolute error of M(theta+iu)/M(theta) that
+    comes from replacing the law by nodes.
+    """
+
+    log_masses: FloatArray
+    losses: FloatArray
+    missing: float = 0.0
+    relative: FloatArray | float = TERM_ULPS * UNIT
+    quadrature: float = 0.0
+
+    def _wrong(self, exponent: FloatArray) -> FloatArray:
+        """Relative error of each tilted mass: its own, and that of its exponent."""
+        return self.relative + 3 * UNIT * np.abs(exponent)
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log M, mean and variance at several tilts."""
+        rows = max(1, BLOCK // self.losses.size)
+        parts = [self._moments(theta[i : i + rows]) for i in range(0, theta.size, rows)]
+        log_mgf, mean, variance = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return log_mgf, mean, variance
+
+    def _moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        exponent = np.multiply.outer(theta, self.losses)
+        if self._mild(exponent):
+            # log1p of a sum of expm1: the error scales with the loss, not with 1
+            grown = np.expm1(exponent)
+            masses = np.exp(self.log_masses)
+            weights = (grown + 1.0) * masses
+            log_mgf = np.log1p(np.maximum(grown @ masses - self.missing, -1.0 + 1e-300))
+        else:
+            exponent += self.log_masses
+            top = exponent.max(axis=1)
+            weights = np.exp(exponent - top[:, None])
+            log_mgf = top + np.log(weights.sum(axis=1))
+        weights /= weights.sum(axis=1)[:, None]
+        mean = weights @ self.losses
+        variance = np.einsum("ij,ij->i", weights, (self.losses[None, :] - mean[:, None]) ** 2)
+        return log_mgf, mean, variance
+
+    def _mild(self, exponent: FloatArray) -> bool:
+        return bool(np.abs(exponent).max() < 300 and self.log_masses.min() > -700)
+
+    def tilted(self, theta: float) -> tuple[float, FloatArray, float]:
+        """log M(theta), the tilted weights (sum 1) and the error of log M."""
+        exponent = theta * self.losses
+        if self._mild(exponent):
+            grown, masses = np.expm1(exponent), np.exp(self.log_masses)
+            excess = float(masses @ grown) - self.missing
+            if excess > -1.0:
+                wrong = float((self._wrong(exponent) * masses) @ np.abs(grown))
+                error = (wrong + 4 * UNIT * self.missing) / (1.0 + excess)
+                return float(np.log1p(excess)), masses * (grown + 1.0) / (1.0 + excess), error
+        logs = self.log_masses + exponent
+        top = float(logs.max())
+        weights = np.exp(logs - top)
+        total = float(weights.sum())
+        wrong = float((self._wrong(exponent) + 3 * UNIT * np.abs(self.log_masses)) @ weights) / total
+        return top + float(np.log(total)), weights / total, wrong + 4 * UNIT * (1.0 + abs(top))
+
+    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum:
+        """phi - 1 = sum w (e^(iud) - 1) with d centred, by sin^2 and sin, so that errors scale with |ud|."""
+        log_mgf, weights, mgf_error = self.tilted(theta)
+        mean = float(weights @ self.losses)
+        offset = self.losses - mean
+        size = frequencies.size
+        real, imaginary = np.empty(size), np.empty(size)
+        rows = max(1, BLOCK // offset.size)
+        for start in range(0, size, rows):
+            angle = np.multiply.outer(frequencies[start : start + rows], offset)
+            imaginary[start : start + rows] = np.sin(angle) @ weights
+            half = np.sin(0.5 * angle)
+            real[start : start + rows] = -2.0 * ((half * half) @ weights)
+        log_phi = log_one_plus(real, imaginary)
+        spread = float(weights @ np.abs(offset))
+        wrong = self._wrong(theta * self.losses) * weights
+        error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
+        error = error + 6 * UNIT * frequencies * spread + self.quadrature
+        error = error / np.maximum(np.exp(log_phi.real), 1e-300) + 8 * UNIT * frequencies * (abs(mean) + spread)
+        return Spectrum(log_mgf, log_phi + 1j * (frequencies * mean), mgf_error + self.quadrature, error)
+
+
+def log_one_plus(real: FloatArray, imaginary: FloatArray) -> ComplexArray:
+    """log(1 + x + iy), accurate for small x and y."""
+    modulus = np.maximum(2 * real + real * real + imaginary * imaginary, -1.0 + 1e-300)
+    result: ComplexArray = 0.5 * np.log1p(modulus) + 1j * np.arctan2(imaginary, 1.0 + real)
+    return result
+
+
+class NodeTransform:
+    """`count` copies of a law that is given by fixed nodes (a finite pair); its phi need not decay."""
+
+    def __init__(self, nodes: Nodes, count: int) -> None:
+        self.nodes, self.count = nodes, count
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        log_mgf, mean, variance = self.nodes.moments(theta)
+        return self.count * log_mgf, self.count * mean, self.count * variance
+
+    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
+        return repeated(self.nodes.spectrum(theta, frequencies), self.count)
+
+    def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
+        return no_decay
+
+
+def repeated(one: Spectrum, count: int) -> Spectrum:
+    """The spectrum of `count` independent copies."""
+    return Spectrum(
+        count * one.log_mgf, count * one.log_phi, count * one.log_mgf_error, count * one.log_phi_error
+    )
+
+
+def sinc_envelope(x: FloatArray) -> FloatArray:
+    """sup over y >= x of |sin y / y|: the main lobe, then the first side lobe (0.2172...), then 1/x."""
+    with np.errstate(all="ignore"):
+        lobe = np.where(x > 1e-4, np.sin(x) / np.where(x > 0, x, 1.0), 1.0 - x * x / 6.0 + x**4 / 120.0)
+    main = (x < 2.6) & (lobe > 0.2173)
+    return np.where(main, lobe, np.where(x < 4.6034, 0.2173, 1.0 / np.maximum(x, 1e-9))) * (1 + 1e-15)
+
+
+def layer_cake(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A density minorant (rows x cells) as a mixture of uniforms: weights and lengths.
+
+    Running minima outwards from the mode make the step function unimodal (still a minorant); its level sets are
+    intervals, so it is a mixture of uniforms of length len_r with weight (c_r - c_(r+1)) len_r, and for all u >= U
+    |phi(u)| <= 1 - sum w_r (1 - envelope(U len_r / 2)): the rest of the law has |phi| at most its mass.
+
+    Reference: theory/engine.md section 2, layer-cake lemma.
+    """
+    mode = density.argmax(axis=1)[:, None]
+    cell = np.arange(density.shape[1])[None, :]
+    right = np.minimum.accumulate(np.where(cell >= mode, density, np.inf), axis=1)
+    left = np.minimum.accumulate(np.where(cell <= mode, density, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    unimodal = np.where(cell >= mode, right, left)
+    order = np.argsort(-unimodal, axis=1, kind="stable")
+    level = np.take_along_axis(unimodal, order, axis=1)
+    length = np.cumsum(np.take_along_axis(widths, order, axis=1), axis=1)
+    below = np.concatenate((level[:, 1:], np.zeros((level.shape[0], 1))), axis=1)
+    return (level - below) * length * (1 - 1e-12), length
+
+
+def layered_decay(
+    weights: FloatArray, lengths: FloatArray, counts: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """The decay bound of a layer cake, each row taken to the power of its count."""
+
+    def bound(cutoff: FloatArray) -> FloatArray:
+        kept = 1.0 - sinc_envelope(cutoff[:, None, None] * (0.5 * lengths)[None])
+        rest = 1.0 - (weights[None] * kept).sum(axis=2)
+        logs: FloatArray = np.log(np.clip(rest, 1e-300, 1.0)) @ counts
+        return logs
+
+    return bound

@@ -1,0 +1,169 @@
+"""Ask the library, compare with the truth: every check is one bracket against one many-digit value."""
+
+import math
+import random
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+import quiltwork as qw
+from tests.soundness.cases import FAMILIES
+from tests.truth.numbers import Refused, mp
+
+TOLERANCES = (None, None, 1e-6, 1e-8)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question, the bracket that came back, and where the truth lies in it."""
+
+    family: str
+    releases: int
+    question: str
+    lower: float
+    upper: float
+    holds: bool
+    width: float
+    margin: float
+    method: str
+    met: bool
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The library raised instead of answering."""
+
+    family: str
+    releases: int
+    question: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Skip:
+    """The truth itself was refused."""
+
+    family: str
+    note: str
+
+
+class Worst:
+    """The truth over several directions: the largest delta, the least beta."""
+
+    def __init__(self, truths):
+        self.truths = truths
+
+    def delta(self, epsilon):
+        if math.isinf(epsilon):
+            return max(getattr(t, "reveal", mp.zero) for t in self.truths)
+        return max(t.delta(epsilon) for t in self.truths)
+
+    def beta(self, alpha):
+        return min(t.beta(alpha) for t in self.truths)
+
+
+def examine(family, seed):
+    """All checks of one random case; the seed (any hashable text) fixes it."""
+    rng = random.Random(f"{family}:{seed}")
+    case = FAMILIES[family](rng)
+    for direction in [None, *(d for d in case.truths if d != "both")]:
+        truth = Worst(list(case.truths.values()) if direction is None else [case.truths[direction]])
+        code = f"({case.code})" + (f".direction({direction!r})" if direction else "")
+        try:
+            loss = eval(code, {"qw": qw})
+        except Exception as error:
+            yield Failure(family, case.releases, code, f"{type(error).__name__}: {error}")
+            continue
+        asker = _Asker(family, case.releases, code, loss, rng)
+        depth = rng.uniform(case.largest, min(case.smallest, rng.choice([6, 6, 20, 100])))
+        deltas = [10 ** -(depth * rng.uniform(0.85, 1.15)) for _ in range(4)]
+        epsilons = [0.0]
+        for delta, answer in asker.ask("epsilon", deltas):
+            yield asker.judge(answer, lambda a, d=delta: _epsilon(truth, d, a))
+            if isinstance(answer, tuple) and math.isfinite(answer[1]):
+                epsilons.append(answer[1] * rng.uniform(0.85, 1.1))
+        for epsilon, answer in asker.ask("delta", epsilons[-4:]):
+            yield asker.judge(answer, lambda a, e=epsilon: _value(truth.delta(e), a))
+        if case.beta:
+            alphas = [rng.uniform(0.01, 0.99), 10 ** -rng.uniform(0.3, rng.choice([3, 12]))]
+            for alpha, answer in asker.ask("beta", alphas):
+                yield asker.judge(answer, lambda a, x=alpha: _value(truth.beta(x), a))
+
+
+class _Asker:
+    """Asks one loss, as a vector or one by one, and turns answers into checks."""
+
+    def __init__(self, family, releases, code, loss, rng):
+        self.family, self.releases, self.code, self.loss, self.rng = family, releases, code, loss, rng
+        self.question, self.seconds = "", 0.0
+
+    def ask(self, kind, values):
+        """(value, (lower, upper, method, met)) for every value, or (value, exception)."""
+        rtol = None if kind == "beta" else self.rng.choice(TOLERANCES)
+        options = {} if rtol is None else {"rtol": rtol}
+        groups = [values] if self.rng.random() < 0.5 else [[v] for v in values]
+        for group in groups:
+            argument = np.array(group) if len(group) > 1 else group[0]
+            begin = time.perf_counter()
+            try:
+                bracket = getattr(self.loss, kind)(argument, **options)
+                answers = _rows(bracket, len(group))
+            except Exception as error:
+                answers = [error] * len(group)
+            self.seconds = (time.perf_counter() - begin) / len(group)
+            for value, answer in zip(group, answers, strict=True):
+                shown = f"{group!r}, asked together" if len(group) > 1 else ""
+                self.question = f"{self.code}.{kind}({value!r}{''.join(f', {k}={v!r}' for k, v in options.items())})  # {shown}"
+                yield value, answer
+
+    def judge(self, answer, compare):
+        """The check of one answer; ``compare`` gives (holds, width, margin, note)."""
+        if isinstance(answer, Exception):
+            return Failure(self.family, self.releases, self.question, f"{type(answer).__name__}: {answer}")
+        lower, upper, method, met = answer
+        seconds, question = self.seconds, self.question
+        try:
+            if not lower <= upper:
+                holds, width, margin, note = False, math.nan, math.nan, "the bracket is not ordered"
+            else:
+                holds, width, margin, note = compare(answer)
+        except Refused as refusal:
+            return Skip(self.family, f"{question}: {refusal}")
+        return Check(
+            self.family, self.releases, question, lower, upper, holds, width, margin, method, met, seconds, note
+        )
+
+
+def _rows(bracket, count):
+    columns = (np.broadcast_to(np.asarray(x), (count,)) for x in (bracket.lower, bracket.upper, bracket.method, bracket.met))
+    return [(float(a), float(b), str(m), bool(met)) for a, b, m, met in zip(*columns, strict=True)]
+
+
+def _epsilon(truth, delta, answer):
+    """epsilon(delta) lies in [lower, upper] iff delta(lower) >= delta (or lower = 0) and delta(upper) <= delta."""
+    lower, upper, *_ = answer
+    target = mp.mpf(delta)
+    at_lower = None if lower <= 0 else truth.delta(lower)
+    at_upper = mp.zero if math.isinf(upper) else truth.delta(upper)
+    low_holds, high_holds = at_lower is None or at_lower >= target, at_upper <= target
+    if math.isinf(lower):
+        return low_holds, 0.0, math.nan, "infinite"
+    width = (upper - lower) / upper if upper > 0 else 0.0
+    top = at_lower if at_lower is not None else truth.delta(0.0)
+    margin = float(min(top - target, target - at_upper) / (top - at_upper)) if top > at_upper else math.nan
+    note = "" if low_holds and high_holds else (
+        f"true delta/delta - 1 at lower {mp.nstr((at_lower or target) / target - 1, 5)}, at upper {mp.nstr(at_upper / target - 1, 5)}"
+    )
+    return low_holds and high_holds, width, math.nan if lower <= 0 else margin, note
+
+
+def _value(value, answer):
+    """A plain value in its bracket; the width is relative to the value."""
+    lower, upper, *_ = answer
+    holds = lower <= value <= upper
+    width = float((mp.mpf(upper) - lower) / value) if value > 0 else upper - lower
+    margin = float(min(value - lower, upper - value) / (mp.mpf(upper) - lower)) if upper > lower else math.nan
+    return holds, width, margin, "" if holds else f"truth {mp.nstr(value, 20)}"

@@ -1,0 +1,102 @@
+"""The error family: one root, builtin parents, messages that say what to do."""
+
+import inspect
+
+import pytest
+
+from quiltwork import errors
+
+PARENTS = {
+    "InvalidParameter": ValueError,
+    "InvalidPlan": ValueError,
+    "Unsupported": TypeError,
+    "NotCertified": ArithmeticError,
+    "Unreachable": ValueError,
+    "MissingExtra": ImportError,
+}
+
+EXAMPLES = [
+    (
+        errors.InvalidParameter("sigma", -1, "a finite number > 0", "use the standard deviation of the noise"),
+        "sigma must be a finite number > 0, got -1: use the standard deviation of the noise",
+        {"name": "sigma", "given": -1, "allowed": "a finite number > 0"},
+    ),
+    (
+        errors.InvalidParameter("rate", 2.0, "in (0, 1]"),
+        "rate must be in (0, 1], got 2.0",
+        {"name": "rate", "given": 2.0, "hint": ""},
+    ),
+    (
+        errors.InvalidPlan("releases[2].scale", "is missing", line=14),
+        "line 14, releases[2].scale: is missing",
+        {"where": "releases[2].scale", "problem": "is missing", "line": 14},
+    ),
+    (
+        errors.InvalidPlan("delta", "is not a number"),
+        "delta: is not a number",
+        {"where": "delta", "line": None},
+    ),
+    (
+        errors.Unsupported("group(2)", "a profile holds for one distance", "state the profile at distance 2"),
+        "group(2) is not available: a profile holds for one distance; state the profile at distance 2",
+        {"asked": "group(2)", "because": "a profile holds for one distance"},
+    ),
+    (
+        errors.Unsupported("group(2)", "a profile holds for one distance"),
+        "group(2) is not available: a profile holds for one distance",
+        {"instead": ""},
+    ),
+    (
+        errors.NotCertified("influence", "sampled from 100 chains"),
+        "influence is only approximate (sampled from 100 chains) and must not be published as a guarantee",
+        {"what": "influence", "why": "sampled from 100 chains"},
+    ),
+    (
+        errors.Unreachable("epsilon <= 0.1", "[1, 10]", "widen the interval"),
+        "no value in [1, 10] reaches epsilon <= 0.1: widen the interval",
+        {"target": "epsilon <= 0.1", "searched": "[1, 10]", "hint": "widen the interval"},
+    ),
+    (
+        errors.Unreachable("epsilon <= 0.1", "[1, 10]"),
+        "no value in [1, 10] reaches epsilon <= 0.1",
+        {"hint": ""},
+    ),
+    (
+        errors.MissingExtra("matplotlib", "report"),
+        "matplotlib is not installed: pip install 'quiltwork[report]'",
+        {"package": "matplotlib", "extra": "report"},
+    ),
+]
+
+
+def members():
+    return {
+        name: value
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, errors.QuiltworkError)
+    }
+
+
+def test_every_error_is_exported_and_drawn_in_the_docstring():
+    assert set(members()) == set(errors.__all__)
+    for name in errors.__all__:
+        assert name in (errors.__doc__ or "")
+
+
+def test_every_leaf_has_the_root_and_its_builtin_as_parents():
+    assert set(members()) == {"QuiltworkError", *PARENTS}
+    for name, builtin in PARENTS.items():
+        assert members()[name].__bases__ == (errors.QuiltworkError, builtin)
+
+
+@pytest.mark.parametrize(("error", "message", "attributes"), EXAMPLES, ids=lambda value: type(value).__name__)
+def test_message_and_attributes(error, message, attributes):
+    assert str(error) == message
+    assert {name: getattr(error, name) for name in attributes} == attributes
+
+
+@pytest.mark.parametrize("error", [example[0] for example in EXAMPLES], ids=lambda error: type(error).__name__)
+def test_one_except_clause_catches_all(error):
+    with pytest.raises(errors.QuiltworkError) as caught:
+        raise error
+    assert caught.value is error
