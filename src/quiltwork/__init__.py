@@ -10,14 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_CONSTRUCTORS = (
-    "approximate constraints discrete_gaussian discrete_laplace gaussian gdp laplace mixture pair poisson profile pure "
-    "rdp tradeoff zcdp"
-).split()
+_CONSTRUCTORS = [
+    "approximate",
+    "constraints",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian",
+    "gdp",
+    "laplace",
+    "mixture",
+    "pair",
+    "poisson",
+    "profile",
+    "pure",
+    "rdp",
+    "tradeoff",
+    "zcdp",
+]
 _HOMES = {
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
     "Loss": "quiltwork.compose.loss",
-    "compose": "quiltwork.compose.loss",
     "calibrate": "quiltwork.compose.calibrate",
     "Bracket": "quiltwork.curves",
     "Curve": "quiltwork.curves",
@@ -83,11 +95,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value  # also shadows the subpackage of the same name (compose)
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
         return value
+    if name == "compose":
+        return import_module("quiltwork.compose")  # the room itself is callable
     raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, "compose"})

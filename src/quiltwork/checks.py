@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quiltwork.errors import InvalidParameter
 
-FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.floating[Any]]
 Number = float | FloatArray
 
 MAX_COUNT = 2**53  # larger integers are not exact in floating point

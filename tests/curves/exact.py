@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -15,8 +17,8 @@ DIGITS = 80
 
 @cache
 def power_of_e(epsilon: float) -> Fraction:
-    """e^epsilon to 80 digits, as a rational."""
-    with mpmath.workdps(DIGITS):
+    """e^epsilon as a rational, with 80 digits of its distance to 1."""
+    with mpmath.workdps(DIGITS + (max(0, -math.frexp(epsilon)[1]) if epsilon else 0)):
         return rational(mpmath.exp(mpmath.mpf(epsilon)))
 
 
@@ -49,7 +51,7 @@ def lower_hull(points: Sequence[Point]) -> list[Point]:
 
 
 def interpolate(chain: Sequence[Point], x: Fraction) -> Fraction:
-    for (a, p), (b, q) in zip(chain, chain[1:], strict=False):
+    for (a, p), (b, q) in itertools.pairwise(chain):
         if a <= x <= b:
             return p + (q - p) * (x - a) / (b - a)
     raise AssertionError("outside the chain")
@@ -113,9 +115,9 @@ class ExactTradeOff:
 
 def tradeoff_of(profile: ExactProfile) -> ExactTradeOff:
     """Intersections of neighbouring supporting lines."""
-    lines = [(t, 1 - profile.delta(t)) for t in profile.knots()][::-1] + [(Fraction(0), Fraction(0))]
+    lines = [*[(t, 1 - profile.delta(t)) for t in profile.knots()][::-1], (Fraction(0), Fraction(0))]
     vertices = [(Fraction(0), lines[0][1])]
-    for (s, c), (t, d) in zip(lines, lines[1:], strict=False):
+    for (s, c), (t, d) in itertools.pairwise(lines):
         alpha = (c - d) / (s - t)
         vertices.append((alpha, c - s * alpha))
     return ExactTradeOff([*vertices, (Fraction(1), Fraction(0))])

@@ -1,7 +1,9 @@
 """Ask the library, compare with the truth: every check is one bracket against one many-digit value."""
 
+import contextlib
 import math
 import random
+import signal
 import time
 from dataclasses import dataclass
 
@@ -12,6 +14,8 @@ from tests.soundness.cases import FAMILIES
 from tests.truth.numbers import Refused, mp
 
 TOLERANCES = (None, None, 1e-6, 1e-8)
+PATIENCE = 20
+"""Seconds after which a question counts as not answered."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ class _Asker:
             argument = np.array(group) if len(group) > 1 else group[0]
             begin = time.perf_counter()
             try:
-                bracket = getattr(self.loss, kind)(argument, **options)
+                with patience(PATIENCE):
+                    bracket = getattr(self.loss, kind)(argument, **options)
                 answers = _rows(bracket, len(group))
             except Exception as error:
                 answers = [error] * len(group)
@@ -135,6 +140,22 @@ class _Asker:
         return Check(
             self.family, self.releases, question, lower, upper, holds, width, margin, method, met, seconds, note
         )
+
+
+@contextlib.contextmanager
+def patience(seconds):
+    """Raise TimeoutError in the main thread when the body takes too long."""
+
+    def ring(*_):
+        raise TimeoutError(f"no answer within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _rows(bracket, count):

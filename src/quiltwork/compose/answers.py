@@ -1,4 +1,4 @@
-"""From a multiset of releases and a question to certified ends: directions, sandwiches and Rényi bounds put together."""
+"""From releases and a question to certified ends: directions, sandwiches and Rényi bounds put together."""
 
 from __future__ import annotations
 
@@ -136,6 +136,15 @@ def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
         return False
 
 
+def _below_already(pairs: Counted, epsilon: FloatArray, lower: FloatArray) -> np.ndarray:
+    """Where this direction's Chernoff bound on delta is already below what the other direction is known to cost."""
+    try:
+        reveal = route.case_of(_no_engine(), pairs).reveal[1]
+        return renyi.quick_delta_bound(pairs, reveal, epsilon) <= lower * (1 - 1e-9)
+    except (TooCostly, OverflowError):
+        return np.zeros(epsilon.size, dtype=bool)
+
+
 def _epsilon_renyi(
     parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
 ) -> route.Answer:
@@ -175,22 +184,23 @@ def _delta_inside(
         low, high, name = np.zeros(epsilon.size), np.zeros(epsilon.size), ""
         for pairs in sides:
             if any(pair.reveal >= 1 for pair, _ in pairs):
-                more: route.Answer = (np.ones(epsilon.size), np.ones(epsilon.size), "closed form")
-            else:
-                more = _run(lambda p: route.delta(p, epsilon, rtol, method), pairs)
-            low, high = np.maximum(low, more[0]), np.maximum(high, more[1])
+                return np.ones(epsilon.size), np.ones(epsilon.size), "closed form"
+            open_ = np.ones(epsilon.size, dtype=bool)
+            if name and method is None:
+                open_ = ~_below_already(pairs, epsilon, low)
+            if not open_.any():
+                continue
+            more = _run(lambda p, at=epsilon[open_]: route.delta(p, at, rtol, method), pairs)  # type: ignore[misc]
+            low[open_], high[open_] = np.maximum(low[open_], more[0]), np.maximum(high[open_], more[1])
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
 
     low, high, name = _both_ends(parts, side, answer)
     if any(map(is_renyi, parts)):
-        high = low
-        for direction in directed(parts):
-            moments, reveal = renyi.composed_moments(parts, direction)
-            # for eps < 0 use D(t) = 1 - t + t D'(1/t) with the mirrored bound, which is the same for Rényi bounds
-            at = renyi.delta_bound(moments, reveal, np.abs(epsilon))
-            t = np.exp(np.minimum(epsilon, 0.0))
-            high = np.maximum(high, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at))
+        # for eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs
+        at = renyi.delta_bound(*renyi.worst_moments(parts), np.abs(epsilon))
+        t = np.exp(np.minimum(epsilon, 0.0))
+        high = np.maximum(low, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at) * (1 + 4 * UNIT))
         name = renyi.METHOD
     return low, np.minimum(high, 1.0), name
 
@@ -218,8 +228,7 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
 
     low, high, name = _both_ends(parts, side, answer)
     if any(map(is_renyi, parts)):
-        for direction in directed(parts):
-            low = np.minimum(low, renyi.beta_bound(*renyi.composed_moments(parts, direction), alpha))
+        low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
         name = renyi.METHOD
     return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + 1e-300)))
 

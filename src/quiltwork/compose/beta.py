@@ -31,8 +31,9 @@ from quiltwork.losses.pair import TAIL_ULPS, UNIT, Pair
 
 Region = Literal["large", "middle", "small"]
 SCAN = np.linspace(-6.0, 6.0, 121)
-SPACINGS = (3e-7, 3e-5, 3e-4, 3e-3, 3e-2, 0.3, 3.0)
+SPACINGS = (3e-7, 3e-5, 3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 4e-2, 8e-2, 0.16, 0.3, 0.6, 1.2, 3.0)
 GOOD = 1e-6
+SHARP = 1e-4  # asked of a view: log D or log C to this width
 VIEWS = 40
 KNOTS = 4
 
@@ -78,7 +79,7 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
             break
         first = int(waiting[np.argmin(alpha[waiting])])
         same = waiting[regions[waiting] == regions[first]]
-        region: Region = ("large", "middle", "small")[int(regions[first])]  # type: ignore[assignment]
+        region: Region = ("large", "middle", "small")[int(regions[first])]
         low, high, near = _serve(test, region, alpha[same], float(alpha[first]))
         lower[same] = np.maximum(lower[same], low)
         upper[same] = np.minimum(upper[same], high)
@@ -150,7 +151,7 @@ def _on_lattice(
     top = low.max(axis=1)
     # rising before the window and falling after it: nothing outside is larger
     first_seen, last_seen = high[:, 0], high[:, -1]
-    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (best - KNOTS < 0))
+    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (law.left_end == -math.inf))
     near = np.abs(points[:, KNOTS] - view.centre) <= 5 * view.spread
     return np.maximum(top, 0.0), np.where(enclosed & near, np.maximum(high.max(axis=1), 0.0), 1.0), near
 
@@ -190,7 +191,7 @@ def _view(test: Test, region: Region, alpha: float) -> View:
         level = _log_level(case, 1.0 if region == "large" else 0.0)
         rest = alpha if region == "large" else max(1.0 - alpha - test.vanish[1], 1e-300)
         theta = search(level, math.log(rest), 0.8 / place.spread)
-    view = case.engine.view(theta, 1e-3)
+    view = case.engine.view(theta, SHARP)
     if view is None:
         raise Declined
     return view
@@ -246,12 +247,13 @@ def _values(
             return low - cost * (1 + slack), high - cost * (1 - slack)
         if region == "large":
             cost = t * alpha
-            rounding = 8 * UNIT
-            upper = 1.0 - test.case.reveal[0] - low - cost * (1 - slack) + rounding
-            return 1.0 - test.case.reveal[1] - high - cost * (1 + slack) - rounding, upper
+            return (
+                1.0 - test.case.reveal[1] - high - cost * (1 + slack) - 8 * UNIT,
+                1.0 - test.case.reveal[0] - low - cost * (1 - slack) + 8 * UNIT,
+            )
         rest_low, rest_high = 1.0 - alpha - test.vanish[1], 1.0 - alpha - test.vanish[0]
-        rounding = 8 * UNIT * (rest_high + high)
-        lower, upper = rest_low - high - rounding, rest_high - low + rounding
+        wrong = 8 * UNIT * (rest_high + high + test.vanish[1])
+        lower, upper = rest_low - high - wrong, rest_high - low + wrong
         down, up = t * (1 - slack), t * (1 + slack)
         return np.where(lower > 0, down, up) * lower, np.where(upper > 0, up, down) * upper
 
@@ -259,7 +261,7 @@ def _values(
 def _maxima(
     test: Test, view: View, region: Region, alpha: FloatArray
 ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Where c is largest for each alpha, from a spline of the logs (an estimate), and whether the scan reaches there."""
+    """Where c is largest for each alpha (an estimate, from a spline of the logs), and whether the scan reaches it."""
     scan = view.centre + view.spread * SCAN
     middle = view.logs(scan).middle
     keep = np.isfinite(middle)

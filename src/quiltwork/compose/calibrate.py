@@ -9,6 +9,7 @@ from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable
 
+Point = tuple[float, float]  # log of the parameter, log of epsilon over its target
 STEPS = 60
 GROWTH = 4.0
 LEAST, MOST = 1e-12, 1e12
@@ -26,10 +27,10 @@ def calibrate(
 ) -> float:
     """The parameter closest to the target from the safe side.
 
-    `make_loss` is monotone in its parameter: noise (epsilon falls as it grows; the least value is returned) or use, such
-    as a rate or a count (epsilon rises; the greatest is returned). Which one it is, is found out. The returned value's
-    certified upper epsilon is at most `epsilon`; a value that is better by a factor 1 + `tolerance` is not known to be
-    safe. With `integer` the parameter is a whole number, passed as int.
+    `make_loss` is monotone in its parameter: noise (epsilon falls as it grows; the least value is returned) or use,
+    such as a rate or a count (epsilon rises; the greatest is returned). Which one it is, is found out. The returned
+    value's certified upper epsilon is at most `epsilon`, and it lies within about `tolerance` (relative) of the last
+    value for which that holds. With `integer` the parameter is a whole number, passed as int.
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
@@ -62,21 +63,26 @@ class _Search:
         return math.log(max(upper, 1e-300) / self.epsilon)
 
     def real(self, start: float, tolerance: float) -> float:
-        x, f = math.log(start), self.excess(start)
-        step = math.log(GROWTH)
-        falling = self._falls(x, f, step)
-        safe, unsafe = self._bracket(x, f, step if falling else -step)
+        here = math.log(start), self.excess(start)
+        there = self._other(*here)
+        falling = (there[1] < here[1]) == (there[0] > here[0])
+        if (here[1] <= 0) != (there[1] <= 0):
+            safe, unsafe = (here, there) if here[1] <= 0 else (there, here)
+        else:
+            step = math.log(GROWTH)
+            nearer = min(here, there, key=lambda point: abs(point[1]))
+            safe, unsafe = self._bracket(*nearer, step if falling else -step)
         return math.exp(self._narrow(safe, unsafe, tolerance))
 
-    def _falls(self, x: float, f: float, step: float) -> bool:
-        """Whether more of the parameter means less epsilon; compared close by, then farther."""
-        for size in (0.1, 0.5, step):
-            up, down = self.excess(math.exp(x + size)), self.excess(math.exp(x - size))
-            if up != down and not (math.isinf(up) and math.isinf(down)):
-                return up < down
+    def _other(self, x: float, f: float) -> Point:
+        """A second point with a different epsilon: it tells which way the parameter works."""
+        for size in (math.log(GROWTH), -math.log(GROWTH), 0.1, -0.1):
+            other = self.excess(math.exp(x + size))
+            if other != f and math.isfinite(other):
+                return x + size, other
         raise Unreachable(self._target(), "the values tried", "epsilon does not change with the parameter")
 
-    def _bracket(self, x: float, f: float, toward_safe: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    def _bracket(self, x: float, f: float, toward_safe: float) -> tuple[Point, Point]:
         """One safe and one unsafe end, in logs, by growing steps."""
         here = (x, f)
         move = toward_safe if f > 0 else -toward_safe
@@ -89,22 +95,26 @@ class _Search:
                 return (there, here) if there[1] <= 0 else (here, there)
             here = there
         if f <= 0:
-            raise Unreachable(self._target(), "the searched range", "every value tried is safe; the target is too loose")
+            raise Unreachable(
+                self._target(), "the searched range", "every value tried is safe; the target is too loose"
+            )
         raise Unreachable(self._target(), f"[{LEAST:g}, {MOST:g}]", "even the most private value tried is above it")
 
-    def _narrow(self, safe: tuple[float, float], unsafe: tuple[float, float], tolerance: float) -> float:
-        """Secant steps aimed a hair inside the safe side, with bisection as the guard."""
+    def _narrow(self, safe: Point, unsafe: Point, tolerance: float) -> float:
+        """Inverse interpolation through the latest points, kept inside the bracket, until the safe end is close."""
+        seen = [unsafe, safe]
         for i in range(STEPS):
             (a, fa), (b, fb) = safe, unsafe
-            if abs(b - a) <= tolerance:
+            slope = (fb - fa) / (b - a) if math.isfinite(fb) else math.inf
+            if abs(b - a) <= tolerance or (i and abs(fa) <= 0.5 * tolerance * abs(slope)):
                 break
-            share = fa / (fa - fb) if math.isfinite(fb) and fa != fb and i % 5 != 4 else 0.5
-            share = min(max(share - 0.25 * tolerance / abs(b - a), 0.0), 1.0)
-            x = a + (b - a) * share
-            if abs(x - a) < 0.3 * tolerance:  # the secant says the safe end is it: probe just beyond
-                x = a + (b - a) * 0.9 * tolerance / abs(b - a)
-            f = self.excess(math.exp(x))
-            safe, unsafe = ((x, f), unsafe) if f <= 0 else (safe, (x, f))
+            x = _interpolated(seen[-3:]) if i % 8 != 7 else math.nan
+            inward = math.copysign(0.25 * tolerance, a - b)  # aim a hair inside the safe side
+            if not min(a, b) < x + inward < max(a, b):
+                x = 0.5 * (a + b) - inward
+            point = x + inward, self.excess(math.exp(x + inward))
+            seen.append(point)
+            safe, unsafe = (point, unsafe) if point[1] <= 0 else (safe, point)
         return safe[0]
 
     def counted(self, start: float) -> float:
@@ -116,8 +126,10 @@ class _Search:
         if rising and not good and low > 1:
             low, good = 1, self.excess(1) <= 0
         if rising != good:
-            raise Unreachable(self._target(), f"whole numbers from {low}", "lower the start") if rising else Unreachable(
-                self._target(), f"whole numbers up to {low}", "every value tried is safe"
+            raise (
+                Unreachable(self._target(), f"whole numbers from {low}", "lower the start")
+                if rising
+                else Unreachable(self._target(), f"whole numbers up to {low}", "every value tried is safe")
             )
         while step < MOST and (self.excess(low + step) <= 0) == good:
             step *= 2
@@ -131,6 +143,19 @@ class _Search:
 
     def _target(self) -> str:
         return f"epsilon {self.epsilon:g} at delta {self.delta:g}"
+
+
+def _interpolated(points: list[Point]) -> float:
+    """Where the inverse function through the points (x as a polynomial of f) has f = 0; NaN when it is not defined."""
+    if any(not math.isfinite(f) for _, f in points) or len({f for _, f in points}) < len(points):
+        return math.nan
+    total = 0.0
+    for i, (x, f) in enumerate(points):
+        for j, (_, other) in enumerate(points):
+            if j != i:
+                x *= other / (other - f)
+        total += x
+    return total
 
 
 def make_loss_name(function: object) -> str:

@@ -68,7 +68,7 @@ def zcdp(rho: float) -> Loss:
 
 def rdp(orders: Sequence[float], epsilons: Sequence[float]) -> Loss:
     """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
-    return Loss.of(Renyi(orders, epsilons))
+    return Loss.of(Renyi(tuple(orders), tuple(epsilons)))
 
 
 def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]]) -> Loss:
@@ -79,15 +79,17 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]]) -> Los
 def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:
     """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i], both directions."""
     try:
-        points = list(zip(np.ravel(np.asarray(epsilons, dtype=float)).tolist(), np.ravel(np.asarray(deltas, dtype=float)).tolist(), strict=True))
+        known = [np.ravel(np.asarray(values, dtype=float)).tolist() for values in (epsilons, deltas)]
+        points = list(zip(*known, strict=True))
     except (TypeError, ValueError):
-        raise InvalidParameter("epsilons and deltas", (epsilons, deltas), "two lists of numbers of equal length") from None
+        allowed = "two lists of numbers of equal length"
+        raise InvalidParameter("epsilons and deltas", (epsilons, deltas), allowed) from None
     return Loss.of(ProfilePoints(points))
 
 
 def pair(p: Sequence[float], q: Sequence[float]) -> Loss:
     """Two explicit laws on the same outcomes: p when the record is there, q when it is not."""
-    return Loss.of(FiniteLaws(p, q))
+    return Loss.of(FiniteLaws(tuple(p), tuple(q)))
 
 
 def poisson(loss: Loss, rate: float) -> Loss:
@@ -100,12 +102,10 @@ def poisson(loss: Loss, rate: float) -> Loss:
 def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
     """One of several releases, chosen at random with the given weights and named in the output."""
     try:
-        found = [(weight, _loss(loss).single("a mixture")) for weight, loss in components]
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidParameter) or "single" in str(error):
-            raise
+        found = [(weight, loss) for weight, loss in components]
+    except (TypeError, ValueError):
         raise InvalidParameter("components", components, "a list of (weight, loss)") from None
-    return Loss.of(Mixture(found))
+    return Loss.of(Mixture([(weight, _loss(loss).single("a mixture")) for weight, loss in found]))
 
 
 def _loss(value: Any) -> Loss:

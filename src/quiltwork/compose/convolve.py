@@ -50,10 +50,11 @@ class Measure:
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M, mean and variance of the whole composition."""
-        total = np.zeros((3, theta.size))
+        total = [np.zeros(theta.size) for _ in range(3)]
         for part in self.parts:
             losses = part.offset + self.step * part.indices
-            total += part.count * np.stack(Nodes(part.log_masses, losses, 1.0 - _mass(part)).moments(theta))
+            found = Nodes(part.log_masses, losses, 1.0 - _mass(part)).moments(theta)
+            total = [sum_ + part.count * one for sum_, one in zip(total, found, strict=True)]
         return total[0], total[1], total[2]
 
     @property
@@ -184,7 +185,10 @@ def convolve(measure: Measure, theta: float) -> Convolution | None:
         left, right = _window(measure, theta, mean, spread)
         if not (math.isfinite(left) and math.isfinite(right)):
             return None
-        first, last = max(low, math.floor((left - offset) / step) - 2), min(high, math.ceil((right - offset) / step) + 2)
+        first, last = (
+            max(low, math.floor((left - offset) / step) - 2),
+            min(high, math.ceil((right - offset) / step) + 2),
+        )
         outside = 0.0 if (first, last) == (low, high) else 2.1 * OUTSIDE
     if last - first + 1 > LONGEST:
         return None
@@ -222,7 +226,7 @@ def _tilted_window(
     return np.maximum(x, 0.0), total, relative, loss_error
 
 
-def _power(spectrum: np.ndarray, count: int) -> np.ndarray:  # type: ignore[type-arg]
+def _power(spectrum: np.ndarray, count: int) -> np.ndarray:
     """spectrum ** count by squaring, on the entries that do not vanish."""
     if count == 1:
         return spectrum

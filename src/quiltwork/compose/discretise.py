@@ -74,9 +74,7 @@ def _split(
     return out
 
 
-def _density(
-    pair: Pair, step: float, origin: float, first: int, last: int
-) -> tuple[FloatArray, FloatArray, float]:
+def _density(pair: Pair, step: float, origin: float, first: int, last: int) -> tuple[FloatArray, FloatArray, float]:
     size = last - first + 1
     half = origin + 0.5 * step * np.arange(2 * first, 2 * last + 1)
     cells = pair.cells(half)
@@ -187,9 +185,7 @@ def _lower(
     return np.concatenate((hull, np.zeros(cells + 1 - hull.size)))
 
 
-def _left_end(
-    chord: FloatArray, lowering: FloatArray, end: int, step: float
-) -> tuple[int, FloatArray, FloatArray]:
+def _left_end(chord: FloatArray, lowering: FloatArray, end: int, step: float) -> tuple[int, FloatArray, FloatArray]:
     """phi >= 1 - t: keep psi = 1 - t up to the first knot where phi exceeds it by the lowering (no mass is lost).
 
     V_i = phi_i - (1 - t_i) by the positive recursion V_(i+1) = V_i e^h + (e^h - 1) C_i.

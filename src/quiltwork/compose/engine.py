@@ -24,6 +24,8 @@ from quiltwork.checks import FloatArray
 Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 ROOT2 = math.sqrt(2.0)
 STEEPEST = 1e7  # no tilt beyond
+COARSE = 1.6 ** np.arange(8)
+FINE = 1.6 ** np.linspace(0.0, 1.0, 6)
 
 
 @attrs.frozen(eq=False)
@@ -38,9 +40,12 @@ class Logs:
 class View(Protocol):
     """A composition seen at one tilt: sharp near `centre`, valid everywhere."""
 
-    theta: float
-    centre: float
-    spread: float
+    @property
+    def theta(self) -> float: ...
+    @property
+    def centre(self) -> float: ...
+    @property
+    def spread(self) -> float: ...
 
     def logs(self, epsilon: FloatArray) -> Logs:
         """log D (theta > 0) or log C (theta < 0)."""
@@ -50,7 +55,8 @@ class View(Protocol):
 class Engine(Protocol):
     """One composition method applied to one direction of one composition."""
 
-    method: str
+    @property
+    def method(self) -> str: ...
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M, mean and variance of the tilted loss: they steer."""
@@ -98,22 +104,22 @@ def _saddle(moments: Moments, theta: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def search(value: Callable[[FloatArray], FloatArray], target: float, start: float) -> float:
-    """theta with value(theta) = target for a falling function, by vectorised geometric search; a few percent suffice."""
-    low, high = start, 24.0 * start
+    """theta with value(theta) = target for a falling function; a few percent suffice."""
+    low = start
     while True:
-        grid = np.geomspace(low, high, 8)
+        grid = low * COARSE
         found = value(grid)
         below = np.nonzero(~(found > target))[0]
-        if below.size or high >= STEEPEST:
+        if below.size or low >= STEEPEST:
             break
-        low, high = high, 24.0 * high
+        low = float(grid[-1])
     if not below.size:
-        return high
+        return float(grid[-1])
     if below[0] == 0:
         return low
-    fine = np.geomspace(grid[below[0] - 1], grid[below[0]], 6)
+    fine = grid[below[0] - 1] * FINE
     found = value(fine)
-    i = int(np.clip(np.nonzero(~(found > target))[0][:1].sum(), 1, 5))
+    i = int(np.clip(np.nonzero(~(found > target))[0][:1].sum(), 1, FINE.size - 1))
     a, b = math.log(fine[i - 1]), math.log(fine[i])
     fa, fb = float(found[i - 1]) - target, float(found[i]) - target
     share = 0.5 if not (math.isfinite(fa) and math.isfinite(fb)) or fa == fb else fa / (fa - fb)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -63,7 +62,7 @@ class GridView:
 class GridEngine:
     """Chord above, lowered knots below, one tilted FFT a side."""
 
-    method: ClassVar[str] = "grid"
+    method = "grid"
 
     def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
         self.parts = parts
@@ -72,16 +71,16 @@ class GridEngine:
         self.steering = self._sides(self.coarse, 1e-12)
 
     def _sides(self, step: float, tail: float) -> Sides:
-        upper, lower, log_hidden = [], [], 0.0
+        upper: list[LatticePart] = []
+        lower: list[LatticePart] = []
+        log_hidden = 0.0
         for pair, count in self.parts:
             low, high = _support(pair, tail / count)
             found = discretise(pair, step, low, high)
             for masses, side in ((found.upper, upper), (found.lower, lower)):
                 side.append(_part(found.origin, found.first, masses, count))
             log_hidden += count * math.log1p(-min(found.revealed, 1.0 - 2**-53))
-        return Sides(
-            Measure(step, tuple(upper)), Measure(step, tuple(lower)), -math.expm1(log_hidden) * (1 + 1e-12)
-        )
+        return Sides(Measure(step, tuple(upper)), Measure(step, tuple(lower)), -math.expm1(log_hidden) * (1 + 1e-12))
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.steering.upper.moments(theta)
@@ -116,9 +115,7 @@ def _part(origin: float, first: int, masses: FloatArray, count: int) -> LatticeP
     if not live.size:
         live, masses = np.zeros(1, dtype=np.int64), np.full(1, 1e-300)
     size = abs(origin) + 1e-300
-    return LatticePart(
-        origin, (first + live).astype(np.int64), np.log(masses[live]), count, 16 * UNIT, 8 * UNIT * size
-    )
+    return LatticePart(origin, (first + live).astype(np.int64), np.log(masses[live]), count, 16 * UNIT, 8 * UNIT * size)
 
 
 def _support(pair: Pair, tail: float) -> tuple[float, float]:

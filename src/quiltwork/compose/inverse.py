@@ -71,9 +71,7 @@ def _secant(
     return x1, slope
 
 
-def enclosures(
-    view: View, upper_target: FloatArray, lower_target: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Epsilons (lower, upper) with certified log D(upper) <= upper_target and log D(lower) >= lower_target.
 
     For a complement view: log C(upper) >= upper_target and log C(lower) <= lower_target. -inf and +inf where a
@@ -87,9 +85,7 @@ def enclosures(
         under = np.where(falling, lower_target - at.low, at.high - lower_target)
         steep = np.maximum(-slope, 1e-300)
         step_up, step_down = (np.maximum(miss, 0.0) / steep * 1.1 + 4 * UNIT * np.abs(x) for miss in (over, under))
-    step_up, step_down = (
-        np.where(np.isfinite(step), step, view.spread) for step in (step_up, step_down)
-    )
+    step_up, step_down = (np.where(np.isfinite(step), step, view.spread) for step in (step_up, step_down))
     upper, lower = x + step_up, x - step_down
     for _ in range(ROUNDS):
         at = view.logs(upper)

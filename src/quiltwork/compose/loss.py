@@ -15,6 +15,7 @@ from quiltwork.compose import answers
 from quiltwork.compose.parts import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.profile import Profile
 from quiltwork.curves.region import Region
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
@@ -44,7 +45,9 @@ class Loss:
     def epsilon(self, delta: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The smallest epsilon >= 0 with delta(epsilon) <= delta; +inf when there is none."""
         values = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        return self._answer("epsilon", values, lambda v: answers.epsilon(self.parts, self.side, v, _width(rtol), method))
+        return self._answer(
+            "epsilon", values, lambda v: answers.epsilon(self.parts, self.side, v, _width(rtol), method)
+        )
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The hockey-stick divergence at e^epsilon; epsilon may be any real, or infinite."""
@@ -115,8 +118,7 @@ class Loss:
         """The privacy region of k copies: every face that a finite loss has, or a fine outer polygon."""
         total = k * self
         epsilons = answers.faces(total.parts, total.side, FACES)
-        deltas = np.atleast_1d(total.delta(epsilons).upper)
-        return Region.from_constraints(list(zip(epsilons.tolist(), deltas.tolist(), strict=True)))
+        return Region(Profile(epsilons, np.atleast_1d(total.delta(epsilons).upper), symmetric=self.side == "worst"))
 
     def guarantee(
         self, protects: str = "one record, added or removed", assumes: Sequence[str] = (), witness: str | None = None
@@ -149,8 +151,8 @@ class Loss:
             raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
         parts = []
         for item in value.get("releases", []):
-            fields = dict(item)
-            parts.append(Part(family_from_json({k: v for k, v in fields.items() if k != "count"}), checks.count("count", fields.get("count", 1))))
+            family = family_from_json({name: field for name, field in item.items() if name != "count"})
+            parts.append(Part(family, checks.count("count", item.get("count", 1))))
         return cls(tuple(parts), side)
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from quiltwork.losses.pair import UNIT
 
 LEAST = 1e-300  # below this a lower end is reported as zero
 VIEWS = 60
+AHEAD = 3.5  # spreads between the first of many questions and the centre of the view that answers them
 
 
 class Declined(Exception):
@@ -92,16 +93,14 @@ def delta(case: Case, epsilon: FloatArray, rtol: float) -> tuple[FloatArray, Flo
     return lower, upper
 
 
-def _delta_view(
-    engine: Engine, place: Landmarks, epsilon: float, complement: bool, rtol: float, ahead: bool
-) -> View:
-    """A view for the smallest waiting epsilon, aimed two spreads ahead when others wait behind it."""
+def _delta_view(engine: Engine, place: Landmarks, epsilon: float, complement: bool, rtol: float, ahead: bool) -> View:
+    """A view for the smallest waiting epsilon, aimed ahead when others wait behind it."""
     if complement:
         return _look(engine, inner_tilt(engine, place, epsilon), rtol)
     theta = tilt_for_epsilon(engine, place, epsilon)
     if ahead:
         _, _, variance = engine.moments(np.array([theta]))
-        theta = tilt_for_epsilon(engine, place, epsilon + 2.0 * math.sqrt(float(variance[0])))
+        theta = tilt_for_epsilon(engine, place, epsilon + AHEAD * math.sqrt(float(variance[0])))
     return _look(engine, theta, rtol)
 
 
@@ -173,7 +172,7 @@ def _epsilon_view(
         theta = tilt_for_delta(engine, place, math.log(room))
         if ahead:
             _, mean, variance = engine.moments(np.array([theta]))
-            theta = tilt_for_epsilon(engine, place, float(mean[0]) + 2.0 * math.sqrt(float(variance[0])))
+            theta = tilt_for_epsilon(engine, place, float(mean[0]) + AHEAD * math.sqrt(float(variance[0])))
     _, mean, variance = engine.moments(np.array([theta]))
     size = max(abs(float(mean[0])), 0.05 * math.sqrt(float(variance[0])))
     return _look(engine, theta, min(rtol * size * abs(theta), 0.3))

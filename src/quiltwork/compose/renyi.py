@@ -9,13 +9,14 @@ Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.contour import ContourEngine
-from quiltwork.compose.engine import landmarks, tilt_for_delta
+from quiltwork.compose.engine import landmarks, tilt_for_delta, tilt_for_epsilon
 from quiltwork.compose.parts import Part, directed, is_renyi
 from quiltwork.compose.route import case_of
 from quiltwork.losses.pair import Pair
@@ -29,7 +30,8 @@ LogMoments = Callable[[FloatArray], FloatArray]
 
 def log_peak(theta: FloatArray) -> FloatArray:
     """log of max over y of e^(-theta y)(1 - e^-y)+."""
-    return theta * (np.log(theta) - np.log1p(theta)) - np.log1p(theta)
+    value: FloatArray = theta * (np.log(theta) - np.log1p(theta)) - np.log1p(theta)
+    return value
 
 
 def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
@@ -57,18 +59,31 @@ def nudged(log_mgf: FloatArray) -> FloatArray:
 
 
 def quick_epsilon_bound(parts: Sequence[tuple[Pair, int]], reveal: float, delta: FloatArray) -> FloatArray:
-    """The same bound from a handful of tilts around the saddle of the smallest delta: cheap, and good enough to compare."""
+    """The same bound from a handful of tilts around the saddle: cheap, and good enough to compare."""
     engine = ContourEngine.of(parts)
     if engine is None or bool((delta <= reveal).any()):
         return np.full(delta.size, np.inf)
     place = landmarks(engine)
-    least, most = float(delta.min()), float(delta.max())
-    tilts = {tilt_for_delta(engine, place, float(np.log(d - reveal))) for d in (least, most)}
-    theta = np.unique(np.multiply.outer(sorted(tilts), [0.6, 0.8, 0.9, 1.0, 1.15]).ravel())
+    ends = {float(delta.min()), float(delta.max())}
+    tilts = [tilt_for_delta(engine, place, math.log(end - reveal)) for end in sorted(ends)]
+    theta = np.multiply.outer(tilts, [0.6, 0.8, 0.9, 1.0, 1.15]).ravel()
     moments = nudged(engine.moments(theta)[0])
     found = (moments + log_peak(theta))[None, :] - np.log(delta - reveal * (1 + 1e-15))[:, None]
     best: FloatArray = (found / theta).min(axis=1)
     return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
+
+
+def quick_delta_bound(parts: Sequence[tuple[Pair, int]], reveal: float, epsilon: FloatArray) -> FloatArray:
+    """A Chernoff bound on delta from a few tilts between those of the least and of the greatest epsilon asked."""
+    engine = ContourEngine.of(parts)
+    if engine is None:
+        return np.ones(epsilon.size)
+    place = landmarks(engine)
+    first, last = (tilt_for_epsilon(engine, place, float(e)) for e in (epsilon.min(), epsilon.max()))
+    theta = np.geomspace(first, max(last, 1.0001 * first), 5 if epsilon.size == 1 else 16)
+    logs = (nudged(engine.moments(theta)[0]) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
+    bound: FloatArray = np.minimum(np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + reveal, 1.0)
+    return bound
 
 
 def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments, float]:
@@ -85,6 +100,17 @@ def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments,
         return total if known is None else total + known(theta)
 
     return moments, reveal
+
+
+def worst_moments(parts: Sequence[Part]) -> tuple[LogMoments, float]:
+    """The larger K of both directions, and the larger reveal mass: valid whichever way the worlds are ordered."""
+    found = [composed_moments(parts, direction) for direction in directed(parts)]
+
+    def moments(theta: FloatArray) -> FloatArray:
+        largest: FloatArray = np.max([one(theta) for one, _ in found], axis=0)
+        return largest
+
+    return moments, max(reveal for _, reveal in found)
 
 
 def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray) -> FloatArray:
@@ -108,14 +134,15 @@ def delta_bound(moments: LogMoments, reveal: float, epsilon: FloatArray) -> Floa
 
     with np.errstate(all="ignore"):
         best = _refined(bound)
-    return np.minimum(np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal, 1.0)
+    value: FloatArray = np.minimum(np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal, 1.0)
+    return value
 
 
 def _refined(bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """The least value over a coarse grid of tilts, then over a fine one around each minimiser's neighbourhood."""
     values = bound(COARSE)
     values = np.where(np.isnan(values), np.inf, values)
-    best = values.min(axis=1)
+    best: FloatArray = values.min(axis=1)
     ratio = COARSE[1] / COARSE[0]
     for at in np.unique(values.argmin(axis=1)):
         fine = COARSE[at] * ratio ** np.linspace(-1.0, 1.0, 33)
@@ -132,4 +159,5 @@ def beta_bound(moments: LogMoments, reveal: float, alpha: FloatArray) -> FloatAr
         right = kept[:, None] - np.exp(epsilon)[:, None] * alpha[None, :]
         left = np.exp(-epsilon)[:, None] * (kept[:, None] - alpha[None, :])
     best = np.maximum(right.max(axis=0), left.max(axis=0))
-    return np.maximum(best * (1 - 1e-12) - 1e-15, 0.0)
+    bound: FloatArray = np.maximum(best * (1 - 1e-12) - 1e-15, 0.0)
+    return bound

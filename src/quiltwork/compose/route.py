@@ -51,14 +51,16 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
 def case_of(engine: Engine, parts: Counted) -> Case:
     """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest possible finite loss."""
     logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - 2**-53)) for pair, k in parts)
-    reveal = -math.expm1(logs)
+    reveal = 0.0 - math.expm1(logs)
     slack = 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for p, k in parts if p.reveal > 0) * (reveal > 1e-3)
     top = math.fsum(k * pair.high for pair, k in parts) if parts else 0.0
     top = top * (1 + 4 * UNIT) if top > 0 else top
     return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top)
 
 
-def _ask(parts: Counted, method: str | None, question: Callable[[Case], Ends], enough: Callable[[Ends], bool]) -> Answer:
+def _ask(
+    parts: Counted, method: str | None, question: Callable[[Case], Ends], enough: Callable[[Ends], bool]
+) -> Answer:
     """The first method that meets the asked width; otherwise the intersection of all that answered."""
     best: Answer | None = None
     for engine in engines(parts, method):

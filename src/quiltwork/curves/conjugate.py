@@ -80,7 +80,7 @@ class Lines:
             np.concatenate((level, level[turned])),
             np.concatenate((rest, rest[turned])),
             np.concatenate((alphas, middle, heights[::-1], level[:1])),
-            np.concatenate((alphas_error, 32.0 * UNIT * middle + tiny, heights_error[::-1], 2.0 * UNIT * level[:1])),
+            np.concatenate((alphas_error, 32.0 * UNIT * middle + tiny, heights_error[::-1], np.abs(rest[:1]))),
             np.concatenate((1.0 - alphas, 1.0 - middle, powers[::-1], low[:1])),
             np.concatenate((alphas_error + UNIT, 32.0 * UNIT * middle + UNIT, 32.0 * UNIT * powers[::-1], [0.0])),
             np.concatenate((heights, middle, alphas[::-1], [0.0])),
@@ -94,7 +94,8 @@ class Lines:
 
         The old vertex then lies above and right of the new one, hence inside the new region: f never grows.
         """
-        alphas = np.clip(down(self.breaks - self.breaks_error), 0.0, 1.0)
+        exact = self.breaks_error == 0
+        alphas = np.clip(np.where(exact, self.breaks, down(self.breaks - self.breaks_error)), 0.0, 1.0)
         betas = np.maximum(down(self.heights - self.heights_error), 0.0)
         powers = np.minimum(up(self.powers * (1.0 + 32.0 * UNIT)), 1.0)
         start = 0.0 if not self.level.size else float(self.level[0] if self.rest[0] >= 0 else down(self.level[0]))

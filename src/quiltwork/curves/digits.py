@@ -68,4 +68,5 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return str(value)
     short = Context(prec=digits, rounding=rounding).plus(Decimal(value))
-    return f"{float(short):.{digits}g}"
+    short = short.normalize()
+    return f"{short:f}" if not short or short.adjusted() in _PLAIN else f"{short:e}"

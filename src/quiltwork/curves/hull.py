@@ -91,7 +91,8 @@ def profile_hull(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> t
 
     def sure(left: IndexArray, middle: IndexArray, right: IndexArray) -> FloatArray:
         before, after, margin = profile_slopes(epsilons, deltas, left, middle, right, symmetric)
-        return before - after * (1.0 - margin)
+        with np.errstate(invalid="ignore"):  # two infinite slopes say nothing, until the left one is gone
+            return before - after * (1.0 - margin)
 
     places, values = epsilons.tolist(), deltas.tolist()
 

@@ -35,12 +35,12 @@ def convex(
     alphas: FloatArray, betas: FloatArray, powers: FloatArray, left: IndexArray, middle: IndexArray, right: IndexArray
 ) -> NDArray[np.bool_]:
     """Whether each middle point lies strictly below the chord of its neighbours, decided exactly."""
-    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+    with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
         before = falls(betas, powers, left, middle) / (alphas[middle] - alphas[left])
         after = falls(betas, powers, middle, right) / (alphas[right] - alphas[middle])
+        sure = np.abs(before - after) > 32.0 * UNIT * np.maximum(before, after)
+        sure &= np.isfinite(before + after) & (np.minimum(before, after) > 1e-290)
     answer = before > after
-    sure = (np.abs(before - after) > 32.0 * UNIT * np.maximum(before, after)) & np.isfinite(before + after)
-    sure &= np.minimum(before, after) > 1e-290
     unsure = np.flatnonzero(~sure)
     if unsure.size:
         left, middle, right = left[unsure], middle[unsure], right[unsure]

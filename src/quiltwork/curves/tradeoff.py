@@ -164,7 +164,9 @@ class TradeOff:
         taken, error = scaled(place, alpha)
         error = np.where(taken > 2.0, 0.0, error)
         value, more = difference(power, np.minimum(taken, 2.0))
-        error = error + np.where(self.betas[index] > 0.5, 0.0, 2.0 * UNIT * power)
+        held, lost = difference(1.0, self.betas[index])
+        given = (self.betas[index] > 0.5) | ((lost == 0) & (held == power))
+        error = error + np.where(given, 0.0, 2.0 * UNIT * power)
         exact = (error == 0) & (more == 0)
         low = np.where(exact, value, down(value - error, 2))
         high = np.where(exact, value, up(value + error, 2))
@@ -189,6 +191,7 @@ class TradeOff:
         beyond = self._delta(np.full_like(flat, np.inf))
         never, maybe = beyond[0] > flat, beyond[1] > flat
         lower, upper = np.where(never, np.inf, lower), np.where(maybe, np.inf, upper)
+        lower, upper = np.where(flat >= 1.0, 0.0, lower), np.where(flat >= 1.0, 0.0, upper)
         return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), "epsilon", _METHOD)
 
     def profile(self, *, symmetric: bool = False) -> Profile:

@@ -136,8 +136,7 @@ class Constraints(Family):
 
     kind: ClassVar[str] = "constraints"
     because: ClassVar[str] = (
-        "several constraints at once: seed 002 Conjecture 1, proved in theory/multi-constraints.md "
-        "section 2"
+        "several constraints at once: seed 002 Conjecture 1, proved in theory/multi-constraints.md section 2"
     )
     points: tuple[Constraint, ...] = attrs.field(converter=_read)
 
@@ -161,6 +160,5 @@ class ProfilePoints(Constraints):
 
     kind: ClassVar[str] = "profile"
     because: ClassVar[str] = (
-        "privacy profile at given points: seed 002 Conjecture 1, proved in theory/multi-constraints.md "
-        "section 2"
+        "privacy profile at given points: seed 002 Conjecture 1, proved in theory/multi-constraints.md section 2"
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
 
@@ -30,8 +30,8 @@ class DiscreteGaussian(Family):
 
     kind: ClassVar[str] = "discrete_gaussian"
     because: ClassVar[str] = "discrete Gaussian mechanism, exact loss lattice (Canonne, Kamath and Steinke 2020)"
-    sigma: float = attrs.field(converter=lambda v: checks.positive("sigma", v))
-    sensitivity: int = attrs.field(default=1, converter=lambda v: checks.count("sensitivity", v, least=1))
+    sigma: float = checked(checks.positive, "sigma")
+    sensitivity: int = checked(checks.count, "sensitivity", default=1, least=1)
 
     def __attrs_post_init__(self) -> None:
         _too_many("sigma", self.sigma, 2 * SPAN * self.sigma + self.sensitivity)
@@ -74,8 +74,8 @@ class DiscreteLaplace(Family):
 
     kind: ClassVar[str] = "discrete_laplace"
     because: ClassVar[str] = "geometric mechanism, exact loss lattice (Ghosh, Roughgarden and Sundararajan 2009)"
-    scale: float = attrs.field(converter=lambda v: checks.positive("scale", v))
-    sensitivity: int = attrs.field(default=1, converter=lambda v: checks.count("sensitivity", v, least=1))
+    scale: float = checked(checks.positive, "scale")
+    sensitivity: int = checked(checks.count, "sensitivity", default=1, least=1)
 
     def __attrs_post_init__(self) -> None:
         _too_many("sensitivity", self.sensitivity, self.sensitivity)

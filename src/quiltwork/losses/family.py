@@ -8,6 +8,7 @@ Nothing is computed here. `pairs()` hands the engine one numerical pair for "bot
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -16,6 +17,11 @@ from quiltwork.errors import Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.losses.pair import Pair
+
+
+def checked(check: Callable[..., Any], name: str, *, default: Any = attrs.NOTHING, **options: Any) -> Any:
+    """An attrs field whose value passes through a check that knows its name."""
+    return attrs.field(default=default, converter=lambda value: check(name, value, **options))
 
 
 @attrs.frozen
@@ -42,7 +48,8 @@ class Family(ABC):
     def fields(self) -> dict[str, Any]:
         """Plain JSON values of the parameters."""
         return {
-            a.name: v.to_json() if isinstance(v := getattr(self, a.name), Family) else v for a in attrs.fields(type(self))
+            a.name: v.to_json() if isinstance(v := getattr(self, a.name), Family) else v
+            for a in attrs.fields(type(self))
         }
 
     def to_json(self) -> dict[str, Any]:

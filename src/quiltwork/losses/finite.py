@@ -10,7 +10,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import UNIT, Cells, Lattice, Pair
 from quiltwork.losses.transform import TERM_ULPS, Nodes, NodeTransform
 
@@ -111,7 +111,12 @@ class FinitePair(Pair):
             p, q = np.concatenate(([rest], p)), np.concatenate(([self.vanish], q))
             log_p = np.concatenate(([math.log(rest)], log_p))
         return FinitePair(
-            mapped, p, q, reveal=rate * self.reveal, log_p=log_p, relative=self.relative + 8 * UNIT,
+            mapped,
+            p,
+            q,
+            reveal=rate * self.reveal,
+            log_p=log_p,
+            relative=self.relative + 8 * UNIT,
             unbounded=math.isinf(self.high),
         )
 
@@ -140,7 +145,7 @@ def _rounded_lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
     step = float(gaps.min())
     if step <= 0 or (losses[-1] - losses[0]) / step > 1e6:
         return None
-    steps = int(round((losses[-1] - losses[0]) / step))
+    steps = round(float(losses[-1] - losses[0]) / step)
     step = float(losses[-1] - losses[0]) / steps
     indices = np.rint((losses - losses[0]) / step).astype(np.int64)
     wrong = np.abs(losses - (losses[0] + step * indices))
@@ -179,7 +184,9 @@ def law(name: str, value: Any) -> tuple[float, ...]:
         raise InvalidParameter(name, value, allowed)
     total = math.fsum(masses)
     if abs(total - 1.0) > 1e-12:
-        raise InvalidParameter(name, value, allowed, f"they sum to {total!r}; divide by the sum if that is what you mean")
+        raise InvalidParameter(
+            name, value, allowed, f"they sum to {total!r}; divide by the sum if that is what you mean"
+        )
     return tuple(float(m) for m in masses)
 
 
@@ -188,8 +195,8 @@ class FiniteLaws(Family):
     """Two explicit laws on the same finite outcomes: the worst pair itself."""
 
     kind: ClassVar[str] = "pair"
-    p: tuple[float, ...] = attrs.field(converter=lambda v: law("p", v))
-    q: tuple[float, ...] = attrs.field(converter=lambda v: law("q", v))
+    p: tuple[float, ...] = checked(law, "p")
+    q: tuple[float, ...] = checked(law, "q")
 
     def __attrs_post_init__(self) -> None:
         if len(self.p) != len(self.q):
@@ -206,4 +213,3 @@ class FiniteLaws(Family):
         if sorted(self.p) == sorted(self.q) and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
             return {"both": from_laws(p, q)}
         return {"remove": from_laws(p, q), "add": from_laws(q, p)}
-

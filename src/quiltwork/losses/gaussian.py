@@ -15,7 +15,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
 from quiltwork.losses.transform import Spectrum, Transform
 
@@ -103,8 +103,8 @@ class Gaussian(Family):
 
     kind: ClassVar[str] = "gaussian"
     because: ClassVar[str] = "Gaussian mechanism: loss N(mu^2/2, mu^2), exact profile (Balle and Wang 2018)"
-    sigma: float = attrs.field(converter=lambda v: checks.positive("sigma", v, "it is the noise's standard deviation"))
-    sensitivity: float = attrs.field(default=1.0, converter=lambda v: checks.positive("sensitivity", v))
+    sigma: float = checked(checks.positive, "sigma", hint="it is the noise's standard deviation")
+    sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
 
     def __attrs_post_init__(self) -> None:
         checks.positive("sensitivity / sigma", self.sensitivity / self.sigma)
@@ -127,7 +127,7 @@ class GaussianPrivacy(Family):
 
     kind: ClassVar[str] = "gdp"
     because: ClassVar[str] = "Gaussian differential privacy (Dong, Roth and Su 2022)"
-    mu: float = attrs.field(converter=lambda v: checks.positive("mu", v))
+    mu: float = checked(checks.positive, "mu")
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": GaussianPair(self.mu)}

@@ -14,7 +14,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair
 from quiltwork.losses.quadrature import panel_rule, panels_needed
 from quiltwork.losses.transform import Nodes, Spectrum, Transform, layer_cake, layered_decay, repeated
@@ -42,12 +42,15 @@ class LaplacePair(Pair):
         return _outside(loss, self.top, p, 1.0, 0.0), _outside(loss, self.top, q, 1.0, 0.0)
 
     def stick(self, loss: FloatArray) -> FloatArray:
-        inside = -np.expm1(-np.maximum(self.top - loss, 0.0) / 2)
-        return np.where(loss < self.low, -np.expm1(np.minimum(loss, 0.0)), inside)
+        inside: FloatArray = -np.expm1(-np.maximum(self.top - loss, 0.0) / 2)
+        below: FloatArray = -np.expm1(np.minimum(loss, 0.0))
+        return np.where(loss < self.low, below, inside)
 
     def stick_error(self, loss: FloatArray) -> FloatArray:
         room = np.maximum(self.top - loss, 1e-300)
-        return UNIT * (64 + 8 * (self.top + np.abs(loss)) * np.maximum(1.0, 1.0 / room))
+        moved = (self.top + np.abs(loss)) * np.maximum(1.0, 1.0 / room)
+        error: FloatArray = UNIT * (64 + 8 * moved)
+        return error
 
     def swapped(self) -> Pair:
         return self
@@ -132,8 +135,8 @@ class Laplace(Family):
 
     kind: ClassVar[str] = "laplace"
     because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
-    scale: float = attrs.field(converter=lambda v: checks.positive("scale", v))
-    sensitivity: float = attrs.field(default=1.0, converter=lambda v: checks.positive("sensitivity", v))
+    scale: float = checked(checks.positive, "scale")
+    sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
 
     def __attrs_post_init__(self) -> None:
         checks.positive("sensitivity / scale", self.sensitivity / self.scale)

@@ -17,7 +17,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair, mixed_loss
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
@@ -59,7 +59,7 @@ class PoissonPair(Pair):
         return q, (1 - self.rate) * q + self.rate * p
 
     def _reduced(self, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """stick(l) = factor * base stick(at): remove q D0(lam); add (1 - e^l (1-q)) D0'(log(e^l q / (1 - e^l (1-q))))."""
+        """stick(l) = factor * base stick(at): remove q D0(lam), add c D0(log(e^l q / c)) with c = 1 - e^l (1-q)."""
         rate = self.rate
         grown = np.expm1(np.minimum(loss, 700.0))
         if self.removed:
@@ -157,7 +157,7 @@ class Poisson(Family):
     kind: ClassVar[str] = "poisson"
     because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
     base: Family
-    rate: float = attrs.field(converter=lambda v: checks.rate("rate", v, "it is the chance that a record is sampled"))
+    rate: float = checked(checks.rate, "rate", hint="it is the chance that a record is sampled")
 
     def pairs(self) -> dict[str, Pair]:
         removed = subsampled_pair(self.base, self.rate)

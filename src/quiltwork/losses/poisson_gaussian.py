@@ -47,6 +47,7 @@ class PoissonGaussianTransform:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
         self.counts, self.removed = counts, removed
         self._steering: tuple[float, FloatArray, FloatArray] | None = None
+        self._latest: tuple[float, FloatArray] | None = None
 
     # ---- the integrand
 
@@ -105,21 +106,11 @@ class PoissonGaussianTransform:
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_masses, losses = self._real(theta)
-        totals = np.zeros((3, theta.size))
         if self.counts.size == 1:
-            rows = [Nodes(log_masses[0], losses[0]).moments(theta)]
-        else:
-            rows = self._batch_moments(log_masses, losses, theta)
-        for count, row in zip(self.counts, rows, strict=True):
-            totals += count * np.stack(row)
-        return totals[0], totals[1], totals[2]
-
-    @staticmethod
-    def _batch_moments(
-        log_masses: FloatArray, losses: FloatArray, theta: FloatArray
-    ) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-        """One tilt at a time over all rows: arrays stay in cache."""
-        result = np.empty((3, theta.size, losses.shape[0]))
+            count = float(self.counts[0])
+            log_mgf, mean, variance = Nodes(log_masses[0], losses[0]).moments(theta)
+            return count * log_mgf, count * mean, count * variance
+        result = np.empty((3, theta.size, losses.shape[0]))  # one tilt at a time over all rows: arrays stay in cache
         for i, tilt in enumerate(theta):
             exponent = log_masses + tilt * losses
             top = exponent.max(axis=1, keepdims=True)
@@ -129,10 +120,15 @@ class PoissonGaussianTransform:
             result[0, i] = top[:, 0] + np.log(total)
             result[1, i] = mean
             result[2, i] = (weights * (losses - mean[:, None]) ** 2).sum(axis=1) / total
-        return [(result[0, :, j], result[1, :, j], result[2, :, j]) for j in range(losses.shape[0])]
+        return result[0] @ self.counts, result[1] @ self.counts, result[2] @ self.counts
 
     def _log_mgf(self, theta: float) -> FloatArray:
-        """Row by row, without counts."""
+        """Row by row, without counts; the last answer is kept."""
+        if self._latest is None or self._latest[0] != theta:
+            self._latest = theta, self._fresh_log_mgf(theta)
+        return self._latest[1]
+
+    def _fresh_log_mgf(self, theta: float) -> FloatArray:
         log_masses, losses = self._real(np.array([theta]))
         if losses.shape[0] == 1:
             return Nodes(log_masses[0], losses[0]).moments(np.array([theta]))[0]

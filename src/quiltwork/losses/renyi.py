@@ -18,7 +18,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import Pair
 
 
@@ -46,10 +46,9 @@ class ZeroConcentrated(RenyiFamily):
 
     kind: ClassVar[str] = "zcdp"
     because: ClassVar[str] = (
-        "zero-concentrated privacy adds up (Bun and Steinke 2016), converted by Canonne, Kamath and "
-        "Steinke 2020"
+        "zero-concentrated privacy adds up (Bun and Steinke 2016), converted by Canonne, Kamath and Steinke 2020"
     )
-    rho: float = attrs.field(converter=lambda v: checks.non_negative("rho", v))
+    rho: float = checked(checks.non_negative, "rho")
 
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
         return self.rho * theta * (1 + theta)
@@ -80,8 +79,8 @@ class Renyi(RenyiFamily):
 
     kind: ClassVar[str] = "rdp"
     because: ClassVar[str] = "Rényi privacy adds up (Mironov 2017), converted by Canonne, Kamath and Steinke 2020"
-    orders: tuple[float, ...] = attrs.field(converter=lambda v: _ordered("orders", v))
-    epsilons: tuple[float, ...] = attrs.field(converter=lambda v: _ordered("epsilons", v))
+    orders: tuple[float, ...] = checked(_ordered, "orders")
+    epsilons: tuple[float, ...] = checked(_ordered, "epsilons")
 
     def __attrs_post_init__(self) -> None:
         if len(self.orders) != len(self.epsilons):
@@ -108,7 +107,8 @@ class Renyi(RenyiFamily):
     def group(self, size: int) -> Family:
         """Groups of 2^c (size is rounded up): order alpha/2^c, epsilon 3^c (Mironov 2017, Proposition 2)."""
         steps = max(0, math.ceil(math.log2(size) - 1e-12))
-        kept = [(a / 2**steps, e * 3**steps) for a, e in zip(self.orders, self.epsilons, strict=True) if a >= 2 ** (steps + 1)]
+        known = zip(self.orders, self.epsilons, strict=True)
+        kept = [(a / 2**steps, e * 3**steps) for a, e in known if a >= 2 ** (steps + 1)]
         if not kept:
             raise Unsupported(f"a group of {size}", f"no order is at least {2 ** (steps + 1)}", "give larger orders")
         return Renyi(tuple(a for a, _ in kept), tuple(e for _, e in kept))

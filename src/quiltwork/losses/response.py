@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import Lattice, Pair
 
@@ -42,7 +42,7 @@ class Pure(Family):
 
     kind: ClassVar[str] = "pure"
     because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
-    epsilon: float = attrs.field(converter=lambda v: checks.non_negative("epsilon", v))
+    epsilon: float = checked(checks.non_negative, "epsilon")
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": response_pair(self.epsilon)}
@@ -57,11 +57,10 @@ class Approximate(Family):
 
     kind: ClassVar[str] = "approximate"
     because: ClassVar[str] = (
-        "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and "
-        "Viswanath 2015)"
+        "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and Viswanath 2015)"
     )
-    epsilon: float = attrs.field(converter=lambda v: checks.non_negative("epsilon", v))
-    delta: float = attrs.field(converter=lambda v: checks.probability("delta", v))
+    epsilon: float = checked(checks.non_negative, "epsilon")
+    delta: float = checked(checks.probability, "delta")
 
     def pairs(self) -> dict[str, Pair]:
         if self.delta >= 1.0:

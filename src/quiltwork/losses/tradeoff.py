@@ -6,7 +6,6 @@ lacks to 1 is revealed; where f is 0 before alpha = 1, Q has mass that P never s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from quiltwork.losses.pair import Pair
 
 Vertices = tuple[tuple[float, float], ...]
 SLACK = 4e-16  # assumed absolute accuracy of a user's function near 1
-SAMPLES = 400
+SAMPLES = 800
 
 
 def polygon_pair(vertices: Vertices) -> FinitePair:
@@ -114,8 +113,7 @@ def sandwich(function: Callable[[float], float]) -> TradeOffFunction:
 def _extended(alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The samples joined below the function: where the chords on both sides of an interval meet, or its better end."""
     slope = np.diff(beta) / np.diff(alpha)
-    xs, ys = [0.0], [max(0.0, float(beta[1] - slope[1] * 1.0 * (alpha[1] - alpha[0])) if slope.size > 1 else 0.0)]
-    ys[0] = min(ys[0], float(beta[0]))
+    xs, ys = [0.0], [min(float(beta[0]), max(0.0, float(beta[1] - slope[1] * alpha[1])))]
     for i in range(1, alpha.size - 1):
         xs.append(float(alpha[i]))
         ys.append(float(beta[i]))
@@ -126,8 +124,9 @@ def _extended(alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArr
             x = (end - right * alpha[i + 1] - beta[i] + left * alpha[i]) / (left - right)
             x = min(max(float(x), float(alpha[i])), float(alpha[i + 1]))
             if alpha[i] < x < alpha[i + 1]:
+                meet = min(float(beta[i] + left * (x - alpha[i])), float(end + right * (x - alpha[i + 1])))
                 xs.append(x)
-                ys.append(max(0.0, min(float(beta[i] + left * (x - alpha[i])), float(end + right * (x - alpha[i + 1]))) - SLACK))
+                ys.append(max(0.0, meet - SLACK))
     return np.array([*xs, 1.0]), np.array([*ys, 0.0])
 
 
@@ -135,5 +134,3 @@ def from_vertices(vertices: Any) -> TradeOffFunction:
     """An exact polygon: both sides are the same."""
     clean = _vertices(vertices)
     return TradeOffFunction(clean, clean)
-
-

@@ -78,6 +78,8 @@ class Nodes:
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M, mean and variance at several tilts."""
         rows = max(1, BLOCK // self.losses.size)
+        if theta.size <= rows:
+            return self._moments(theta)
         parts = [self._moments(theta[i : i + rows]) for i in range(0, theta.size, rows)]
         log_mgf, mean, variance = (np.concatenate(column) for column in zip(*parts, strict=True))
         return log_mgf, mean, variance
@@ -168,9 +170,7 @@ class NodeTransform:
 
 def repeated(one: Spectrum, count: int) -> Spectrum:
     """The spectrum of `count` independent copies."""
-    return Spectrum(
-        count * one.log_mgf, count * one.log_phi, count * one.log_mgf_error, count * one.log_phi_error
-    )
+    return Spectrum(count * one.log_mgf, count * one.log_phi, count * one.log_mgf_error, count * one.log_phi_error)
 
 
 def sinc_envelope(x: FloatArray) -> FloatArray:
@@ -202,9 +202,7 @@ def layer_cake(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, Flo
     return (level - below) * length * (1 - 1e-12), length
 
 
-def layered_decay(
-    weights: FloatArray, lengths: FloatArray, counts: FloatArray
-) -> Callable[[FloatArray], FloatArray]:
+def layered_decay(weights: FloatArray, lengths: FloatArray, counts: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """The decay bound of a layer cake, each row taken to the power of its count."""
 
     def bound(cutoff: FloatArray) -> FloatArray:

@@ -1,0 +1,136 @@
+"""Lines of the comparison, bars, and their rendering as text and Markdown."""
+
+import dataclasses
+import datetime
+import importlib.metadata
+import math
+import os
+import platform
+from collections.abc import Sequence
+
+PACKAGES = ("quiltwork", "numpy", "scipy", "dp-accounting", "prv-accountant")
+BOTH, UPPER, NO = "both sides", "upper only", "no"
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One method on one question. `ratio` is its time over ours, `error` that of the reported (upper) value."""
+
+    case: str
+    method: str
+    milliseconds: float
+    ratio: float
+    error: float = math.nan
+    width: float = math.nan
+    certified: str = ""
+    fails: str = ""
+    repeats: int = 1
+
+    @property
+    def cells(self) -> list[str]:
+        return [
+            self.case,
+            self.method,
+            _milliseconds(self.milliseconds),
+            "" if math.isnan(self.ratio) else f"{self.ratio:.3g}",
+            "inf" if math.isinf(self.error) else "" if math.isnan(self.error) else f"{self.error:+.1e}",
+            "" if math.isnan(self.width) else f"{self.width:.1e}",
+            self.certified,
+            self.fails,
+            str(self.repeats),
+        ]
+
+
+HEAD = ["question", "method", "ms", "x ours", "error", "width", "certified", "fails", "n"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """A promise and what was measured."""
+
+    name: str
+    promised: str
+    measured: str
+    passed: bool
+
+    @property
+    def cells(self) -> list[str]:
+        return ["PASS" if self.passed else "FAIL", self.name, self.promised, self.measured]
+
+
+BAR_HEAD = ["", "bar", "promised", "measured"]
+
+
+def at_least(name: str, least: float, measured: float, note: str = "") -> Bar:
+    return Bar(name, f">= {least:g}x", f"{measured:.3g}x{note}", measured >= least)
+
+
+def at_most(name: str, most: float, measured: float, unit: str = "x", note: str = "") -> Bar:
+    return Bar(name, f"<= {most:g}{unit}", f"{measured:.3g}{unit}{note}", measured <= most)
+
+
+def _milliseconds(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def versions() -> list[str]:
+    """When, where and with what."""
+    when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    return [
+        f"{when}; Python {platform.python_version()}, {packages}.",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}.",
+    ]
+
+
+NOTES = [
+    "Medians of n interleaved repeats in one process, CPU time on one thread; compare ratios. Everything from the "
+    "constructor to the answer is timed, and both directions (add, remove) are covered by all but prv_accountant.",
+    'error: of the reported epsilon (for brackets the upper end), relative to the truth. width: of the bracket, '
+    "relative. certified: what the method claims to bound; dp_accounting and prv_accountant do not track the rounding "
+    'of their FFTs, so where that shows, "fails" says so.',
+]
+
+
+def text(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
+    """For a terminal."""
+    rows = [HEAD] + [line.cells for line in _grouped(lines)]
+    return f"{_plain(rows, right={2, 3, 4, 5, 8})}\n\n{_plain([BAR_HEAD] + [bar.cells for bar in bars])}"
+
+
+def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
+    """For the documentation."""
+    failed = sum(not bar.passed for bar in bars)
+    return "\n\n".join(
+        [
+            "# The engine beside its peers",
+            "\n".join(versions()),
+            *NOTES,
+            _table([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
+            f"## Bars\n\n{len(bars) - failed} of {len(bars)} pass.",
+            _table([BAR_HEAD] + [bar.cells for bar in bars]),
+        ]
+    ) + "\n"
+
+
+def _grouped(lines: Sequence[Line]) -> list[Line]:
+    """The question is named on its first line only."""
+    before = [None, *(line.case for line in lines)]
+    return [dataclasses.replace(line, case="") if line.case == last else line for line, last in zip(lines, before, strict=False)]
+
+
+def _plain(rows: list[list[str]], right: Sequence[int] | set[int] = ()) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = [rows[0], ["-" * width for width in widths], *rows[1:]]
+    return "\n".join(
+        "  ".join(cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    )
+
+
+def _table(rows: list[list[str]], right: Sequence[int] | set[int] = ()) -> str:
+    rule = ["---:" if i in right else "---" for i in range(len(rows[0]))]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])

@@ -1,0 +1,119 @@
+"""`Plan`: everything that is to be released, whom it protects, and the targets that must hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from quiltwork.compose.loss import Loss, compose
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import Unsupported
+from quiltwork.spec.document import plain_scalar
+from quiltwork.spec.fields import Count, NonNegative, Probability, Strict, Words
+from quiltwork.spec.recipes import Recipe
+
+VERSION = 1
+
+
+class Target(Strict):
+    """What must hold after all releases: epsilon is at most this at this delta."""
+
+    epsilon: NonNegative
+    delta: Probability
+
+
+class _Named(Strict):
+    name: Words
+
+
+class Release(Recipe, _Named):
+    """`count` releases of one mechanism under one name."""
+
+    count: Count = 1
+    note: Words | None = None
+
+    def loss(self) -> Loss:
+        """All `count` releases together."""
+        return self.count * self.mechanism.loss()
+
+
+class Plan(Strict):
+    """A plan file: releases in order, in words and numbers."""
+
+    quiltwork: Literal[1]
+    title: Words = "Privacy plan"
+    protects: Words = "one record, added or removed"
+    assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
+    targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
+    releases: Annotated[tuple[Release, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _distinct_names(self) -> Self:
+        seen: set[str] = set()
+        for index, release in enumerate(self.releases):
+            if release.name in seen:
+                problem = f"must differ from every other release, {release.name!r} is used twice"
+                at = ("releases", index, "name")
+                raise PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
+            seen.add(release.name)
+        return self
+
+    @classmethod
+    def of(cls, releases: Iterable[tuple[str, Loss]], **words: Any) -> Self:
+        """A plan of named losses; a composition becomes one release for each of its parts."""
+        found: list[dict[str, Any]] = []
+        for name, loss in releases:
+            if loss.side != "worst":
+                raise Unsupported(
+                    f"a plan with {loss}", "a plan protects in both directions", "leave the direction out"
+                )
+            for number, part in enumerate(loss.parts, start=1):
+                recipe = Recipe.from_json(part.family.to_json())
+                label = name if len(loss.parts) == 1 else f"{name} ({number})"
+                found.append({"name": label, **recipe.model_dump(exclude_unset=True), "count": part.count})
+        from quiltwork.spec.read import plan_from
+
+        return plan_from({"quiltwork": VERSION, "releases": found, **words})
+
+    def loss(self) -> Loss:
+        """Everything together."""
+        return compose(*(release.loss() for release in self.releases))
+
+    def guarantee(self) -> Guarantee:
+        """The composed loss with the plan's words."""
+        return self.loss().guarantee(protects=self.protects, assumes=self.assumes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they stand in the file; what was not said is not written."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """The plan file as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_yaml(self) -> str:
+        """The plan file as YAML text; `parse_plan` reads the same plan back."""
+        text: str = yaml.dump(
+            self.to_dict(), Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+        )
+        return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every word that our reader, or a YAML 1.1 reader, would take for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    plain = isinstance(plain_scalar(text), str)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else "'")
+
+
+_Dumper.add_representer(str, _quoted)

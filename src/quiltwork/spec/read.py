@@ -1,0 +1,144 @@
+"""From a plan file to a Plan, with errors that name the line, the field and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from quiltwork.errors import InvalidPlan
+from quiltwork.spec.document import MOST_CHARACTERS, Document, Path, parse, spelled
+from quiltwork.spec.plan import Plan
+from quiltwork.spec.recipes import KINDS, Recipe, shown
+
+_TYPES = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "model_type": "a mapping of fields",
+    "finite_number": "a finite number",
+}
+_LIMITS = {"greater_than": ("gt", ">"), "greater_than_equal": ("ge", ">="), "less_than_equal": ("le", "<=")}
+
+
+def read_plan(path: str | os.PathLike[str]) -> Plan:
+    """The plan in a YAML or JSON file."""
+    name = os.fspath(path)
+    try:
+        with FilePath(path).open("rb") as file:
+            raw = file.read(MOST_CHARACTERS + 1)
+    except FileNotFoundError:
+        raise InvalidPlan(name, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InvalidPlan(name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(raw) > MOST_CHARACTERS:
+        raise InvalidPlan(name, f"must be at most {MOST_CHARACTERS:,} bytes: is this a plan file?")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidPlan(name, "must be UTF-8 text", line) from None
+    return parse_plan(text)
+
+
+def parse_plan(text: str) -> Plan:
+    """The plan in a YAML or JSON text."""
+    return _validated(parse(text))
+
+
+def plan_from(value: Mapping[str, Any]) -> Plan:
+    """The plan in plain values, such as `Plan.to_dict` gives."""
+    return _validated(Document(dict(value), {}))
+
+
+def _validated(document: Document) -> Plan:
+    try:
+        return Plan.model_validate(document.value)
+    except ValidationError as error:
+        found = sorted((_located(entry, document) for entry in error.errors(include_url=False)), key=_order)
+        path, problem, line = found[0]
+        more = len(found) - 1
+        rest = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
+        raise InvalidPlan(spelled(path), problem + rest, line) from None
+
+
+def _order(found: tuple[Path, str, int | None]) -> tuple[int, int]:
+    return found[2] or 0, -len(found[0])
+
+
+def _located(entry: Any, document: Document) -> tuple[Path, str, int | None]:
+    context = entry.get("ctx", {})
+    path: Path = (*entry["loc"], *context.get("at", ()))
+    return path, _problem(entry, context), document.line(path)
+
+
+def _problem(entry: Any, context: Mapping[str, Any]) -> str:
+    """What is wrong and what is allowed, in one line."""
+    kind, given = entry["type"], entry["input"]
+    got = f"got {shown(given)}"
+    if kind == "missing":
+        return f"is missing; {_fields(entry['loc'][:-1])}"
+    if kind == "extra_forbidden":
+        return f"is not a field here{_meant(entry['loc'])}; {_fields(entry['loc'][:-1])}"
+    if kind == "literal_error":
+        return f"must be 1, the version of the plan format, {got}"
+    if kind in _TYPES:
+        quotes = isinstance(given, str) and kind in ("float_type", "int_type") and _is_number(given)
+        return f"must be {_TYPES[kind]}, {got}" + (": remove the quotes" if quotes else "")
+    if kind in _LIMITS:
+        key, sign = _LIMITS[kind]
+        return f"must be {sign} {context[key]:g}, {got}"
+    if kind == "too_short":
+        least = context["min_length"]
+        return f"must have at least {least} entr{'y' if least == 1 else 'ies'}, {got}"
+    if kind == "too_long":
+        return f"must have {context['max_length']} entries, {got}"
+    if kind == "string_too_long":
+        return f"must have at most {context['max_length']} characters"
+    return f"{entry['msg']}" if kind in ("refused", "words") else f"{entry['msg']}, {got}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _model(path: Path) -> type[BaseModel] | None:
+    """The model that describes the entry at this path."""
+    model: type[BaseModel] | None = Plan
+    for step in path:
+        if isinstance(step, str) and model is not None:
+            field = model.model_fields.get(step)
+            model = _model_in(field.annotation) if field else None
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model inside `Model | None` or `tuple[Model, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+
+
+def _fields(path: Path) -> str:
+    """The fields of the entry at this path."""
+    model = _model(path)
+    if model is None:
+        return "no field is allowed here"
+    own = [name for name in model.model_fields if name not in KINDS]
+    names = [*own, *(["exactly one of " + ", ".join(KINDS)] if issubclass(model, Recipe) else [])]
+    return f"{spelled(path)} takes {', '.join(names)}"
+
+
+def _meant(path: Path) -> str:
+    model = _model(path[:-1])
+    near = difflib.get_close_matches(str(path[-1]), model.model_fields if model else [], n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
