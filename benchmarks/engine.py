@@ -2,11 +2,10 @@
 
     python benchmarks/engine.py [--quick] [--check] [--markdown FILE]
 
-Exit code 0, or 1 with --check when a bar is missed. The whole run takes a few minutes, --quick under one.
+Exit code 0, or 1 with --check when a bar is missed. A full run takes about five minutes, --quick about one.
 """
 
 import argparse
-import itertools
 import math
 import os
 import sys
@@ -17,86 +16,85 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU time is 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import cases, measures, peers  # noqa: E402
-from benchmarks.cases import Case  # noqa: E402
-from benchmarks.report import BOTH, NO, NOTES, UPPER, Bar, Line, at_least, at_most, markdown, text, versions  # noqa: E402
-from benchmarks.timing import Timing, interleaved  # noqa: E402
+from benchmarks import cases, measures, peers, report
+from benchmarks.cases import Case
+from benchmarks.report import BOTH, NO, UPPER, Bar, Line, at_least, at_most
+from benchmarks.timing import PATIENCE, Timing, interleaved
 
 GOOD = 1e-3  # the error that a coarse grid of dp_accounting has to reach
 OURS, DEFAULT, INTERVAL = "quiltwork", f"dp_accounting h {peers.DEFAULT_STEP:g} (default)", "prv_accountant"
+Found = Iterator[Line | Bar]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     options = parse(arguments)
-    found = list(progress(measured(options.quick, options.repeats)))
+    found = list(progress(measured(options.quick)))
     lines = [item for item in found if isinstance(item, Line)]
-    bars = [item for item in found if isinstance(item, Bar)]
-    print("\n".join([*versions(), *NOTES, "", text(lines, bars)]))
-    failed = [bar for bar in bars if not bar.passed]
-    print(f"\n{len(bars) - len(failed)} of {len(bars)} bars pass")
+    bars = [*containment(lines), *(item for item in found if isinstance(item, Bar))]
+    failed = sum(not bar.passed for bar in bars)
+    print("\n".join([*report.versions(), *report.NOTES, "", report.text(lines, bars)]))
+    print(f"\n{len(bars) - failed} of {len(bars)} bars pass")
     if options.markdown:
         options.markdown.parent.mkdir(parents=True, exist_ok=True)
-        options.markdown.write_text(markdown(lines, bars), encoding="utf-8")
+        options.markdown.write_text(report.markdown(lines, bars), encoding="utf-8")
     return 1 if options.check and failed else 0
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Command-line options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer repeats, no coarse grids, slow peers left out")
-    parser.add_argument("--repeats", type=int, default=None, help="of calls that take milliseconds (default 9, quick 5)")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer repeats, no coarse grids, the slowest peers left out"
+    )
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
-    options = parser.parse_args(arguments)
-    options.repeats = options.repeats or (5 if options.quick else 9)
-    return options
+    return parser.parse_args(arguments)
 
 
-def measured(quick: bool, repeats: int) -> Iterator[Line | Bar]:
+def measured(quick: bool) -> Found:
     """All lines and bars, in the order of the report."""
-    for case in [*cases.SMALL_DELTAS, *cases.LONG, *cases.OTHERS]:
-        yield from compared(case, repeats, coarse=case.coarse and not quick)
-    yield from distinct(repeats, quick)
-    yield from flat(repeats)
+    repeats, patience = (5, 1.0) if quick else (9, PATIENCE)
+    for case in [*cases.SMALL_DELTAS, *cases.LONG]:
+        yield from compared(case, repeats, patience, coarse=not quick)
+    yield from flat("T 1e4, 1e5, 1e6 at sigma 1, rate 0.001", cases.LONG, repeats)
+    yield from flat("delta 1e-5 to 1e-100", cases.SMALL_DELTAS, repeats)
+    yield from compared(cases.GAUSSIAN, repeats, patience, coarse=not quick)
     yield from closed_form(repeats)
+    for case in cases.OTHERS:
+        yield from compared(case, repeats, patience, coarse=not quick)
+    yield from compared(cases.MANY, repeats, patience, coarse=False, alone=quick)
     yield from measures.calibration(repeats)
-    yield from measures.curves(repeats)
+    yield from measures.profiles(repeats)
+    yield from measures.trade_offs(repeats)
     yield from measures.grid(repeats)
     yield from measures.imports(repeats)
     yield from measures.memory()
 
 
-def compared(case: Case, repeats: int, coarse: bool) -> Iterator[Line | Bar]:
-    """One question to everybody."""
-    calls = {OURS: case.ours, DEFAULT: lambda: case.theirs(peers.DEFAULT_STEP)}
+def compared(case: Case, repeats: int, patience: float, coarse: bool, alone: bool = False) -> Found:
+    """One question to everybody, or to ourselves alone."""
     step = coarsest(case) if coarse else None
-    name = f"dp_accounting h {step:g} (coarsest within 1e-3)" if step else ""
-    if step:
-        calls[name] = lambda: case.theirs(step)
-    if case.interval:
+    tuned = f"dp_accounting h {step or 0:g} (coarsest good)"
+    calls = {OURS: case.ours}
+    if not alone:
+        calls[DEFAULT] = lambda: case.theirs(peers.DEFAULT_STEP)
+        if step:
+            calls[tuned] = lambda: case.theirs(step)
         calls[INTERVAL] = case.interval
-    found = interleaved(calls, repeats)
+    found = interleaved(calls, repeats, patience)
     mine = found.pop(OURS)
-    bracket = mine.value
-    width = (bracket.upper - bracket.lower) / case.truth
-    holds = bracket.lower <= case.truth <= bracket.upper
-    method = f"{OURS} ({bracket.method})"
-    fails = "" if holds else "truth outside"
-    yield Line(case.name, method, mine.milliseconds, 1.0, bracket.upper / case.truth - 1, width, BOTH, fails, mine.repeats)
-    for method, timing in found.items():
-        yield _line(case, method, timing, timing.seconds / mine.seconds)
+    ratios = {name: timing.seconds / mine.seconds for name, timing in found.items()}
+    yield judged(case, f"{OURS} ({mine.value.method})", mine, (mine.value.lower, mine.value.upper), 1.0)
+    for name, timing in found.items():
+        yield peer_line(case, name, timing, ratios[name])
     if coarse and not step:
-        yield Line(case.name, "dp_accounting, coarser", math.nan, math.nan, fails="no step within 1e-3")
-    yield Bar(f"truth inside, {case.name}", "lower <= truth <= upper", f"{bracket}", holds)
-    yield at_most(f"width, {case.name}", case.sharp, width, "")
-    if case.faster:
-        ratio, other = found[DEFAULT].seconds / mine.seconds, found[DEFAULT].value
-        note = " (it answers inf)" if other == math.inf else " (it is below truth)" if other < case.truth else ""
-        yield at_least(f"over dp_accounting's default, {case.name}", case.faster, ratio, note)
+        yield Line(case.name, "dp_accounting, any coarser h", math.nan, math.nan, fails="none is within 1e-3")
+    if case.faster and not alone:
+        note = " (it answers inf)" if found[DEFAULT].value == math.inf else ""
+        yield at_least(f"over dp_accounting's default, {case.name}", case.faster, ratios[DEFAULT], note)
     if case.faster_coarse and step:
-        ratio = found[name].seconds / mine.seconds
-        yield at_least(f"over its coarsest grid within 1e-3, {case.name}", case.faster_coarse, ratio, f" (h {step:g})")
+        yield at_least(f"over its coarsest good grid, {case.name}", case.faster_coarse, ratios[tuned], f" (h {step:g})")
 
 
 def coarsest(case: Case) -> float | None:
@@ -108,62 +106,77 @@ def coarsest(case: Case) -> float | None:
     return None
 
 
-def _line(case: Case, method: str, timing: Timing, ratio: float) -> Line:
-    """A peer's answer judged: refusal, infinity, below the truth, truth outside."""
-    certified = BOTH if method == INTERVAL else UPPER
+def peer_line(case: Case, method: str, timing: Timing, ratio: float) -> Line:
+    """A peer's answer, or its refusal."""
     if timing.refusal:
-        return Line(case.name, method, timing.milliseconds, ratio, certified=NO, fails=f"refuses ({timing.refusal})")
-    ends = timing.value if isinstance(timing.value, tuple) else (math.nan, timing.value)
-    error, width = ends[1] / case.truth - 1, (ends[1] - ends[0]) / case.truth
-    fails = ""
-    if math.isinf(ends[1]):
+        return Line.of(case.name, method, timing, ratio, certified=NO, fails=f"refuses: {timing.refusal}")
+    ends = timing.value if method == INTERVAL else (-math.inf, timing.value)
+    return judged(case, method, timing, ends, ratio)
+
+
+def judged(case: Case, method: str, timing: Timing, ends: tuple[float, float], ratio: float) -> Line:
+    """An answer beside the truth: infinite, below it, or an interval that misses it."""
+    low, high = ends
+    certified, fails = UPPER if low == -math.inf else BOTH, ""
+    if math.isinf(high):
         fails = "inf"
-    elif ends[1] < case.truth * (1 - 1e-14):
-        fails, certified = "below truth", NO
-    elif ends[0] > case.truth:
-        fails, certified = "truth below the interval", UPPER
-    return Line(case.name, method, timing.milliseconds, ratio, error, width, certified, fails, timing.repeats)
+    elif high < case.truth * (1 - 1e-15):
+        certified, fails = NO, "below truth"
+    elif low > case.truth * (1 + 1e-15):
+        certified, fails = UPPER, "truth below the interval"
+    width = math.nan if low == -math.inf else (high - low) / case.truth
+    error = high / case.truth - 1
+    return Line.of(case.name, method, timing, ratio, error=error, width=width, certified=certified, fails=fails)
 
 
-def distinct(repeats: int, quick: bool) -> Iterator[Line | Bar]:
-    """Two hundred different releases; dp_accounting takes half a minute, so it runs once, or not at all."""
-    if not quick:
-        yield from compared(cases.DISTINCT_CASE, repeats, coarse=False)
-        return
-    case = cases.DISTINCT_CASE
-    mine = interleaved({OURS: case.ours}, repeats)[OURS]
-    width = (mine.value.upper - mine.value.lower) / case.truth
-    error = mine.value.upper / case.truth - 1
-    yield Line(case.name, f"{OURS} ({mine.value.method})", mine.milliseconds, 1.0, error, width, BOTH, repeats=mine.repeats)
+def containment(lines: Iterable[Line]) -> Found:
+    """Over all questions with a known truth: is it inside, and how narrow is the bracket?"""
+    mine = [line for line in lines if line.method.startswith(OURS) and math.isfinite(line.error) and line.width > 0]
+    inside = sum(not line.fails for line in mine)
+    yield Bar("brackets that hold the truth", "all", f"{inside} of {len(mine)}", inside == len(mine))
+    response = [line for line in mine if line.case == cases.STRICT]
+    fails = [line for line in response if line.fails]
+    yield Bar(
+        "... among them 26.5292, " + cases.STRICT,
+        "inside",
+        "outside" if fails else "inside",
+        bool(response) and not fails,
+    )
+    gridded = [line.width for line in mine if "grid" in line.method]
+    yield at_most(
+        "widest bracket where no grid answered", 1e-6, max(x.width for x in mine if "grid" not in x.method), ""
+    )
+    yield at_most("widest bracket where a grid answered", 1e-3, max(gridded, default=0.0), "")
 
 
-def flat(repeats: int) -> Iterator[Line | Bar]:
+def flat(name: str, chosen: list[Case], repeats: int) -> Found:
     """Our own times as the number of releases, or the smallness of delta, grows."""
-    for name, chosen in (("T 1e4, 1e5, 1e6 at sigma 1, rate 0.001", cases.LONG), ("delta 1e-5 to 1e-100", cases.SMALL_DELTAS)):
-        found = interleaved({case.name: case.ours for case in chosen}, max(repeats, 7))
-        times = [timing.milliseconds for timing in found.values()]
-        shown = ", ".join(f"{ms:.2f}" for ms in times)
-        yield at_most(f"slowest over fastest, {name}", 2, max(times) / min(times), note=f" ({shown} ms)")
+    found = interleaved({case.name: case.ours for case in chosen}, max(repeats, 7))
+    times = [timing.milliseconds for timing in found.values()]
+    shown = ", ".join(f"{value:.2f}" for value in times)
+    yield at_most(f"slowest over fastest, {name}", 2, max(times) / min(times), note=f" ({shown} ms)")
 
 
-def closed_form(repeats: int) -> Iterator[Line | Bar]:
+def closed_form(repeats: int) -> Found:
     """For the record: dp_accounting's closed form, when the user already knows that all releases are Gaussian."""
-    case = cases.OTHERS[0]
-    found = interleaved({OURS: case.ours, "closed": lambda: peers.closed_gaussian(10 / math.sqrt(1000), case.delta)}, repeats)
-    ratio = found["closed"].seconds / found[OURS].seconds
-    yield _line(case, "dp_accounting closed form, uncertified", found["closed"], ratio)
+    case = cases.GAUSSIAN
+    closed = {"closed": lambda: peers.closed_gaussian(10 / math.sqrt(1000), case.delta)}
+    found = interleaved({OURS: case.ours, **closed}, repeats)
+    timing, ratio = found["closed"], found["closed"].seconds / found[OURS].seconds
+    error = timing.value / case.truth - 1
+    yield Line.of(case.name, "dp_accounting closed form", timing, ratio, error=error, certified=NO)
 
 
-def progress(items: Iterable[Line | Bar]) -> Iterator[Line | Bar]:
-    """What is being measured, on a terminal only."""
+def progress(items: Iterable[Line | Bar]) -> Found:
+    """What was measured last, on a terminal only."""
     shown = sys.stderr.isatty()
-    for item, number in zip(items, itertools.count(1), strict=False):
+    for item in items:
         if shown:
             name = item.case if isinstance(item, Line) else item.name
-            print(f"\r{number:4d}  {name[:90]:<90}", end="", file=sys.stderr, flush=True)
+            print(f"\r{name[:90]:<90}", end="", file=sys.stderr, flush=True)
         yield item
     if shown:
-        print("\r" + " " * 96 + "\r", end="", file=sys.stderr)
+        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,14 @@
 import dataclasses
 import datetime
 import importlib.metadata
+import itertools
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from benchmarks.timing import Timing
 
 PACKAGES = ("quiltwork", "numpy", "scipy", "dp-accounting", "prv-accountant")
 BOTH, UPPER, NO = "both sides", "upper only", "no"
@@ -25,6 +29,11 @@ class Line:
     certified: str = ""
     fails: str = ""
     repeats: int = 1
+
+    @classmethod
+    def of(cls, case: str, method: str, timing: Timing, ratio: float, **more: Any) -> "Line":
+        """A line whose time and repeats come from a timing."""
+        return cls(case, method, timing.milliseconds, ratio, repeats=timing.repeats, **more)
 
     @property
     def cells(self) -> list[str]:
@@ -88,8 +97,9 @@ def versions() -> list[str]:
 
 NOTES = [
     "Medians of n interleaved repeats in one process, CPU time on one thread; compare ratios. Everything from the "
-    "constructor to the answer is timed, and both directions (add, remove) are covered by all but prv_accountant.",
-    'error: of the reported epsilon (for brackets the upper end), relative to the truth. width: of the bracket, '
+    "constructor to the answer is timed, and both directions (add, remove) are covered by all but prv_accountant, "
+    "which is asked for +-0.1.",
+    "error: of the reported epsilon (for brackets the upper end), relative to the truth. width: of the bracket, "
     "relative. certified: what the method claims to bound; dp_accounting and prv_accountant do not track the rounding "
     'of their FFTs, so where that shows, "fails" says so.',
 ]
@@ -104,33 +114,36 @@ def text(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
 def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
     """For the documentation."""
     failed = sum(not bar.passed for bar in bars)
-    return "\n\n".join(
-        [
-            "# The engine beside its peers",
-            "\n".join(versions()),
-            *NOTES,
-            _table([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
-            f"## Bars\n\n{len(bars) - failed} of {len(bars)} pass.",
-            _table([BAR_HEAD] + [bar.cells for bar in bars]),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                "# The engine beside its peers",
+                "\n".join(versions()),
+                *NOTES,
+                _table([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
+                f"## Bars\n\n{len(bars) - failed} of {len(bars)} pass.",
+                _table([BAR_HEAD] + [bar.cells for bar in bars]),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _grouped(lines: Sequence[Line]) -> list[Line]:
     """The question is named on its first line only."""
-    before = [None, *(line.case for line in lines)]
-    return [dataclasses.replace(line, case="") if line.case == last else line for line, last in zip(lines, before, strict=False)]
+    again = [False, *(line.case == before.case for before, line in itertools.pairwise(lines))]
+    return [dataclasses.replace(line, case="") if same else line for line, same in zip(lines, again, strict=True)]
 
 
-def _plain(rows: list[list[str]], right: Sequence[int] | set[int] = ()) -> str:
+def _plain(rows: list[list[str]], right: Collection[int] = ()) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows = [rows[0], ["-" * width for width in widths], *rows[1:]]
-    return "\n".join(
-        "  ".join(cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    )
+    aligned = [
+        [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        for row in [rows[0], ["-" * width for width in widths], *rows[1:]]
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in aligned)
 
 
-def _table(rows: list[list[str]], right: Sequence[int] | set[int] = ()) -> str:
+def _table(rows: list[list[str]], right: Collection[int] = ()) -> str:
     rule = ["---:" if i in right else "---" for i in range(len(rows[0]))]
     return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])

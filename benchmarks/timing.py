@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SLOW, VERY_SLOW = 1.0, 8.0  # seconds of the first call from which 3 repeats, or this one call, must do
+PATIENCE = 12.0  # seconds that one call may take over all its repeats; what takes longer runs once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,10 +29,12 @@ class Timing:
         return 1e3 * self.seconds
 
 
-def interleaved(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, Timing]:
+def interleaved(calls: Mapping[str, Callable[[], Any]], repeats: int, patience: float = PATIENCE) -> dict[str, Timing]:
     """Each call once to warm up, then all in turn; a call that takes seconds gets fewer turns."""
     first = {name: _once(call) for name, call in calls.items()}
-    turns = {name: _turns(timing, repeats) for name, timing in first.items()}
+    turns = {
+        name: 0 if timing.refusal else min(repeats, int(patience / timing.seconds)) for name, timing in first.items()
+    }
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(repeats):
         for name, call in calls.items():
@@ -46,12 +48,6 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[st
     }
 
 
-def _turns(first: Timing, repeats: int) -> int:
-    if first.refusal or first.seconds > VERY_SLOW:
-        return 0
-    return min(3, repeats) if first.seconds > SLOW else repeats
-
-
 def _once(call: Callable[[], Any]) -> Timing:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn about overflow on their way to infinity
@@ -59,13 +55,8 @@ def _once(call: Callable[[], Any]) -> Timing:
         try:
             value, refusal = call(), ""
         except (ArithmeticError, ValueError, RuntimeError) as error:
-            value, refusal = None, f"{type(error).__name__}: {' '.join(str(error).split())[:70]}"
+            value, refusal = None, f"{type(error).__name__}: {' '.join(str(error).split())[:45]}"
         return Timing(time.process_time() - begin, value, 1, refusal)
-
-
-def median(call: Callable[[], Any], repeats: int) -> Timing:
-    """One call alone."""
-    return interleaved({"": call}, repeats)[""]
 
 
 def peak_megabytes(call: Callable[[], Any]) -> float:

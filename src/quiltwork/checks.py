@@ -19,7 +19,7 @@ MAX_COUNT = 2**53  # larger integers are not exact in floating point
 
 def real(name: str, value: Any, allowed: str = "a finite number", hint: str = "") -> float:
     """A finite float; booleans, strings and arrays are refused."""
-    if isinstance(value, (bool, str, bytes)) or value is None:
+    if isinstance(value, (bool, str, bytes)) or value is None or np.iscomplexobj(value):
         raise InvalidParameter(name, value, allowed, hint)
     try:
         number = float(value)
@@ -35,6 +35,14 @@ def positive(name: str, value: Any, hint: str = "") -> float:
     number = real(name, value, "a finite number > 0", hint)
     if number <= 0:
         raise InvalidParameter(name, value, "a finite number > 0", hint)
+    return number
+
+
+def moderate(name: str, value: Any, hint: str = "") -> float:
+    """A number in [1e-100, 1e100]: room enough for every use, and squares neither underflow nor overflow."""
+    number = real(name, value, "in [1e-100, 1e100]", hint)
+    if not 1e-100 <= number <= 1e100:
+        raise InvalidParameter(name, value, "in [1e-100, 1e100]", hint)
     return number
 
 
@@ -78,7 +86,7 @@ def count(name: str, value: Any, least: int = 0) -> int:
 
 def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> FloatArray:
     """A float array (any shape, also 0-d) with every entry in [low, high]; NaN is refused."""
-    if isinstance(value, (bool, str, bytes)) or value is None:
+    if isinstance(value, (bool, str, bytes)) or value is None or np.iscomplexobj(value):
         raise InvalidParameter(name, value, allowed)
     try:
         array = np.asarray(value, dtype=float)

@@ -4,7 +4,7 @@ A case is written as a Python expression, so that a counterexample can be pasted
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.truth import closed, convolution, factors, residues, twofold
 from tests.truth.contour import Composition
@@ -15,15 +15,13 @@ DIRECTIONS = ("remove", "add")
 
 @dataclass
 class Case:
-    """A loss (as code), the truth of each direction, and how small its deltas may get."""
+    """A loss (as code), the truth of each direction, and the digits of the smallest delta worth asking."""
 
     code: str
     truths: dict
     smallest: float = 100.0
-    largest: float = 0.7
     beta: bool = True
     releases: int = 1
-    notes: list = field(default_factory=list)
 
 
 class GaussianTruth:
@@ -73,7 +71,10 @@ def weights(rng, parts, bits=16):
 def gaussian(rng):
     k, total = count(rng, 0, 6), power(rng, -1.5, 0.9)
     sigma, sensitivity = math.sqrt(k) / total, rng.choice([1.0, 1.0, 0.25, 3.0])
-    code, square = f"{k} * qw.gaussian({sigma!r}, sensitivity={sensitivity!r})", k * (mp.mpf(sensitivity) / mp.mpf(sigma)) ** 2
+    code, square = (
+        f"{k} * qw.gaussian({sigma!r}, sensitivity={sensitivity!r})",
+        k * (mp.mpf(sensitivity) / mp.mpf(sigma)) ** 2,
+    )
     if rng.random() < 0.4:
         mu, n = total * rng.uniform(0.1, 1), count(rng, 0, 2)
         code, square = f"qw.compose({code}, {n} * qw.gdp({mu!r}))", square + n * mp.mpf(mu) ** 2
@@ -121,7 +122,7 @@ def incommensurable(rng):
 
 def finite_pair(rng):
     """Random finite pairs, some with outcomes that only one side shows, one or two kinds."""
-    code, laws, releases = [], {d: None for d in DIRECTIONS}, 0
+    code, laws, releases = [], dict.fromkeys(DIRECTIONS), 0
     for _ in range(rng.choice([1, 1, 2])):
         size = rng.choice([2, 2, 3, 4])
         p, q = weights(rng, size, 20), weights(rng, size, 20)
@@ -143,11 +144,17 @@ def discrete(rng):
     if rng.random() < 0.5:
         sigma, sensitivity = power(rng, -0.3, 0.9), rng.choice([1, 1, 2, 3])
         k = count(rng, 0, 1.5)
-        code, law = f"qw.discrete_gaussian({sigma!r}, sensitivity={sensitivity})", convolution.discrete_gaussian(sigma, sensitivity)
+        code, law = (
+            f"qw.discrete_gaussian({sigma!r}, sensitivity={sensitivity})",
+            convolution.discrete_gaussian(sigma, sensitivity),
+        )
     else:
         scale, sensitivity = power(rng, -0.3, 1.5), rng.choice([1, 2, 3, 7])
         k = count(rng, 0, 2.5)
-        code, law = f"qw.discrete_laplace({scale!r}, sensitivity={sensitivity})", convolution.discrete_laplace(scale, sensitivity)
+        code, law = (
+            f"qw.discrete_laplace({scale!r}, sensitivity={sensitivity})",
+            convolution.discrete_laplace(scale, sensitivity),
+        )
     return Case(f"{k} * {code}", {"both": convolution.lattice(*law, k)}, releases=k)
 
 
@@ -160,7 +167,10 @@ def many_discrete(rng):
         code, (origin, step, masses) = f"qw.discrete_gaussian({sigma!r})", convolution.discrete_gaussian(sigma, 1)
     else:
         scale = max(math.sqrt(k) / total, 0.3)
-        code, (origin, step, masses) = f"qw.discrete_laplace({scale!r}, sensitivity=2)", convolution.discrete_laplace(scale, 2)
+        code, (origin, step, masses) = (
+            f"qw.discrete_laplace({scale!r}, sensitivity=2)",
+            convolution.discrete_laplace(scale, 2),
+        )
     atoms = factors.Atoms([origin + n * step for n in range(len(masses))], masses)
     truth = Composition([(atoms, k)], lattice=(k * origin, step))
     return Case(f"{k} * {code}", {"both": truth}, releases=k)
@@ -196,7 +206,7 @@ def subsampled_few(rng):
     rate, k = power(rng, -2.5, -0.1), rng.choice([1, 1, 2])
     if rng.random() < 0.5:
         sigma = rng.uniform(0.4, 4)
-        inner, base, two, parameter = f"qw.gaussian({sigma!r})", None, twofold.TwoSubsampledGaussians, sigma
+        inner, two, parameter = f"qw.gaussian({sigma!r})", twofold.TwoSubsampledGaussians, sigma
         base = GaussianTruth(1 / mp.mpf(sigma)).delta
     else:
         scale = rng.uniform(0.3, 10)
@@ -246,20 +256,47 @@ def constraints(rng):
     return Case(f"{k} * qw.constraints({points!r})", {"both": truth}, smallest=12, releases=k)
 
 
+def declared(rng):
+    """A convex trade-off curve or a privacy profile, given by points."""
+    k = rng.randint(1, 5)
+    if rng.random() < 0.4:
+        points = sorted((power(rng, -1.5, 0.5), power(rng, -8, -0.7)) for _ in range(2))
+        epsilons, deltas = ([point[i] for point in points] for i in (0, 1))
+        return Case(
+            f"{k} * qw.profile({epsilons!r}, {deltas!r})",
+            {"both": convolution.constraints(points).power(k)},
+            12,
+            releases=k,
+        )
+    size = rng.choice([2, 3])
+    steps = sorted(zip(weights(rng, size), weights(rng, size), strict=True), key=lambda s: s[0] / s[1])
+    vertices = [(0.0, 1.0)]
+    for width, drop in steps:  # steepest first, so that the curve is convex; dyadic, so that the sums are exact
+        vertices.append((vertices[-1][0] + width, vertices[-1][1] - drop))
+    p, q = [drop for _, drop in steps], [width for width, _ in steps]
+    truths = {"remove": convolution.Law.of_pair(p, q).power(k), "add": convolution.Law.of_pair(q, p).power(k)}
+    return Case(f"{k} * qw.tradeoff({vertices!r})", truths, smallest=12, releases=k)
+
+
 def finite_mixture(rng):
     """Observed classes of randomized responses and (epsilon, delta)."""
     parts, code = [], []
     for weight in weights(rng, rng.choice([2, 2, 3])):
         epsilon, delta = power(rng, -1.5, 0.5), rng.choice([0.0, power(rng, -8, -2)])
         parts.append((weight, convolution.response(epsilon, delta)))
-        code.append(f"({weight!r}, " + (f"qw.approximate({epsilon!r}, {delta!r}))" if delta else f"qw.pure({epsilon!r}))"))
+        code.append(
+            f"({weight!r}, " + (f"qw.approximate({epsilon!r}, {delta!r}))" if delta else f"qw.pure({epsilon!r}))")
+        )
     k = rng.randint(1, 8 if len(parts) == 2 else 4)
     return Case(f"{k} * qw.mixture([{', '.join(code)}])", {"both": convolution.mixture(parts).power(k)}, releases=k)
 
 
 def _smooth(rng, k):
     """A random smooth release, sized for k copies: code, factor of a direction."""
-    kind, size = rng.choice(["gaussian", "laplace", "sub-gaussian", "sub-laplace"]), power(rng, -0.7, 0.3) / math.sqrt(k)
+    kind, size = (
+        rng.choice(["gaussian", "laplace", "sub-gaussian", "sub-laplace"]),
+        power(rng, -0.7, 0.3) / math.sqrt(k),
+    )
     if kind == "gaussian":
         sigma = 1 / size
         return f"qw.gaussian({sigma!r})", lambda d: factors.Gaussian(1 / mp.mpf(sigma))
@@ -271,7 +308,9 @@ def _smooth(rng, k):
         sigma = rng.uniform(0.7, 2)
         return f"qw.poisson(qw.gaussian({sigma!r}), {rate!r})", lambda d: factors.SubsampledGaussian(sigma, rate, d)
     scale = rng.uniform(0.6, 3)
-    return f"qw.poisson(qw.laplace({scale!r}), {rate!r})", lambda d: factors.SubsampledLaplace(1 / mp.mpf(scale), rate, d)
+    return f"qw.poisson(qw.laplace({scale!r}), {rate!r})", lambda d: factors.SubsampledLaplace(
+        1 / mp.mpf(scale), rate, d
+    )
 
 
 def smooth_mixture(rng):
@@ -281,7 +320,9 @@ def smooth_mixture(rng):
     code = ", ".join(f"({w!r}, {c})" for w, (c, _) in zip(share, classes, strict=True))
 
     def truth(direction):
-        return Composition([(factors.Mixture([(w, f(direction)) for w, (_, f) in zip(share, classes, strict=True)]), k)])
+        return Composition(
+            [(factors.Mixture([(w, f(direction)) for w, (_, f) in zip(share, classes, strict=True)]), k)]
+        )
 
     return Case(f"{k} * qw.mixture([{code}])", both(truth), releases=k)
 
@@ -325,6 +366,7 @@ FAMILIES = {
         subsampled_laplace,
         subsampled_finite,
         constraints,
+        declared,
         finite_mixture,
         smooth_mixture,
         heterogeneous,

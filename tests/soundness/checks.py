@@ -6,15 +6,16 @@ import random
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-
-import quiltwork as qw
 from tests.soundness.cases import FAMILIES
 from tests.truth.numbers import Refused, mp
 
-TOLERANCES = (None, None, 1e-6, 1e-8)
-PATIENCE = 20
+import quiltwork as qw
+
+TOLERANCES = (*[None] * 6, 1e-6, 1e-8)
+PATIENCE = 10
 """Seconds after which a question counts as not answered."""
 
 
@@ -54,6 +55,14 @@ class Skip:
     note: str
 
 
+@dataclass(frozen=True)
+class Late:
+    """The library took too long; no verdict."""
+
+    family: str
+    note: str
+
+
 class Worst:
     """The truth over several directions: the largest delta, the least beta."""
 
@@ -82,19 +91,19 @@ def examine(family, seed):
             yield Failure(family, case.releases, code, f"{type(error).__name__}: {error}")
             continue
         asker = _Asker(family, case.releases, code, loss, rng)
-        depth = rng.uniform(case.largest, min(case.smallest, rng.choice([6, 6, 20, 100])))
-        deltas = [10 ** -(depth * rng.uniform(0.85, 1.15)) for _ in range(4)]
+        depth = rng.uniform(0.7, min(case.smallest, rng.choice([6, 6, 20, 100])))
+        deltas = [10 ** -(depth * rng.uniform(0.85, 1.15)) for _ in range(8)]
         epsilons = [0.0]
         for delta, answer in asker.ask("epsilon", deltas):
-            yield asker.judge(answer, lambda a, d=delta: _epsilon(truth, d, a))
+            yield asker.judge(answer, partial(_epsilon, truth, delta))
             if isinstance(answer, tuple) and math.isfinite(answer[1]):
                 epsilons.append(answer[1] * rng.uniform(0.85, 1.1))
-        for epsilon, answer in asker.ask("delta", epsilons[-4:]):
-            yield asker.judge(answer, lambda a, e=epsilon: _value(truth.delta(e), a))
+        for epsilon, answer in asker.ask("delta", epsilons[-6:]):
+            yield asker.judge(answer, partial(_value, truth.delta, epsilon))
         if case.beta:
             alphas = [rng.uniform(0.01, 0.99), 10 ** -rng.uniform(0.3, rng.choice([3, 12]))]
             for alpha, answer in asker.ask("beta", alphas):
-                yield asker.judge(answer, lambda a, x=alpha: _value(truth.beta(x), a))
+                yield asker.judge(answer, partial(_value, truth.beta, alpha))
 
 
 class _Asker:
@@ -119,13 +128,21 @@ class _Asker:
             except Exception as error:
                 answers = [error] * len(group)
             self.seconds = (time.perf_counter() - begin) / len(group)
+            if isinstance(answers[0], TimeoutError):  # its neighbours would be as slow
+                self.question = f"{self.code}.{kind}({argument!r}, {options})"
+                yield group[0], answers[0]
+                return
             for value, answer in zip(group, answers, strict=True):
                 shown = f"{group!r}, asked together" if len(group) > 1 else ""
-                self.question = f"{self.code}.{kind}({value!r}{''.join(f', {k}={v!r}' for k, v in options.items())})  # {shown}"
+                self.question = (
+                    f"{self.code}.{kind}({value!r}{''.join(f', {k}={v!r}' for k, v in options.items())})  # {shown}"
+                )
                 yield value, answer
 
     def judge(self, answer, compare):
         """The check of one answer; ``compare`` gives (holds, width, margin, note)."""
+        if isinstance(answer, TimeoutError):
+            return Late(self.family, f"{self.question}: {answer}")
         if isinstance(answer, Exception):
             return Failure(self.family, self.releases, self.question, f"{type(answer).__name__}: {answer}")
         lower, upper, method, met = answer
@@ -159,7 +176,9 @@ def patience(seconds):
 
 
 def _rows(bracket, count):
-    columns = (np.broadcast_to(np.asarray(x), (count,)) for x in (bracket.lower, bracket.upper, bracket.method, bracket.met))
+    columns = (
+        np.broadcast_to(np.asarray(x), (count,)) for x in (bracket.lower, bracket.upper, bracket.method, bracket.met)
+    )
     return [(float(a), float(b), str(m), bool(met)) for a, b, m, met in zip(*columns, strict=True)]
 
 
@@ -175,14 +194,14 @@ def _epsilon(truth, delta, answer):
     width = (upper - lower) / upper if upper > 0 else 0.0
     top = at_lower if at_lower is not None else truth.delta(0.0)
     margin = float(min(top - target, target - at_upper) / (top - at_upper)) if top > at_upper else math.nan
-    note = "" if low_holds and high_holds else (
-        f"true delta/delta - 1 at lower {mp.nstr((at_lower or target) / target - 1, 5)}, at upper {mp.nstr(at_upper / target - 1, 5)}"
-    )
+    ends = [mp.nstr((at if at is not None else target) / target - 1, 5) for at in (at_lower, at_upper)]
+    note = "" if low_holds and high_holds else f"true delta / asked - 1: {ends[0]} at lower, {ends[1]} at upper"
     return low_holds and high_holds, width, math.nan if lower <= 0 else margin, note
 
 
-def _value(value, answer):
+def _value(function, argument, answer):
     """A plain value in its bracket; the width is relative to the value."""
+    value = function(argument)
     lower, upper, *_ = answer
     holds = lower <= value <= upper
     width = float((mp.mpf(upper) - lower) / value) if value > 0 else upper - lower

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.truth.numbers import mp
 
 import quiltwork as qw
-from tests.truth.numbers import mp
 
 REFERENCE = json.loads(Path(__file__).with_name("reference_engine.json").read_text())
 EXACT = ("closed form", "characteristic function", "lattice")

@@ -49,7 +49,9 @@ def response_delta(epsilon_0, delta_0, count, epsilon):
     """k-fold (epsilon_0, delta_0): 1 - (1-d)^k (1 - sum over binomial atoms above eps), Kairouz-Oh-Viswanath."""
     epsilon_0, delta_0, epsilon = mp.mpf(epsilon_0), mp.mpf(delta_0), mp.mpf(epsilon)
     up = 1 / (1 + mp.exp(-epsilon_0))
-    atoms = ((mp.binomial(count, j) * up**j * (1 - up) ** (count - j), (2 * j - count) * epsilon_0) for j in range(count + 1))
+    atoms = (
+        (mp.binomial(count, j) * up**j * (1 - up) ** (count - j), (2 * j - count) * epsilon_0) for j in range(count + 1)
+    )
     inside = mp.fsum(-mass * mp.expm1(epsilon - loss) for mass, loss in atoms if loss > epsilon)
     kept = (1 - delta_0) ** count
     return 1 - kept + kept * inside
@@ -71,7 +73,7 @@ def subsampled_delta(base_delta, rate, direction, epsilon):
 
 
 def renyi_epsilon(order, value, delta):
-    """One Renyi bound turned into epsilon: value + log((a-1)/a) - log(delta a)/(a-1)  (Canonne, Kamath, Steinke 2020)."""
+    """One Renyi bound as epsilon: value + log((a-1)/a) - log(delta a)/(a-1)  (Canonne, Kamath, Steinke 2020)."""
     order = mp.mpf(order)
     return max(mp.zero, mp.mpf(value) + mp.log1p(-1 / order) - mp.log(mp.mpf(delta) * order) / (order - 1))
 

@@ -20,8 +20,10 @@ from .numbers import BITS, Refused, agree, fixed, mp, unfixed
 DIGITS = 22
 SMALL = 70.0
 """Natural logarithm of what truncation and aliasing may leave out, relative to the peak."""
+NOTHING = -350.0
+"""A tail whose Chernoff bound has a smaller logarithm counts as zero: nothing below 1e-140 is ever asked about."""
 MOST_FREQUENCIES = 4000
-RATIO = 1.35
+RATIO = 1.5
 
 
 class Composition:
@@ -59,7 +61,10 @@ class Composition:
     def delta(self, epsilon):
         """The hockey-stick divergence at epsilon."""
         epsilon = mp.mpf(epsilon)
-        pair = self._pair(self._tilt(float(epsilon), 0, 1))
+        theta, pole, chernoff = self._tilt(float(epsilon), 0, 1)
+        if chernoff < NOTHING:
+            return self.reveal
+        pair = self._pair(theta, pole)
         values = [c.tail(epsilon, 0) - mp.exp(epsilon) * c.tail(epsilon, -1) for c in pair]
         return self.reveal + agree(*values, DIGITS, f"delta({float(epsilon)})")
 
@@ -123,39 +128,51 @@ class Composition:
     def _tail(self, epsilon, pole):
         epsilon = mp.mpf(epsilon)
         side = 1 if float(epsilon) > self.moments(float(pole))[0] else -1
-        values = [c.tail(epsilon, pole) for c in self._pair(self._tilt(float(epsilon), pole, side))]
+        values = [c.tail(epsilon, pole) for c in self._pair(*self._tilt(float(epsilon), pole, side)[:2])]
         return agree(*values, DIGITS, f"tail({float(epsilon)})"), side
 
     def _tilt(self, epsilon, pole, side):
-        """The best tilt of a geometric ladder on one side of a pole, so that near questions share a contour."""
-        base = 1.0 / self.deviation
-        ladder = [pole + side * base * RATIO**n for n in range(60)]
-        best, best_value = ladder[0], math.inf
-        for theta in ladder:
-            value = self.cumulant(theta) - theta * epsilon - math.log(abs(theta - pole))
-            if not value < best_value:
-                break
-            best, best_value = theta, value
-        return best, pole
+        """The best tilt on one side of a pole, its ladder's pole and its Chernoff bound.
 
-    def _pair(self, key):
-        if key not in self._contours:
-            theta, pole = key
-            self._contours[key] = [
-                _Contour(self, theta + shift * (theta - pole), pole, finer, longer, refine)
-                for shift, finer, longer, refine in ((0.0, 1.0, 1.0, 1.0), (0.043, 1.31, 1.17, 1.13))
+        Tilts come from geometric ladders, so that near questions share a contour; a question about one pole climbs the
+        ladder beyond the other pole when its best tilt lies there.
+        """
+        beyond = 0 if side > 0 else -1
+        if pole != beyond:
+            theta, value = self._climb(epsilon, beyond, side)
+            if theta != beyond + side / self.deviation:
+                return theta, beyond, value
+        theta, value = self._climb(epsilon, pole, side)
+        return theta, pole, value
+
+    def _climb(self, epsilon, pole, side):
+        best, least = pole + side / self.deviation, math.inf
+        for n in range(60):
+            theta = pole + side * RATIO**n / self.deviation
+            value = self.cumulant(theta) - theta * epsilon - math.log(abs(theta - pole))
+            if not value < least:
+                break
+            best, least = theta, value
+            if value < NOTHING:
+                break
+        return best, least
+
+    def _pair(self, theta, pole):
+        if (theta, pole) not in self._contours:
+            mean, spread = self.moments(theta)
+            window, reach = _window(self, theta, theta - pole, mean, spread), _reach(self, theta, spread)
+            self._contours[theta, pole] = [
+                _Contour(self, theta, window, reach, 1.0),
+                _Contour(self, theta + 0.043 * (theta - pole), 1.31 * window, 1.17 * reach, 1.13),
             ]
-        return self._contours[key]
+        return self._contours[theta, pole]
 
 
 class _Contour:
     """One vertical line: M^k on equally spaced frequencies, and sums over them."""
 
-    def __init__(self, total, theta, pole, finer, longer, refine):
+    def __init__(self, total, theta, window, reach, refine):
         self.total, self.theta = total, mp.mpf(theta)
-        mean, spread = total.moments(theta)
-        window = _window(total, theta, theta - pole, mean, spread) * finer
-        reach = _reach(total, theta, spread) * longer
         if total.lattice:
             h = float(total.lattice[1])
             points = math.ceil(window / h)
@@ -178,7 +195,7 @@ class _Contour:
         self._kernels = {}
 
     def tail(self, epsilon, pole):
-        """The integral with the pole 0 (P) or -1 (Q); negative of the lower tail when the line lies left of the pole."""
+        """The integral with the pole 0 (P) or -1 (Q); minus the lower tail when the line lies left of the pole."""
         at = self.total._first_above(epsilon) if self.total.lattice else epsilon
         angle = self.step * at
         cosine, sine = fixed(mp.cos(angle)), fixed(mp.sin(angle))
@@ -235,9 +252,10 @@ def _reach(total, theta, spread):
         u = u[u <= half]
         large = np.flatnonzero(total.fade(theta, u)[0] > -SMALL)
         return half if not len(large) or large[-1] == len(u) - 1 else float(u[large[-1] + 1])
-    u = np.arange(2.0, 900.0, 1.0) / spread
-    now, ceiling = total.fade(theta, u)
-    if ceiling[-1] > -SMALL:
-        raise Refused("the characteristic function does not fall off")
-    large = np.flatnonzero(now > -SMALL)
-    return float(u[large[-1] + 1] if len(large) else u[0])
+    for most in (40.0, 200.0, 900.0):
+        u = np.arange(2.0, most, 1.0) / spread
+        now, ceiling = total.fade(theta, u)
+        if ceiling[-1] < -SMALL:
+            large = np.flatnonzero(now > -SMALL)
+            return float(u[large[-1] + 1] if len(large) else u[0])
+    raise Refused("the characteristic function does not fall off")

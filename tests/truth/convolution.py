@@ -80,7 +80,9 @@ class Law:
         """Least type II error: sum the P masses that the best test of size alpha leaves, smallest losses first."""
         losses, _, q_tail = self._tails()
         alpha = mp.mpf(alpha)
-        i = bisect.bisect_left(q_tail, -alpha, key=lambda q: -q)  # q_tail falls; first index with Q(loss >= l_i) <= alpha
+        i = bisect.bisect_left(
+            q_tail, -alpha, key=lambda q: -q
+        )  # q_tail falls; first index with Q(loss >= l_i) <= alpha
         below = mp.fsum(mass for _, mass in self.atoms[:i])
         return below - mp.exp(losses[i - 1]) * (alpha - q_tail[i]) if i else mp.zero
 
@@ -145,7 +147,7 @@ def discrete_gaussian(sigma, sensitivity=1, digits=160):
     """Integer noise with masses ~ exp(-x^2 / 2 sigma^2) against its shift: (origin, step, masses by rising loss)."""
     sigma = mp.mpf(sigma)
     reach = int(mp.ceil(sigma * mp.sqrt(2 * digits * mp.log(10)))) + sensitivity
-    weights = [mp.exp(-mp.mpf(x) ** 2 / (2 * sigma**2)) for x in range(-reach, reach + 1)]
+    weights = [mp.exp(-(mp.mpf(x) ** 2) / (2 * sigma**2)) for x in range(-reach, reach + 1)]
     total = mp.fsum(weights)
     step = sensitivity / sigma**2  # the loss of the shifted law at x is (2 x + sensitivity) sensitivity / 2 sigma^2
     return (sensitivity - 2 * reach) * step / 2, step, [w / total for w in weights]

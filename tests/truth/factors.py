@@ -13,10 +13,13 @@ import math
 
 import numpy as np
 
-from .numbers import BITS, fixed, mp
+from .numbers import BITS, Refused, fixed, mp
 
 SPARE = 100.0
 """Natural digits asked of every quadrature, beyond what its oscillation costs."""
+
+
+MOST_NODES = 3000
 
 
 class Sketched:
@@ -158,6 +161,8 @@ class SubsampledGaussian(Quadrature):
         phi = np.linspace(0.1, 3.0, 30)
         cost = SPARE + phi**2 * float(s) ** 2 / 2 + reach * phi - min(exponent, 0.0) * -np.log(np.cos(phi / 2))
         h = mp.mpf(float(np.max(2 * math.pi * phi * float(s) ** 2 / cost)) / refine)
+        if (kept[-1] - kept[0]) / h > MOST_NODES:
+            raise Refused(f"{int((kept[-1] - kept[0]) / h)} nodes")
         losses, masses = [], []
         unit = h / (s * mp.sqrt(2 * mp.pi))
         for j in range(int(mp.floor(kept[0] / h)), int(mp.ceil(kept[-1] / h)) + 1):
@@ -170,9 +175,9 @@ class SubsampledGaussian(Quadrature):
 
 
 class SubsampledLaplace(Quadrature):
-    """Poisson rate q of a Laplace release: base loss in [-e, e], density e^((l-e)/2)/4 and two atoms, then log(1-q+q e^l).
+    """Poisson rate q of a Laplace release: log(1-q+q e^l), l in [-e, e] with density e^((l-e)/2)/4 and two atoms.
 
-    Gauss-Legendre; on the Bernstein ellipse of height y < pi the integrand grows by exp(reach y + |exponent| half-width).
+    Gauss-Legendre; on the Bernstein ellipse of height y < pi the integrand grows by exp(reach y + exponent width).
     """
 
     def __init__(self, epsilon, rate, direction):
@@ -194,9 +199,15 @@ class SubsampledLaplace(Quadrature):
         rho = height + np.sqrt(1 + height**2)
         growth = reach * height * float(e) + (abs(float(theta)) + 2) * float(e) * (rho + 1 / rho) / 2
         count = math.ceil(float(np.min((SPARE + growth) / (2 * np.log(rho)))) * refine) + 4
+        if count > MOST_NODES // 8:
+            raise Refused(f"{count} Gauss-Legendre nodes")
         points, weights = legendre(count + count % 2)
         base = [-e, *(e * x for x in points), e]
-        p = [mp.exp(-e) / 2, *(e * w * mp.exp((e * x - e) / 2) / 4 for x, w in zip(points, weights, strict=True)), mp.mpf(1) / 2]
+        p = [
+            mp.exp(-e) / 2,
+            *(e * w * mp.exp((e * x - e) / 2) / 4 for x, w in zip(points, weights, strict=True)),
+            mp.mpf(1) / 2,
+        ]
         other = [mass * mp.exp(-loss) for mass, loss in zip(p, base, strict=True)]
         loss = [mp.log(1 - q + q * mp.exp(x)) for x in base]
         if self.remove:

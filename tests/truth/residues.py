@@ -1,8 +1,9 @@
 """Laplace composition in closed form, any count, by residues.
 
-The moment generating function of one release is ((z+1) e^(z e) + z e^(-(z+1) e)) / (2z+1). Its k-th power is a sum over
-j of exponentials e^(z (2j-k) e) with rational coefficients whose only poles are 0, -1 and -1/2 (order k), so the contour
-integrals of `contour.py` close around them: terms with (2j-k) e > epsilon to the left, all others to the right (nothing).
+The moment generating function of one release is ((z+1) e^(z e) + z e^(-(z+1) e)) / (2z+1). Its k-th power is a sum
+over j of exponentials e^(z (2j-k) e) with rational coefficients whose only poles are 0, -1 and -1/2 (order k), so the
+integrals of `contour.py` close around them: terms with (2j-k) e > epsilon to the left, all others to the right, where
+there is nothing.
 """
 
 import functools
@@ -42,13 +43,12 @@ class LaplacePower:
         def value(epsilon):
             return 1 - self.delta(epsilon) - mp.exp(epsilon) * alpha
 
-        span = self.count * self.epsilon_0
         corners = [value((2 * j - self.count) * self.epsilon_0) for j in range(self.count + 1)]
         best = corners.index(max(corners))
         left, right = ((2 * j - self.count) * self.epsilon_0 for j in (max(best - 1, 0), min(best + 1, self.count)))
         middle = (2 * best - self.count) * self.epsilon_0
         smooth = (-minimum(lambda x: -value(x), a, b, 90) for a, b in ((left, middle), (middle, right)) if a < b)
-        return max(mp.zero, corners[best], *smooth) if span else 1 - alpha
+        return max(mp.zero, corners[best], *smooth)
 
 
 def _residue(k, j, x):

@@ -5,7 +5,6 @@ import random
 from fractions import Fraction
 
 import pytest
-
 from tests.truth import brute, closed, convolution, factors, residues, twofold
 from tests.truth.contour import Composition
 from tests.truth.numbers import Refused, mp
@@ -106,8 +105,8 @@ def test_polynomial_power_and_multinomial_sum():
 
 def test_discrete_gaussian_law_and_its_definition():
     origin, step, masses = convolution.discrete_gaussian("1.3", 2)
-    p = [mp.exp(-mp.mpf(x - 2) ** 2 / (2 * mp.mpf("1.3") ** 2)) for x in range(-40, 43)]
-    q = [mp.exp(-mp.mpf(x) ** 2 / (2 * mp.mpf("1.3") ** 2)) for x in range(-40, 43)]
+    p = [mp.exp(-(mp.mpf(x - 2) ** 2) / (2 * mp.mpf("1.3") ** 2)) for x in range(-40, 43)]
+    q = [mp.exp(-(mp.mpf(x) ** 2) / (2 * mp.mpf("1.3") ** 2)) for x in range(-40, 43)]
     total = mp.fsum(p)
     for epsilon in (0, 0.5, 3):
         direct = mp.fsum(max(a - mp.exp(epsilon) * b, 0) for a, b in zip(p, q, strict=True)) / total
@@ -123,11 +122,16 @@ def test_convolution_and_brute_force(seed):
         p, q = ([Fraction(rng.randint(1, 99)) for _ in range(size)] for _ in range(2))
         p, q = [*p, Fraction(0), Fraction(3)], [*q, Fraction(5), Fraction(0)]
         pairs.append(([x / sum(p) for x in p], [x / sum(q) for x in q]))
-    laws = [convolution.Law.of_pair(*([mp.mpf(x.numerator) / x.denominator for x in side] for side in pair)) for pair in pairs]
+    laws = [
+        convolution.Law.of_pair(*([mp.mpf(x.numerator) / x.denominator for x in side] for side in pair))
+        for pair in pairs
+    ]
     total, outcomes = laws[0].power(2) * laws[1], list(brute.product_law(pairs[0], pairs[0], pairs[1]))
     for t in (Fraction(1, 3), Fraction(1), Fraction(7, 2)):
         exact = brute.hockey_stick(outcomes, t)
-        assert same(total.delta(mp.log(mp.mpf(t.numerator) / t.denominator)), mp.mpf(exact.numerator) / exact.denominator, 40)
+        assert same(
+            total.delta(mp.log(mp.mpf(t.numerator) / t.denominator)), mp.mpf(exact.numerator) / exact.denominator, 40
+        )
     for alpha in (Fraction(1, 64), Fraction(1, 2), Fraction(31, 32)):
         exact = brute.trade_off(outcomes, alpha)
         assert same(total.beta(float(alpha)), mp.mpf(exact.numerator) / exact.denominator, 40)
@@ -162,7 +166,9 @@ def _coin():
     return convolution.pair_of(law.atoms, mp.zero, mp.zero)
 
 
-@pytest.mark.parametrize(("direction", "epsilon"), [("remove", "10.053634770654053594"), ("add", "8.3850851898275556603")])
+@pytest.mark.parametrize(
+    ("direction", "epsilon"), [("remove", "10.053634770654053594"), ("add", "8.3850851898275556603")]
+)
 def test_subsampled_gaussian_contour_at_a_published_value(direction, epsilon):
     total = Composition([(factors.SubsampledGaussian(mp.mpf("0.8"), mp.mpf("0.01"), direction), 10_000)])
     assert same(total.delta(mp.mpf(epsilon)), mp.mpf("1e-5"), 17)

@@ -1,4 +1,4 @@
-"""Two releases by one plain integral: delta_2(e) = E_P delta_1(e - L), for the laws whose contours converge too slowly."""
+"""Two releases by one plain integral, delta_2(e) = E_P delta_1(e - L): for laws whose contours converge too slowly."""
 
 from .closed import gaussian_delta, laplace_delta, subsampled_delta
 from .numbers import Refused, mp
@@ -23,7 +23,9 @@ class _Twofold:
             epsilon = mp.mpf(epsilon)
             atoms = mp.fsum(mass * self.single(epsilon - self.loss(x)) for x, mass in self.atoms())
             cuts = self.cuts(epsilon)
-            value, error = mp.quad(lambda x: self.density(x) * self.single(epsilon - self.loss(x)), cuts, error=True, maxdegree=8)
+            value, error = mp.quad(
+                lambda x: self.density(x) * self.single(epsilon - self.loss(x)), cuts, error=True, maxdegree=8
+            )
             if error > max(value + atoms, mp.mpf("1e-20")) * mp.mpf(10) ** -DIGITS:
                 raise Refused(f"twofold integral: error {mp.nstr(error, 3)} of {mp.nstr(value, 3)}")
             return value + atoms

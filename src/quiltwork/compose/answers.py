@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -13,12 +14,13 @@ from quiltwork.compose import renyi, route
 from quiltwork.compose.engine import Engine
 from quiltwork.compose.parts import Counted, Part, directed, is_renyi, sandwiched
 from quiltwork.compose.questions import Declined
-from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.errors import InvalidParameter
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT
 from quiltwork.losses.transform import TooCostly
 
 MOST_FACES = 4000
+LEAST = 1e-300  # smaller numbers are reported as below this
 
 
 @attrs.frozen(eq=False)
@@ -48,11 +50,50 @@ def _checked(method: str | None) -> str | None:
     return method
 
 
-def _run(ask: Ask, pairs: Counted) -> route.Answer:
+def _run(ask: Ask, pairs: Counted, trivial: Callable[[Counted], tuple[FloatArray, FloatArray]]) -> route.Answer:
+    """The routed answer; when every method declines, the wide bracket that moments alone certify."""
     try:
         return ask(pairs)
     except Declined:
-        raise NotCertified("this composition", "no method could certify an answer within its limits of cost") from None
+        with np.errstate(all="ignore"):
+            return (*trivial(pairs), renyi.METHOD)
+
+
+def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
+    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
+        case = route.case_of(_no_engine(), pairs)
+        moments = renyi.pair_moments(pairs)
+        upper = np.full(delta.size, case.top)
+        if moments is not None:
+            upper = np.fmin(upper, renyi.epsilon_bound(moments, case.reveal[1], delta))
+        return np.zeros(delta.size), np.where(delta < case.reveal[0], np.inf, upper)
+
+    return ends
+
+
+def _wide_delta(epsilon: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
+    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
+        reveal = route.case_of(_no_engine(), pairs).reveal
+        moments = renyi.pair_moments(pairs)
+        upper = np.ones(epsilon.size)
+        if moments is not None:
+            upper = np.fmin(upper, renyi.delta_bound(moments, reveal[1], epsilon))
+        return np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT), reveal[0]), upper
+
+    return ends
+
+
+def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
+    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
+        mirrored = [(pair.swapped(), count) for pair, count in pairs]
+        both = [renyi.pair_moments(pairs), renyi.pair_moments(mirrored)]
+        reveal = max(route.case_of(_no_engine(), side).reveal[1] for side in (pairs, mirrored))
+        lower: FloatArray = np.zeros(alpha.size)
+        if all(moments is not None for moments in both):
+            lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
+        return np.minimum(lower, 1.0 - alpha), 1.0 - alpha
+
+    return ends
 
 
 def _both_ends(parts: Sequence[Part], side: str, answer: Callable[[list[Counted]], route.Answer]) -> route.Answer:
@@ -98,16 +139,17 @@ def _no_engine() -> Engine:
 def _epsilon_inside(
     parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
 ) -> route.Answer:
-    if any(map(is_renyi, parts)):
+    if any(map(is_renyi, parts)) and all(_known(pairs, delta) is None for pairs in _sides(parts, side)):
         return _epsilon_renyi(parts, side, delta, rtol, method)
 
     def answer(sides: list[Counted]) -> route.Answer:
         first, *others = sides
-        low, high, name = _known(first, delta) or _run(lambda p: route.epsilon(p, delta, rtol, method), first)
+        ask, wide = partial(route.epsilon, delta=delta, rtol=rtol, method=method), _wide_epsilon(delta)
+        low, high, name = _known(first, delta) or _run(ask, first, wide)
         for pairs in others:
             if method is None and _ruled_out(pairs, delta, low):
                 continue
-            more = _known(pairs, delta) or _run(lambda p: route.epsilon(p, delta, rtol, method), pairs)
+            more = _known(pairs, delta) or _run(ask, pairs, wide)
             low, high = np.maximum(low, more[0]), np.maximum(high, more[1])
             name = _named(name, more[2])
         return low, high, name
@@ -153,7 +195,7 @@ def _epsilon_renyi(
         if side in ("worst", direction) or direction == "both":
             moments, reveal = renyi.composed_moments(parts, direction)
             upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta))
-            low, _, _ = _run(lambda p: route.epsilon(p, delta, rtol, method), pairs)
+            low, _, _ = _run(lambda p: route.epsilon(p, delta, rtol, method), pairs, _wide_epsilon(delta))
             lower = np.maximum(lower, low)
     return np.minimum(lower, upper), upper, renyi.METHOD
 
@@ -190,7 +232,8 @@ def _delta_inside(
                 open_ = ~_below_already(pairs, epsilon, low)
             if not open_.any():
                 continue
-            more = _run(lambda p, at=epsilon[open_]: route.delta(p, at, rtol, method), pairs)  # type: ignore[misc]
+            at = epsilon[open_]
+            more = _run(partial(route.delta, epsilon=at, rtol=rtol, method=method), pairs, _wide_delta(at))
             low[open_], high[open_] = np.maximum(low[open_], more[0]), np.maximum(high[open_], more[1])
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
@@ -221,7 +264,7 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
             if any(pair.reveal >= 1 for pair, _ in pairs):
                 more: route.Answer = (np.zeros(alpha.size), np.zeros(alpha.size), "closed form")
             else:
-                more = _run(lambda p: route.beta(p, alpha, method), pairs)
+                more = _run(lambda p: route.beta(p, alpha, method), pairs, _wide_beta(alpha))
             low, high = np.minimum(low, more[0]), np.minimum(high, more[1])
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
@@ -230,7 +273,8 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
     if any(map(is_renyi, parts)):
         low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
         name = renyi.METHOD
-    return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + 1e-300)))
+    low, high = np.where(low < LEAST, 0.0, low), np.where((high > 0) & (high < LEAST), LEAST, high)
+    return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + LEAST)))
 
 
 # ---- regions

@@ -26,8 +26,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.convolve import LatticeView
 from quiltwork.compose.engine import Landmarks, View, landmarks, search
-from quiltwork.compose.questions import Case, Declined
-from quiltwork.losses.pair import TAIL_ULPS, UNIT, Pair
+from quiltwork.compose.questions import LEAST, Case, Declined
+from quiltwork.losses.pair import UNIT, Pair
 
 Region = Literal["large", "middle", "small"]
 SCAN = np.linspace(-6.0, 6.0, 121)
@@ -62,17 +62,18 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
     lower, upper = np.zeros(alpha.size), 1.0 - alpha
     upper = np.minimum(upper, (1.0 - case.reveal[0]) * (1 + 2 * UNIT))
     lower[alpha == 0] = (1.0 - case.reveal[1]) * (1 - 2 * UNIT)
-    hidden = alpha >= 1.0 - test.vanish[0] * (1 - 4 * UNIT)
+    hidden = (alpha >= 1.0 - test.vanish[0] * (1 - 4 * UNIT)) | (alpha == 1)
     upper[hidden] = 0.0
     todo = (alpha > 0) & ~hidden
     if isinstance(case.engine, GaussianEngine):
         lower[todo], upper[todo] = _gaussian(case.engine.mu, alpha[todo])
-        return np.minimum(lower, upper), upper
+        return np.minimum(lower, upper), np.where(todo, np.maximum(upper, LEAST), upper)
     if isinstance(case.engine, SingleEngine):
         lower[todo], best = _single(case.engine.pair, alpha[todo])
         upper[todo] = np.minimum(upper[todo], best)
-        return np.minimum(lower, upper), upper
+        return np.minimum(lower, upper), np.where(todo, np.maximum(upper, LEAST), upper)
     regions = _regions(test, alpha)
+    open_ = todo.copy()
     for _ in range(VIEWS):
         waiting = np.nonzero(todo)[0]
         if not waiting.size:
@@ -85,7 +86,7 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
         upper[same] = np.minimum(upper[same], high)
         todo[same[near]] = False
         todo[first] = False
-    return np.minimum(lower, upper), upper
+    return np.minimum(lower, upper), np.where(open_, np.maximum(upper, LEAST), upper)
 
 
 def _gaussian(mu: float, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -107,15 +108,16 @@ def _single(pair: Pair, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
         right = np.where(pair.above(right)[1] > alpha, 4 * right, right)
     for _ in range(110):
         middle = 0.5 * (left + right)
-        over = pair.above(middle)[1] > alpha
+        over = pair.above(middle)[1] * (1 + 2 * pair.tail_error(middle)) > alpha
         left, right = np.where(over, middle, left), np.where(over, right, middle)
-    gap = 8 * UNIT * (1 + np.abs(right))
+    gap = 8 * UNIT * (1 + np.abs(right)) + pair.rounding
     left, right = left - gap, right + gap
-    ulps = 4 * TAIL_ULPS * UNIT
+    with np.errstate(all="ignore"):
+        ulps = 2 * np.maximum(pair.tail_error(left), pair.tail_error(right))
     below, above = pair.below(right)[0], pair.above(right)[1]
     with np.errstate(over="ignore", invalid="ignore"):
         t = np.exp(np.minimum(right, 700.0))
-        slack = ulps * (1 + np.abs(right))
+        slack = ulps + 8 * UNIT * (1 + np.abs(right))
         lower = below * (1 - ulps) + t * (above * (1 - slack) - alpha * (1 + slack))
         # tests with levels above alpha_1 <= alpha <= alpha_0: their mixture has exactly level alpha
         level_1, level_0 = above * (1 + ulps), pair.above(left)[1] * (1 + ulps)
@@ -134,10 +136,10 @@ def _on_lattice(
     law = view.upper
     with np.errstate(divide="ignore"):
         if region == "small":
-            level = law.log_mgf - law.theta * law.centre + np.log(law.near[1:])
+            level = law.log_mgf - law.theta * law.centre + law.log_near[1:]
             target = np.log(np.maximum(1.0 - alpha - test.vanish[1], 1e-300))
         else:
-            level = law.log_mgf - (law.theta + 1) * law.centre + np.log(law.far[1:])
+            level = law.log_mgf - (law.theta + 1) * law.centre + law.log_far[1:]
             target = np.log(alpha)
     best = np.searchsorted(-level, -target)  # the first point whose tail is at most alpha
     window = np.arange(-KNOTS, KNOTS + 1)
@@ -151,7 +153,7 @@ def _on_lattice(
     top = low.max(axis=1)
     # rising before the window and falling after it: nothing outside is larger
     first_seen, last_seen = high[:, 0], high[:, -1]
-    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (law.left_end == -math.inf))
+    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (law.ends[0] == -math.inf))
     near = np.abs(points[:, KNOTS] - view.centre) <= 5 * view.spread
     return np.maximum(top, 0.0), np.where(enclosed & near, np.maximum(high.max(axis=1), 0.0), 1.0), near
 
@@ -265,7 +267,7 @@ def _maxima(
     scan = view.centre + view.spread * SCAN
     middle = view.logs(scan).middle
     keep = np.isfinite(middle)
-    if keep.sum() < 4:
+    if keep.sum() < 4 or not bool(np.all(np.diff(scan) > 0)):
         raise Declined
     spline = CubicSpline(scan[keep], middle[keep])
     fine = np.linspace(scan[keep][0], scan[keep][-1], 12 * SCAN.size)

@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engine import Logs, View
 from quiltwork.losses.gaussian import log_stick
-from quiltwork.losses.pair import TAIL_ULPS, UNIT, Pair
+from quiltwork.losses.pair import UNIT, Pair
 
 
 @attrs.frozen(eq=False)
@@ -67,18 +67,24 @@ class SingleView:
     spread: float
 
     def logs(self, epsilon: FloatArray) -> Logs:
-        with np.errstate(divide="ignore", over="ignore"):
+        # losses of atoms are rounded: D falls and C rises with epsilon, so look a hair to the certified side
+        hair = 4 * UNIT * np.abs(epsilon) + self.pair.rounding
+        with np.errstate(all="ignore"):
             if self.theta > 0:
-                value = np.log(self.pair.stick(epsilon))
-                error = self.pair.stick_error(epsilon)
-                low = value + np.log1p(-np.minimum(error, 1.0))
-                return Logs(value, np.where(error < 1, low, -np.inf), value + np.log1p(np.minimum(error, 1e300)))
-            below, _ = self.pair.below(epsilon)
-            _, above = self.pair.above(epsilon)
-            value = np.logaddexp(np.log(below), epsilon + np.log(above))
-        # tails near an atom move with the rounding of the loss itself, but C is continuous in epsilon with slope <= 1
-        error = UNIT * (4 * TAIL_ULPS + 8 * np.abs(epsilon)) * (2 + np.abs(epsilon))
-        return Logs(value, value - error, value + error)
+                at_low, at_high = epsilon + hair, epsilon - hair
+                low, high = np.log(self.pair.stick(at_low)), np.log(self.pair.stick(at_high))
+                low = low + np.log1p(-np.minimum(self.pair.stick_error(at_low), 1.0))
+                high = high + np.log1p(self.pair.stick_error(at_high))
+                return Logs(np.log(self.pair.stick(epsilon)), np.where(np.isnan(low), -np.inf, low), high)
+            return Logs(self._complement(epsilon, 0), self._complement(epsilon - hair, -1),
+                        self._complement(epsilon + hair, 1))  # fmt: skip
+
+    def _complement(self, epsilon: FloatArray, direction: int) -> FloatArray:
+        """log C = log(P(L <= eps) + e^eps Q(L > eps)), moved by its error."""
+        below, above = np.log(self.pair.below(epsilon)[0]), np.log(self.pair.above(epsilon)[1])
+        error = self.pair.tail_error(epsilon) + UNIT * (16 + 4 * np.abs(epsilon))
+        value: FloatArray = np.logaddexp(below, epsilon + above) + direction * error
+        return value
 
 
 class SingleEngine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -66,9 +66,9 @@ def zcdp(rho: float) -> Loss:
     return Loss.of(ZeroConcentrated(rho))
 
 
-def rdp(orders: Sequence[float], epsilons: Sequence[float]) -> Loss:
+def rdp(orders: Any, epsilons: Any) -> Loss:
     """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
-    return Loss.of(Renyi(tuple(orders), tuple(epsilons)))
+    return Loss.of(Renyi(orders, epsilons))
 
 
 def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]]) -> Loss:
@@ -87,9 +87,9 @@ def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:
     return Loss.of(ProfilePoints(points))
 
 
-def pair(p: Sequence[float], q: Sequence[float]) -> Loss:
+def pair(p: Any, q: Any) -> Loss:
     """Two explicit laws on the same outcomes: p when the record is there, q when it is not."""
-    return Loss.of(FiniteLaws(tuple(p), tuple(q)))
+    return Loss.of(FiniteLaws(p, q))
 
 
 def poisson(loss: Loss, rate: float) -> Loss:

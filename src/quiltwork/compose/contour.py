@@ -125,7 +125,7 @@ class ContourView:
         return value, np.maximum(gap, 0.0)
 
     def _polynomials(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The frequencies are multiples of one step, so for many questions both sums are Horner's rule in e^(-i eta y)."""
+        """For many questions: the frequencies are multiples of one step, so use Horner's rule in e^(-i eta y)."""
         turn = np.exp(-1j * float(self.frequencies[1]) * offset)
         value = np.full(offset.size, self.kernel[-1])
         for coefficient in self.kernel[-2::-1]:

@@ -25,6 +25,7 @@ from quiltwork.losses.transform import UNIT, Nodes
 
 LONGEST = 1 << 22
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
+LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
 DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -78,8 +79,8 @@ class Convolution:
     """The tilted law of the sum inside its window, and what its values may be wrong by."""
 
     losses: FloatArray
-    near: FloatArray  # D: suffix sums of x e^(-theta s); C: prefix sums
-    far: FloatArray  # suffix sums of x e^(-(theta+1) s)
+    log_near: FloatArray  # D: suffix sums of x e^(-theta (s-c)); C: prefix sums; one more entry than losses
+    log_far: FloatArray  # suffix sums of x e^(-(theta+1)(s-c))
     theta: float
     centre: float
     spread: float
@@ -88,31 +89,36 @@ class Convolution:
     relative: float
     nudge: float
     length: int
-    left_end: float
+    ends: tuple[float, float]  # outside nothing is known (infinite when no loss was cut)
 
     def logs(self, epsilon: FloatArray, direction: int) -> FloatArray:
         """log D or log C: the estimate (0), a certified lower (-1) or upper (+1) value."""
-        theta, centre = self.theta, self.centre
+        theta = self.theta
+        falling = theta > 0
         # D falls and C rises with epsilon: shift by the rounding of the losses to the certified side
-        shift = -direction * self.nudge if theta > 0 else direction * self.nudge
-        at = epsilon + shift
+        at = epsilon - direction * self.nudge if falling else epsilon + direction * self.nudge
+        if falling and direction <= 0:  # left of the cut, D at the cut is a lower value
+            at = np.maximum(at, self.ends[0])
         j = np.searchsorted(self.losses, at, side="right")
-        limit = 600.0 / max(abs(theta), theta + 1)
-        y = np.clip(at - centre, -limit, limit)
-        far = self.far[j] * np.exp(y)
-        near = self.near[j]
-        value = np.maximum(near - far, 0.0) if theta > 0 else near + far
-        scale = self.log_mgf - theta * centre
+        y = at - self.centre
+        near, far = self.log_near[j], self.log_far[j] + y
+        base = near if falling else np.logaddexp(near, far)
+        with np.errstate(invalid="ignore"):
+            share = np.exp(np.minimum(far - near, 0.0)) if falling else np.zeros(at.size)
+        value = 1.0 - np.where(np.isnan(share), 1.0, share)
+        noise = math.log(self.error) - theta * y
+        scale = self.log_mgf - theta * self.centre
+        rounding = direction * (2 * self.length + 64) * UNIT * 2.0
+        with np.errstate(all="ignore"):
+            if direction < 0:
+                value = value - np.exp(np.minimum(noise - base, 700.0))
+            logs = base + np.log(np.maximum(value + rounding, 0.0))
+            if direction > 0:
+                logs = np.logaddexp(logs, noise)
+        logs = np.where(np.isnan(logs), -np.inf, logs) + scale + direction * self.relative
         if direction:
-            rounding = (2 * self.length + 64) * UNIT * (near + far)
-            noise = self.error * np.exp(np.clip(-theta * (at - centre), -700.0, 700.0))
-            value = value + direction * (rounding + noise)
-        with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(np.maximum(value, 0.0)) + scale + direction * self.relative
-        if direction:  # left of the cut nothing is known, and right of it C is only known from below
-            logs = np.where(at < self.left_end, direction * np.inf if theta < 0 or direction > 0 else logs, logs)
-            if theta < 0 and direction > 0:
-                logs = np.where(at - centre > limit, np.inf, logs)
+            unknown = (at < self.ends[0]) | ((at > self.ends[1]) & (not falling))
+            logs = np.where(unknown, direction * np.inf, logs)
         return logs
 
 
@@ -176,6 +182,7 @@ def _window(measure: Measure, theta: float, centre: float, spread: float) -> tup
 
 def convolve(measure: Measure, theta: float) -> Convolution | None:
     """The tilted composition in its window, or None when the window is too long."""
+    theta = min(theta, 200.0 / measure.step)  # steeper tilts only put all mass on one point
     log_mgf, mean, variance = (float(v[0]) for v in measure.moments(np.array([theta])))
     step, offset = measure.step, measure.offset
     spread = math.sqrt(max(variance, 1e-300))
@@ -267,33 +274,49 @@ def _sums(
     else:
         norm = math.sqrt(min(1 / (-2 * theta * step) + 1 / (2 * (1 + theta) * step) + 1, length))
         peak = 1.0
-    # outside this range the untilted weights would overflow
-    reach = 600.0 / max(abs(theta), theta + 1)
-    start, stop = (int(i) for i in np.searchsorted(losses, [mean - reach, mean + reach]))
-    left_end = -math.inf if start == 0 else float(losses[start])
-    lost = float(x[stop:].sum()) + (float(x[:start].sum()) if theta < 0 else 0.0)
-    losses, x = losses[start:stop], x[start:stop]
-    near = x * np.exp(-theta * (losses - mean))
-    far = x * np.exp(-(theta + 1) * (losses - mean))
-    if theta > 0:
-        near = np.concatenate((np.cumsum(near[::-1])[::-1], [0.0]))
+    if length <= LOG_LENGTH:
+        with np.errstate(divide="ignore"):
+            log_x = np.log(x)
+        add = np.logaddexp.accumulate
+        ends, lost = (-math.inf, math.inf), 0.0
+        near, far = log_x - theta * (losses - mean), log_x - (theta + 1) * (losses - mean)
+        near = np.append(add(near[::-1])[::-1], -np.inf) if theta > 0 else np.insert(add(near), 0, -np.inf)
+        far = np.append(add(far[::-1])[::-1], -np.inf)
     else:
-        near = np.concatenate(([0.0], np.cumsum(near)))
-    far = np.concatenate((np.cumsum(far[::-1])[::-1], [0.0]))
+        losses, near, far, ends, lost = _plain_sums(losses, x, theta, mean)
     return Convolution(
         losses=losses,
-        near=near,
-        far=far,
+        log_near=near,
+        log_far=far,
         theta=theta,
         centre=mean,
-        spread=spread,
+        spread=max(spread, step),
         log_mgf=log_mgf,
         error=error * norm + (outside + lost) * peak,
         relative=relative + (4 * abs(log_mgf) + 200) * UNIT,
         nudge=8 * UNIT * abs(mean) + 4 * UNIT * length * step + loss_error,
         length=length,
-        left_end=left_end,
+        ends=ends,
     )
+
+
+def _plain_sums(
+    losses: FloatArray, x: FloatArray, theta: float, mean: float
+) -> tuple[FloatArray, FloatArray, FloatArray, tuple[float, float], float]:
+    """Sums without logs, for long windows: cut where the untilted weights would overflow; the cut mass is returned."""
+    reach = 600.0 / max(abs(theta), theta + 1)
+    start, stop = (int(i) for i in np.searchsorted(losses, [mean - reach, mean + reach]))
+    ends = (
+        -math.inf if start == 0 else float(losses[start]),
+        math.inf if stop == losses.size else float(losses[stop - 1]),
+    )
+    lost = float(x[stop:].sum()) + (float(x[:start].sum()) if theta < 0 else 0.0)
+    losses, x = losses[start:stop], x[start:stop]
+    near, far = x * np.exp(-theta * (losses - mean)), x * np.exp(-(theta + 1) * (losses - mean))
+    near = np.append(np.cumsum(near[::-1])[::-1], 0.0) if theta > 0 else np.insert(np.cumsum(near), 0, 0.0)
+    far = np.append(np.cumsum(far[::-1])[::-1], 0.0)
+    with np.errstate(divide="ignore"):
+        return losses, np.log(near), np.log(far), ends, lost
 
 
 class Names:

@@ -222,9 +222,9 @@ def convex(mass: FloatArray, step: float) -> FloatArray:
         mass[gone] = 0.0
         np.add.at(mass, b, value * share)
         np.add.at(mass, a, value * (1 - share))
-    for j in range(mass.size - 1):
-        if mass[j] >= 0:
-            break
+    j = 0
+    while j < mass.size - 1 and mass[j] < 0:
         mass[j + 1] += mass[j] * math.exp(step)
         mass[j] = 0.0
+        j += 1
     return mass

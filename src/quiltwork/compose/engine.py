@@ -88,7 +88,8 @@ class Landmarks:
 def landmarks(engine: Engine) -> Landmarks:
     """Mean and spread at both ends of the strip."""
     _, mean, variance = engine.moments(np.array([0.0, -1.0]))
-    return Landmarks(float(mean[0]), float(mean[1]), math.sqrt(max(float(variance[0]), 1e-300)))
+    least = 1e-6 * abs(float(mean[0])) + 1e-150  # a loss that never varies still needs a scale
+    return Landmarks(float(mean[0]), float(mean[1]), max(math.sqrt(max(float(variance[0]), 0.0)), least))
 
 
 def _saddle(moments: Moments, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,8 +19,10 @@ from quiltwork.compose.convolve import LONGEST, LatticePart, LatticeView, Measur
 from quiltwork.compose.discretise import discretise
 from quiltwork.compose.engine import Logs, View
 from quiltwork.losses.pair import UNIT, Pair
+from quiltwork.losses.transform import TooCostly
 
 COARSE = 256
+MOST_CELLS = 1 << 21
 ROUNDS = 5
 
 
@@ -76,6 +78,8 @@ class GridEngine:
         log_hidden = 0.0
         for pair, count in self.parts:
             low, high = _support(pair, tail / count)
+            if (high - low) / step > MOST_CELLS:
+                raise TooCostly
             found = discretise(pair, step, low, high)
             for masses, side in ((found.upper, upper), (found.lower, lower)):
                 side.append(_part(found.origin, found.first, masses, count))
@@ -89,6 +93,12 @@ class GridEngine:
         return None
 
     def view(self, theta: float, log_width: float) -> View | None:
+        try:
+            return self._view(theta, log_width)
+        except (TooCostly, OverflowError):
+            return None
+
+    def _view(self, theta: float, log_width: float) -> View | None:
         step, sides = self.coarse, self.steering
         for _ in range(ROUNDS):
             at = np.array([theta])

@@ -90,6 +90,10 @@ class Loss:
 
     __rmul__ = __mul__
 
+    def __radd__(self, other: object) -> Loss:
+        """So that sum(losses) works."""
+        return self if other == 0 else NotImplemented
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Loss) and self._key() == other._key()
 
@@ -149,8 +153,10 @@ class Loss:
         side = value.get("side", "worst")
         if side not in ("worst", *DIRECTIONS):
             raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
-        parts = []
-        for item in value.get("releases", []):
+        parts, releases = [], value.get("releases")
+        if not isinstance(releases, list) or not all(isinstance(item, dict) for item in releases):
+            raise InvalidParameter("releases", releases, "a list of objects, each with a kind")
+        for item in releases:
             family = family_from_json({name: field for name, field in item.items() if name != "count"})
             parts.append(Part(family, checks.count("count", item.get("count", 1))))
         return cls(tuple(parts), side)

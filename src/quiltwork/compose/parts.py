@@ -74,4 +74,4 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
 
 def sandwiched(parts: Sequence[Part]) -> bool:
     """Whether some family is known only between two polygons, so that both sides must be composed."""
-    return any(isinstance(p.family, TradeOffFunction) and p.family.below != p.family.above for p in parts)
+    return any(part.family.sandwiched for part in parts)

@@ -105,12 +105,17 @@ def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments,
 def worst_moments(parts: Sequence[Part]) -> tuple[LogMoments, float]:
     """The larger K of both directions, and the larger reveal mass: valid whichever way the worlds are ordered."""
     found = [composed_moments(parts, direction) for direction in directed(parts)]
+    return larger([moments for moments, _ in found]), max(reveal for _, reveal in found)
+
+
+def larger(several: Sequence[LogMoments]) -> LogMoments:
+    """The pointwise maximum of several K."""
 
     def moments(theta: FloatArray) -> FloatArray:
-        largest: FloatArray = np.max([one(theta) for one, _ in found], axis=0)
+        largest: FloatArray = np.max([one(theta) for one in several], axis=0)
         return largest
 
-    return moments, max(reveal for _, reveal in found)
+    return moments
 
 
 def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray) -> FloatArray:

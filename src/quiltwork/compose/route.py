@@ -21,6 +21,7 @@ from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.questions import Case, Declined
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.pair import UNIT, Pair
+from quiltwork.losses.transform import TooCostly
 
 Counted = Sequence[tuple[Pair, int]]
 Ends = tuple[FloatArray, FloatArray]
@@ -45,7 +46,10 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
         if contour is not None:
             yield contour
     if method in (None, "grid"):
-        yield GridEngine(parts)
+        try:
+            yield GridEngine(parts)
+        except (TooCostly, OverflowError):
+            return
 
 
 def case_of(engine: Engine, parts: Counted) -> Case:
@@ -65,8 +69,11 @@ def _ask(
     best: Answer | None = None
     for engine in engines(parts, method):
         try:
-            low, high = question(case_of(engine, parts))
-        except Declined:
+            with np.errstate(all="ignore"):
+                low, high = question(case_of(engine, parts))
+        except (Declined, TooCostly, OverflowError):
+            continue
+        if np.isnan(low).any() or np.isnan(high).any():
             continue
         if best is not None:
             low, high = np.maximum(low, best[0]), np.minimum(high, best[1])
@@ -80,6 +87,9 @@ def _ask(
 
 def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None = None) -> Answer:
     """Smallest epsilon for each delta in (0, 1), one direction."""
+    quick = _largest_loss(parts, delta)
+    if method is None and quick is not None and width_met(quick, rtol, 0.0):
+        return (*quick, "largest loss")
     return _ask(
         parts,
         method,
@@ -88,14 +98,45 @@ def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None =
     )
 
 
+def _top_atom(parts: Counted) -> tuple[float, float, float] | None:
+    """Bounded losses with an atom at the top: the largest sum, a lower bound on its log mass, and rounding room."""
+    log_mass = 0.0
+    for pair, count in parts:
+        losses, masses = pair.atoms()
+        if pair.reveal or not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high:
+            return None
+        log_mass += count * (math.log(masses[-1]) - 1e-12) if masses[-1] > 0 else -math.inf
+    top = math.fsum(count * pair.high for pair, count in parts)
+    return top, log_mass, 64 * UNIT * math.fsum(count * (abs(p.low) + abs(p.high)) for p, count in parts)
+
+
+def _largest_loss(parts: Counted, delta: FloatArray) -> Ends | None:
+    """S reaches its largest value with probability m, so D(eps) >= m (1 - e^(eps - top)).
+
+    For a delta well below m that alone settles epsilon, where every other method would need an absurd tilt.
+    """
+    known = _top_atom(parts)
+    if known is None or known[1] < math.log(float(delta.max())) + 1e-6:
+        return None
+    top, log_mass, room = known
+    low = top + np.log1p(-np.exp(np.log(delta) - log_mass)) - room
+    return np.maximum(low, 0.0), np.full(delta.size, max(top * (1 + 4 * UNIT) + room, 0.0))
+
+
 def delta(parts: Counted, epsilon: FloatArray, rtol: float, method: str | None = None) -> Answer:
     """Hockey-stick divergence at each finite epsilon, one direction."""
-    return _ask(
+    low, high, name = _ask(
         parts,
         method,
         lambda case: questions.delta(case, epsilon, rtol),
         lambda ends: width_met(ends, rtol, 1e-290),
     )
+    if not width_met((low, high), rtol, 1e-290):
+        known = _top_atom(parts)
+        if known is not None:
+            floor = math.exp(known[1]) * -np.expm1(np.minimum(epsilon - known[0] + known[2], 0.0))
+            low = np.minimum(np.maximum(low, floor), high)
+    return low, high, name
 
 
 def beta(parts: Counted, alpha: FloatArray, method: str | None = None) -> Answer:
@@ -117,4 +158,4 @@ def width_met(ends: Ends, rtol: float, floor: float) -> bool:
     """Whether every bracket is as narrow as asked (or narrower than an absolute floor)."""
     low, high = ends
     with np.errstate(invalid="ignore"):
-        return bool(np.all((low == high) | (high - low <= rtol * high + floor)))
+        return bool(np.all((low == high) | (np.isfinite(high) & (high - low <= rtol * high + floor))))

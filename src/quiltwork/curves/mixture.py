@@ -10,7 +10,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.profile import Profile, from_bracket
-from quiltwork.curves.rounding import UNIT
+from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.curves.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
 
@@ -49,9 +49,13 @@ def mixture(parts: Iterable[tuple[float, Profile | TradeOff]]) -> Profile:
     knots = np.unique(np.concatenate([profile.epsilons for _, profile in used]))
     if not knots.size:
         return Profile([0.0], [1.0], symmetric=symmetric)
-    lower, upper = np.zeros_like(knots), np.zeros_like(knots)
+    lower, upper, reached = np.zeros_like(knots), np.zeros_like(knots), np.zeros(knots.shape, dtype=bool)
     for weight, profile in used:
         values = profile.delta(knots)
+        reached |= np.greater(values.upper, 0.0)
         lower, upper = lower + weight * np.asarray(values.lower), upper + weight * np.asarray(values.upper)
     error = (len(used) + 8) * UNIT
-    return from_bracket(knots, Bracket(lower * (1.0 - error), upper * (1.0 + error), "delta"), symmetric)
+    steps = len(used) + 1  # each product may also lose half of the smallest number to underflow
+    lower = np.where(reached, np.maximum(down(lower * (1.0 - error), steps), 0.0), 0.0)
+    upper = np.where(reached, np.minimum(up(upper * (1.0 + error), steps), 1.0), 0.0)
+    return from_bracket(knots, Bracket(lower, upper, "delta"), symmetric)

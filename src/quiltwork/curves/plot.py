@@ -19,7 +19,7 @@ __all__ = ["plot_profile", "plot_region", "plot_tradeoff"]
 _INK = "#1f4e79"
 _MUTED = "#8a8f98"
 _POINTS = 401
-_FLOOR = 1e-16  # deltas below are drawn at the edge of the picture, unless all are smaller
+_FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are smaller
 
 
 def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: str | None = None) -> Any:
@@ -27,12 +27,12 @@ def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: s
     ax = _axes(ax)
     places = np.asarray(_epsilons(curve) if epsilons is None else epsilons, dtype=float)
     values = curve.delta(places)
-    upper = np.asarray(values.upper)
-    largest = float(upper.max())
-    floor = _FLOOR if largest > _FLOOR or largest == 0 else largest * 1e-6
+    largest = float(np.max(values.upper))
+    floor = _FLOOR if largest > _FLOOR else largest * 1e-6
+    if largest > 0:
+        ax.set_yscale("log")
     _band(ax, places, values, floor, label)
-    ax.set_yscale("log")
-    ax.set_ylim(max(floor, float(np.min(upper[upper > 0], initial=1.0)) / 2), 1.0)
+    ax.set_ylim(top=1.0)
     return _finish(ax, "epsilon", "delta", label)
 
 
@@ -81,7 +81,8 @@ def _alphas() -> FloatArray:
 
 
 def _band(ax: Any, places: FloatArray, values: Bracket, floor: float, label: str | None) -> None:
-    lower, upper = np.maximum(values.lower, floor), np.maximum(values.upper, floor)
+    shown = np.greater(values.upper, floor) if floor else np.ones(places.shape, dtype=bool)
+    lower, upper = (np.where(shown, np.maximum(end, floor), np.nan) for end in values)
     safe = lower if values.quantity == "beta" else upper
     (line,) = ax.plot(places, safe, linewidth=1.8, label=label, zorder=3, **({} if label else {"color": _INK}))
     ax.fill_between(places, lower, upper, color=line.get_color(), alpha=0.25, linewidth=0, zorder=2)

@@ -15,7 +15,7 @@ from quiltwork.curves.conjugate import Lines
 from quiltwork.curves.hull import profile_hull, profile_slopes
 from quiltwork.curves.plain import check_schema, json_numbers, plain_numbers
 from quiltwork.curves.rounding import UNIT, down, up
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quiltwork.curves.region import Region
@@ -28,8 +28,13 @@ _METHOD = "exact profile"
 _BELOW = 1e-9  # a delta may lie this far below 1 - e^epsilon by rounding; further down it is a mistake
 
 
-def _chain(value: Any) -> FloatArray:
-    return np.array(value, dtype=float) + 0.0  # + 0.0 turns -0.0 into 0.0, so that equal values compare equal
+def _epsilons(value: Any) -> FloatArray:
+    # + 0.0 makes a copy and turns -0.0 into 0.0, so that equal values compare equal
+    return checks.numbers("epsilons", value, "numbers (infinite allowed), not NaN", -np.inf, np.inf) + 0.0
+
+
+def _deltas(value: Any) -> FloatArray:
+    return checks.numbers("deltas", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
 def _array_key(array: FloatArray) -> bytes:
@@ -56,20 +61,12 @@ class Profile:
     (0.0, 0.15)
     """
 
-    epsilons: FloatArray = attrs.field(converter=_chain, eq=_array_key)
-    deltas: FloatArray = attrs.field(converter=_chain, eq=_array_key)
+    epsilons: FloatArray = attrs.field(converter=_epsilons, eq=_array_key)
+    deltas: FloatArray = attrs.field(converter=_deltas, eq=_array_key)
     symmetric: bool = attrs.field(default=False, kw_only=True)
     slack: float = attrs.field(default=0.0, kw_only=True)
     pruned: int = attrs.field(init=False, default=0, eq=False)
     _lines: Lines = attrs.field(init=False, eq=False)
-
-    @epsilons.validator
-    def _check_epsilons(self, _: object, value: FloatArray) -> None:
-        checks.numbers("epsilons", value, "numbers (infinite allowed), not NaN", -np.inf, np.inf)
-
-    @deltas.validator
-    def _check_deltas(self, _: object, value: FloatArray) -> None:
-        checks.numbers("deltas", value, "numbers in [0, 1]", 0.0, 1.0)
 
     def __attrs_post_init__(self) -> None:
         epsilons, deltas = self.epsilons, self.deltas
@@ -115,10 +112,10 @@ class Profile:
             mirrored = np.isfinite(place) & (place < 0)
             lower = np.where(mirrored, down((rest + share * lower) * (1.0 - 16.0 * UNIT), 2), lower)
             upper = np.where(mirrored, up((rest + share * upper) * (1.0 + 16.0 * UNIT), 2), upper)
+        lower = down(lower / (1.0 + self.slack), 2) if self.slack else lower
         nowhere = place == -np.inf
-        lower, upper = np.where(nowhere, 1.0, lower / (1.0 + self.slack)), np.where(nowhere, 1.0, upper)
-        lower = down(lower) if self.slack else lower
-        return Bracket(np.minimum(lower, 1.0), upper, "delta", _METHOD)
+        lower, upper = np.where(nowhere, 1.0, np.minimum(lower, 1.0)), np.where(nowhere, 1.0, upper)
+        return Bracket(lower, upper, "delta", _METHOD)
 
     def _delta(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Linear interpolation in t; every exponent is a difference of epsilons and negative."""
@@ -243,14 +240,12 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary; `from_json` gives back the same curve."""
-        if np.isinf(self.slack):
-            raise Unsupported("JSON of a profile with infinite slack", "its lower side is empty")
         return {
             "schema": _SCHEMA,
             "epsilons": json_numbers(self.epsilons),
             "deltas": json_numbers(self.deltas),
             "symmetric": self.symmetric,
-            "slack": self.slack,
+            "slack": json_numbers(self.slack),
         }
 
     @classmethod
@@ -260,7 +255,7 @@ class Profile:
         epsilons, deltas = plain_numbers(data["epsilons"]), plain_numbers(data["deltas"])
         if np.size(epsilons) == 0:
             epsilons, deltas = np.zeros(1), np.ones(1)
-        return cls(epsilons, deltas, symmetric=bool(data["symmetric"]), slack=float(data["slack"]))
+        return cls(epsilons, deltas, symmetric=bool(data["symmetric"]), slack=float(plain_numbers(data["slack"])))
 
 
 def from_bracket(epsilons: Any, deltas: Bracket, symmetric: bool) -> Profile:

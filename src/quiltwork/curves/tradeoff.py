@@ -29,12 +29,16 @@ _METHOD = "exact trade-off"
 _DENT = 1e-12  # a vertex may lie this far above its neighbours' chord by rounding; further up it is a mistake
 
 
-def _chain(value: Any) -> FloatArray:
-    return np.array(value, dtype=float) + 0.0
+def _alphas(value: Any) -> FloatArray:
+    return checks.numbers("alphas", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
-def _optional_chain(value: Any) -> FloatArray:
-    return np.zeros(0) if value is None else _chain(value)
+def _betas(value: Any) -> FloatArray:
+    return checks.numbers("betas", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
+
+
+def _powers(value: Any) -> FloatArray:
+    return np.zeros(0) if value is None else checks.numbers("powers", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
 def _array_key(array: FloatArray) -> bytes:
@@ -56,19 +60,11 @@ class TradeOff:
     (0.25, 1.098612)
     """
 
-    alphas: FloatArray = attrs.field(converter=_chain, eq=_array_key)
-    betas: FloatArray = attrs.field(converter=_chain, eq=_array_key)
-    powers: FloatArray = attrs.field(converter=_optional_chain, eq=_array_key, default=None)
+    alphas: FloatArray = attrs.field(converter=_alphas, eq=_array_key)
+    betas: FloatArray = attrs.field(converter=_betas, eq=_array_key)
+    powers: FloatArray = attrs.field(converter=_powers, eq=_array_key, default=None)
     hull: bool = attrs.field(default=False, kw_only=True, eq=False)
     _slopes: FloatArray = attrs.field(init=False, eq=False)
-
-    @alphas.validator
-    def _check_alphas(self, _: object, value: FloatArray) -> None:
-        checks.numbers("alphas", value, "numbers in [0, 1]", 0.0, 1.0)
-
-    @betas.validator
-    def _check_betas(self, _: object, value: FloatArray) -> None:
-        checks.numbers("betas", value, "numbers in [0, 1]", 0.0, 1.0)
 
     def __attrs_post_init__(self) -> None:
         alphas, betas, powers = self.alphas, self.betas, self.powers
@@ -77,7 +73,6 @@ class TradeOff:
             raise InvalidParameter("the shapes of alphas and betas", shapes, "two lists of one length")
         if not powers.size:
             powers = 1.0 - betas
-        checks.numbers("powers", powers, "numbers in [0, 1]", 0.0, 1.0)
         if powers.shape != betas.shape or bool(np.any(np.abs(betas - (1.0 - powers)) > _DENT)):
             raise InvalidParameter("powers", powers, "1 - betas, one for each")
         high = (betas > 0.5) & (powers < 0.5)

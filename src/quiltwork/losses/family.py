@@ -45,6 +45,11 @@ class Family(ABC):
 
         return Poisson(self, rate)
 
+    @property
+    def sandwiched(self) -> bool:
+        """Whether the pair is only a bound, with another one on the other side."""
+        return False
+
     def fields(self) -> dict[str, Any]:
         """Plain JSON values of the parameters."""
         return {

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.family import Family, checked
-from quiltwork.losses.pair import UNIT, Cells, Lattice, Pair
+from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Lattice, Pair
 from quiltwork.losses.transform import TERM_ULPS, Nodes, NodeTransform
 
 BLOCK = 1 << 20
@@ -62,11 +63,11 @@ class FinitePair(Pair):
         return np.concatenate(parts).reshape(np.shape(loss))
 
     def stick_error(self, loss: FloatArray) -> FloatArray:
-        """The losses themselves are rounded: near an atom that matters as much as the masses."""
-        value = np.maximum(self.stick(loss), 1e-300)
-        p_above, _ = self.above(loss)
-        size = np.abs(loss) + (max(abs(self.losses[0]), abs(self.losses[-1])) if self.losses.size else 0.0)
-        return self.relative + 64 * UNIT + 4 * UNIT * size * p_above / value
+        """That of the masses and of the sum; the rounding of the losses is left to `rounding`."""
+        return np.full(np.shape(loss), self.relative + (64 + 2 * self.losses.size) * UNIT)
+
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        return np.full(np.shape(loss), self.relative + (TAIL_ULPS + 2 * self.losses.size) * UNIT)
 
     def swapped(self) -> FinitePair:
         lattice = self._lattice
@@ -176,11 +177,8 @@ def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
 def law(name: str, value: Any) -> tuple[float, ...]:
     """A probability vector; sums off by more than rounding are refused, not normalised."""
     allowed = "a vector of probabilities that sum to 1"
-    try:
-        masses = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidParameter(name, value, allowed) from None
-    if masses.ndim != 1 or masses.size == 0 or not bool(np.all((masses >= 0) & (masses <= 1))):
+    masses = checks.numbers(name, value, allowed, 0.0, 1.0)
+    if masses.ndim != 1:
         raise InvalidParameter(name, value, allowed)
     total = math.fsum(masses)
     if abs(total - 1.0) > 1e-12:

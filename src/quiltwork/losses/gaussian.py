@@ -62,15 +62,23 @@ class GaussianPair(Pair):
     def stick_error(self, loss: FloatArray) -> FloatArray:
         return np.expm1(np.minimum(log_stick(self.mu, loss)[1], 50.0))
 
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        """ndtr far out is e^(-a^2/2) of a rounded argument: it loses about a^2 ulps."""
+        size = self.mu / 2 + np.abs(loss) / self.mu
+        return np.where(np.isfinite(size), UNIT * (TAIL_ULPS + 24 * np.minimum(size, 1e150) ** 2), TAIL_ULPS * UNIT)
+
+    def hazard(self, loss: FloatArray) -> FloatArray:
+        """A bound on how fast the log of a tail moves with the loss."""
+        return (1.0 + self.mu / 2 + np.abs(loss) / self.mu) / self.mu
+
     def swapped(self) -> Pair:
         return self
 
     def cells(self, edges: FloatArray) -> Cells:
-        p_mass, q_mass, p_size, q_size = tail_cells(self, edges)
+        p_mass, q_mass, p_error, q_error = tail_cells(self, edges)
         growth = np.exp(edges[:-1])
-        mass_error = TAIL_ULPS * UNIT * p_size
         stick = np.clip(p_mass - growth * q_mass, 0.0, p_mass)
-        return Cells(p_mass, stick, mass_error, mass_error + TAIL_ULPS * UNIT * growth * q_size)
+        return Cells(p_mass, stick, p_error, p_error + growth * (q_error + 4 * UNIT * q_mass))
 
     def transform(self, count: int) -> Transform:
         return GaussianTransform(count * self.mu**2)
@@ -107,7 +115,7 @@ class Gaussian(Family):
     sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
 
     def __attrs_post_init__(self) -> None:
-        checks.positive("sensitivity / sigma", self.sensitivity / self.sigma)
+        checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
 
     @property
     def mu(self) -> float:
@@ -127,7 +135,7 @@ class GaussianPrivacy(Family):
 
     kind: ClassVar[str] = "gdp"
     because: ClassVar[str] = "Gaussian differential privacy (Dong, Roth and Su 2022)"
-    mu: float = checked(checks.positive, "mu")
+    mu: float = checked(checks.moderate, "mu")
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": GaussianPair(self.mu)}

@@ -52,6 +52,10 @@ class LaplacePair(Pair):
         error: FloatArray = UNIT * (64 + 8 * moved)
         return error
 
+    def hazard(self, loss: FloatArray) -> FloatArray:
+        """A bound on how fast the log of a tail moves with the loss, atoms apart."""
+        return np.ones(np.shape(loss))
+
     def swapped(self) -> Pair:
         return self
 
@@ -139,7 +143,7 @@ class Laplace(Family):
     sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
 
     def __attrs_post_init__(self) -> None:
-        checks.positive("sensitivity / scale", self.sensitivity / self.scale)
+        checks.moderate("sensitivity / scale", self.sensitivity / self.scale)
 
     @property
     def epsilon(self) -> float:

@@ -55,6 +55,10 @@ class MixturePair(Pair):
         parts = [w * pair.stick(loss) * np.minimum(pair.stick_error(loss), 1e300) for w, pair in self.parts]
         return sum(parts, np.zeros(())) / total + 8 * UNIT
 
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        worst: FloatArray = np.max([pair.tail_error(loss) for _, pair in self.parts], axis=0)
+        return worst + 8 * UNIT
+
     def swapped(self) -> Pair:
         return MixturePair([(w, pair.swapped()) for w, pair in self.parts])
 
@@ -174,11 +178,15 @@ class Mixture(Family):
     because: ClassVar[str] = "observed-class mixture (seed 002 Lemma 1)"
     components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components)
 
+    def __attrs_post_init__(self) -> None:
+        for _, family in self.components:
+            if not family.pairs():
+                raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair")
+            if family.sandwiched:
+                raise Unsupported("a mixture with a sandwiched trade-off function", "its pair is only a bound")
+
     def pairs(self) -> dict[str, Pair]:
         found = [(w, family.pairs()) for w, family in self.components]
-        for _, pairs in found:
-            if not pairs:
-                raise Unsupported("a mixture with a Rényi bound", "it has no dominating pair")
         directions = ("both",) if all("both" in pairs for _, pairs in found) else ("remove", "add")
         return {d: mixed_pair([(w, pairs.get(d) or pairs["both"]) for w, pairs in found]) for d in directions}
 

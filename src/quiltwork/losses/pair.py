@@ -79,6 +79,16 @@ class Pair(ABC):
         """Relative error bound of `stick`."""
         return np.full(np.shape(loss), 64 * UNIT)
 
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        """Relative error bound of `above` and `below`, both laws."""
+        return np.full(np.shape(loss), TAIL_ULPS * UNIT)
+
+    @property
+    def rounding(self) -> float:
+        """How far the losses of the atoms may lie from where they should."""
+        losses, _ = self.atoms()
+        return 8 * UNIT * float(np.abs(losses).max()) if losses.size else 0.0
+
     def atoms(self) -> tuple[FloatArray, FloatArray]:
         """Losses and P masses of the atoms (finite losses only)."""
         return EMPTY, EMPTY
@@ -93,7 +103,7 @@ class Pair(ABC):
 
 
 def tail_cells(pair: Pair, edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """P and Q masses of cells as differences of the smaller tail, and the size of the tails they were cut from.
+    """P and Q masses of cells as differences of the smaller tail, and the absolute errors of both.
 
     The smaller side is chosen separately for P and for Q: their medians differ, and a joint choice lets the error
     of one swamp the other.
@@ -103,6 +113,8 @@ def tail_cells(pair: Pair, edges: FloatArray) -> tuple[FloatArray, FloatArray, F
     p_right, q_right = (p_above < p_below)[1:], (q_above < q_below)[1:]
     p_mass = np.maximum(np.where(p_right, p_above[:-1] - p_above[1:], p_below[1:] - p_below[:-1]), 0.0)
     q_mass = np.maximum(np.where(q_right, q_above[:-1] - q_above[1:], q_below[1:] - q_below[:-1]), 0.0)
-    p_size = np.where(p_right, p_above[:-1], p_below[1:])
-    q_size = np.where(q_right, q_above[:-1], q_below[1:])
-    return p_mass, q_mass, p_size, q_size
+    wrong = pair.tail_error(edges)
+    wrong = 2 * np.maximum(wrong[:-1], wrong[1:])
+    p_error = wrong * np.where(p_right, p_above[:-1], p_below[1:])
+    q_error = wrong * np.where(q_right, q_above[:-1], q_below[1:])
+    return p_mass, q_mass, p_error, q_error

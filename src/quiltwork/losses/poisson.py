@@ -87,6 +87,22 @@ class PoissonPair(Pair):
             error = self.base.stick_error(at) + slope * moved
         return np.where(left > 0, error, 64 * UNIT)
 
+    def _moved(self, loss: FloatArray) -> FloatArray:
+        """Rounding of the mapped threshold."""
+        with np.errstate(all="ignore"):
+            grown = np.expm1(np.clip(loss, -700.0, 700.0))
+            odds = np.maximum(np.abs(grown + self.rate), 1e-300)
+            near = 8 * UNIT * (1.0 + np.abs(self._threshold(loss)) + (np.abs(grown) + self.rate) / odds)
+        return np.where(np.isfinite(near), near, 0.0)
+
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        """The base tail's error, and the threshold's rounding times the hazard of the base there."""
+        inner = loss if self.removed else -loss
+        at = self._threshold(inner)
+        with np.errstate(all="ignore"):
+            error = self.base.tail_error(at) + self.base.hazard(at) * self._moved(inner) + 8 * UNIT
+        return np.where(np.isfinite(error), error, TAIL_ULPS * UNIT)
+
     def swapped(self) -> Pair:
         return PoissonPair(self.base, self.rate, not self.removed)
 
@@ -94,35 +110,46 @@ class PoissonPair(Pair):
         """Cells through the base cells at the mapped edges; the sign of expm1(a) + q is kept (theory section 10)."""
         rate, grown, growth = self.rate, np.expm1(edges[:-1]), np.exp(edges[:-1])
         if self.removed:
-            p0, q0, p_size, q_size = self._base_cells(self._threshold(edges))
+            p0, q0, p_wrong, q_wrong = self._base_cells(edges)
             weight = grown + rate
             mass = (1 - rate) * q0 + rate * p0
             stick = np.clip(rate * p0 - weight * q0, 0.0, mass)
-            ulps = TAIL_ULPS * UNIT
+            lost = 8 * UNIT * (rate * p0 + (np.abs(grown) + rate) * q0)
             return Cells(
                 mass,
                 stick,
-                ulps * ((1 - rate) * q_size + rate * p_size),
-                ulps * (rate * p_size + np.abs(weight) * q_size),
+                (1 - rate) * q_wrong + rate * p_wrong + 4 * UNIT * mass,
+                rate * p_wrong + np.abs(weight) * q_wrong + lost,
             )
-        p0, q0, p_size, q_size = (v[::-1] for v in self._base_cells(self._threshold(-edges)[::-1]))
+        p0, q0, p_wrong, q_wrong = (v[::-1] for v in self._base_cells(-edges[::-1]))
         weight = rate - (1 - rate) * grown
         stick = np.clip(weight * q0 - growth * rate * p0, 0.0, q0)
-        ulps = TAIL_ULPS * UNIT
-        return Cells(q0, stick, ulps * q_size, ulps * (np.abs(weight) * q_size + growth * rate * p_size))
+        lost = 8 * UNIT * ((rate + np.abs(grown)) * q0 + growth * rate * p0)
+        return Cells(q0, stick, q_wrong, np.abs(weight) * q_wrong + growth * rate * p_wrong + lost)
 
     def _base_cells(self, edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """P0 and Q0 masses of the continuous part, with the sizes that their rounding scales with."""
+        """P0 and Q0 masses of the continuous part between mapped edges, with absolute errors.
+
+        A mapped edge is rounded, which moves mass between neighbours: density times that rounding, on both sides.
+        """
+        mapped, moved = self._threshold(edges), self._moved(edges)
+        moved = moved[:-1] + moved[1:]
         if isinstance(self.base, LaplacePair):
             top = self.base.top
-            inside = np.clip(edges, -top, top)
+            inside = np.clip(mapped, -top, top)
             width = np.diff(inside)
             p = 0.5 * np.exp((inside[:-1] - top) / 2) * np.expm1(width / 2)
             q = -0.5 * np.exp(-(inside[:-1] + top) / 2) * np.expm1(-width / 2)
-            # the mapped edges are rounded: a narrow cell has a width that is off by ulps of its ends
-            wide = 1.0 + np.abs(inside[:-1]) / np.maximum(width, 1e-300)
-            return p, q, p * np.minimum(wide, 1e16), q * np.minimum(wide, 1e16)
-        return tail_cells(self.base, edges)
+            p_density, q_density = 0.25 * np.exp((inside[1:] - top) / 2), 0.25 * np.exp(-(inside[:-1] + top) / 2)
+            ulps = TAIL_ULPS * UNIT
+            return p, q, ulps * p + 2 * p_density * moved, ulps * q + 2 * q_density * moved
+        p_mass, q_mass, p_wrong, q_wrong = tail_cells(self.base, mapped)
+        with np.errstate(all="ignore"):
+            hazard = np.maximum(self.base.hazard(mapped[:-1]), self.base.hazard(mapped[1:]))
+            tails = [np.minimum(a, b) for a, b in zip(self.base.above(mapped), self.base.below(mapped), strict=True)]
+            slip = np.where(np.isfinite(hazard), hazard * moved, 0.0)
+        p_wrong = p_wrong + slip * np.maximum(tails[0][:-1], tails[0][1:])
+        return p_mass, q_mass, p_wrong, q_wrong + slip * np.maximum(tails[1][:-1], tails[1][1:])
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:
         losses, p = self.base.atoms()
@@ -159,6 +186,9 @@ class Poisson(Family):
     base: Family
     rate: float = checked(checks.rate, "rate", hint="it is the chance that a record is sampled")
 
+    def __attrs_post_init__(self) -> None:
+        subsampled_pair(self.base, self.rate)  # refuse now what could not be answered later
+
     def pairs(self) -> dict[str, Pair]:
         removed = subsampled_pair(self.base, self.rate)
         return {"remove": removed, "add": removed.swapped()}
@@ -181,12 +211,9 @@ class Poisson(Family):
 def subsampled_pair(base: Family, rate: float) -> Pair:
     """The remove pair of a subsampled family."""
     pairs = base.pairs()
-    if set(pairs) != {"both"}:
-        raise Unsupported(
-            f"Poisson subsampling of {base.kind}",
-            "the base must have one dominating pair for both directions" if pairs else "it has no dominating pair",
-        )
-    pair = pairs["both"]
+    if not pairs:
+        raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair")
+    pair = pairs.get("both") or pairs["remove"]
     if isinstance(pair, FinitePair):
         return pair.subsampled(rate)
     if isinstance(pair, (GaussianPair, LaplacePair)):

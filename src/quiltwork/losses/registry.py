@@ -39,16 +39,24 @@ FAMILIES: dict[str, type[Family]] = {
 }
 
 
+def _components(value: Any) -> list[tuple[Any, Family]]:
+    try:
+        pairs = [(weight, item) for weight, item in value]
+    except (TypeError, ValueError):
+        raise InvalidParameter("components", value, "a list of [weight, release]") from None
+    return [(weight, family_from_json(item)) for weight, item in pairs]
+
+
 def family_from_json(value: Any) -> Family:
     """The inverse of Family.to_json."""
-    if not isinstance(value, dict) or value.get("kind") not in FAMILIES:
-        kind = value.get("kind") if isinstance(value, dict) else value
+    kind = value.get("kind") if isinstance(value, dict) else value
+    if not isinstance(value, dict) or not isinstance(kind, str) or kind not in FAMILIES:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(sorted(FAMILIES)))
     fields = {name: field for name, field in value.items() if name != "kind"}
     if value["kind"] == Poisson.kind:
         fields["base"] = family_from_json(fields.get("base"))
     if value["kind"] == Mixture.kind:
-        fields["components"] = [(weight, family_from_json(item)) for weight, item in fields.get("components", [])]
+        fields["components"] = _components(fields.get("components"))
     try:
         return FAMILIES[value["kind"]](**fields)
     except TypeError as error:

@@ -61,12 +61,13 @@ class ZeroConcentrated(RenyiFamily):
 
 
 def _ordered(name: str, value: Any) -> tuple[float, ...]:
+    allowed = "a non-empty list of numbers"
     try:
-        values = tuple(float(v) for v in value)
-    except (TypeError, ValueError):
-        raise InvalidParameter(name, value, "a non-empty list of numbers") from None
-    if not values or any(math.isnan(v) for v in values):
-        raise InvalidParameter(name, value, "a non-empty list of numbers")
+        values = tuple(float("inf") if v in (math.inf, "inf") else checks.real(name, v) for v in value)
+    except TypeError:
+        raise InvalidParameter(name, value, allowed) from None
+    if not values:
+        raise InvalidParameter(name, value, allowed)
     return values
 
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 from quiltwork.losses.finite import FinitePair, from_laws
 from quiltwork.losses.pair import Pair
@@ -73,6 +73,15 @@ class TradeOffFunction(Family):
     def pairs(self) -> dict[str, Pair]:
         """The promised side; `optimistic` has the other."""
         return _directed(polygon_pair(self.below))
+
+    @property
+    def sandwiched(self) -> bool:
+        return self.below != self.above
+
+    def subsampled(self, rate: float) -> Family:
+        if self.sandwiched:
+            raise Unsupported("Poisson subsampling of a sandwiched trade-off function", "its pair is only a bound")
+        return super().subsampled(rate)
 
     def optimistic(self) -> dict[str, Pair]:
         """Pairs of a mechanism that the function still allows: the lower end of every bracket."""

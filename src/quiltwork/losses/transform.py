@@ -145,9 +145,11 @@ class Nodes:
 
 
 def log_one_plus(real: FloatArray, imaginary: FloatArray) -> ComplexArray:
-    """log(1 + x + iy), accurate for small x and y."""
-    modulus = np.maximum(2 * real + real * real + imaginary * imaginary, -1.0 + 1e-300)
-    result: ComplexArray = 0.5 * np.log1p(modulus) + 1j * np.arctan2(imaginary, 1.0 + real)
+    """log(1 + x + iy), accurate for small x and y and near the zero of its argument."""
+    square = (1.0 + real) ** 2 + imaginary * imaginary
+    excess = np.where(square > 0.25, 2 * real + real * real + imaginary * imaginary, 0.0)
+    logs = np.where(square > 0.25, np.log1p(excess), np.log(np.maximum(square, 1e-300)))
+    result: ComplexArray = 0.5 * logs + 1j * np.arctan2(imaginary, 1.0 + real)
     return result
 
 

@@ -28,6 +28,7 @@ _FLOAT = re.compile(r"[-+]?(\.\d+|\d+(_\d+)*(\.\d*)?)([eE][-+]?\d+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _WORDS |= {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 _LONGEST_NUMBER = 400
+_PAIR = re.compile(r"\\\\|\\u([dD][89abAB][\da-fA-F]{2})\\u([dD][c-fC-F][\da-fA-F]{2})")
 
 
 @attrs.frozen
@@ -67,15 +68,25 @@ def parse(text: str) -> Document:
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlan(DOCUMENT, f"must have at most {MOST_CHARACTERS:,} characters, got {len(text):,}")
     if text.lstrip("\ufeff \t\r\n")[:1] == "{":
-        text = text.replace("\t", " ")  # JSON may be indented with tabs; inside its strings they cannot stand
+        text = _from_json(text)
     try:
         return _Builder(yaml.parse(text, _LOADER)).document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark: Any = error.problem_mark or error.context_mark
         reason = " ".join(filter(None, (error.context, error.problem)))
         raise InvalidPlan(DOCUMENT, f"is not valid YAML or JSON: {reason}", mark and mark.line + 1) from None
     except yaml.YAMLError as error:
         raise InvalidPlan(DOCUMENT, f"is not readable text: {' '.join(str(error).split())}") from None
+
+
+def _from_json(text: str) -> str:
+    """Where JSON is not YAML: it may be indented with tabs, and it escapes rare characters as surrogate pairs."""
+
+    def joined(match: re.Match[str]) -> str:
+        high, low = match.group(1, 2)
+        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00) if high else match.group()
+
+    return _PAIR.sub(joined, text.replace("\t", " "))
 
 
 class _Builder:
@@ -97,7 +108,7 @@ class _Builder:
         return Document(value, self.lines)
 
     def value(self, event: Any, path: Path) -> Any:
-        self.lines.setdefault(path, event.start_mark.line + 1)
+        self.lines.setdefault(path, _line(event))
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             self.refuse(event, path, "uses a YAML anchor or alias: write the value out")
         if event.tag is not None:
@@ -114,12 +125,10 @@ class _Builder:
         return self.text(event, path)
 
     def text(self, event: Any, path: Path) -> str:
-        """JSON writes characters beyond the first plane as two escapes: join them."""
-        try:
-            joined: str = event.value.encode("utf-16", "surrogatepass").decode("utf-16")
-        except UnicodeDecodeError:
+        value: str = event.value
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
             self.refuse(event, path, "holds half of a surrogate pair: write the character itself")
-        return joined
+        return value
 
     def sequence(self, path: Path) -> list[Any]:
         found: list[Any] = []
@@ -135,12 +144,16 @@ class _Builder:
             key = self.text(event, path)
             if key in found:
                 self.refuse(event, (*path, key), "is given twice")
-            self.lines[*path, key] = event.start_mark.line + 1
+            self.lines[*path, key] = _line(event)
             found[key] = self.value(next(self.events), (*path, key))
         return found
 
     def refuse(self, event: Any, path: Path, problem: str) -> NoReturn:
-        raise InvalidPlan(spelled(path), problem, event.start_mark.line + 1)
+        raise InvalidPlan(spelled(path), problem, _line(event))
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
 
 
 def spelled(path: Path) -> str:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import Unsupported
-from quiltwork.spec.document import plain_scalar
 from quiltwork.spec.fields import Count, NonNegative, Probability, Strict, Words
 from quiltwork.spec.recipes import Recipe
-
-VERSION = 1
+from quiltwork.spec.write import yaml_text
 
 
 class Target(Strict):
@@ -63,23 +58,6 @@ class Plan(Strict):
             seen.add(release.name)
         return self
 
-    @classmethod
-    def of(cls, releases: Iterable[tuple[str, Loss]], **words: Any) -> Self:
-        """A plan of named losses; a composition becomes one release for each of its parts."""
-        found: list[dict[str, Any]] = []
-        for name, loss in releases:
-            if loss.side != "worst":
-                raise Unsupported(
-                    f"a plan with {loss}", "a plan protects in both directions", "leave the direction out"
-                )
-            for number, part in enumerate(loss.parts, start=1):
-                recipe = Recipe.from_json(part.family.to_json())
-                label = name if len(loss.parts) == 1 else f"{name} ({number})"
-                found.append({"name": label, **recipe.model_dump(exclude_unset=True), "count": part.count})
-        from quiltwork.spec.read import plan_from
-
-        return plan_from({"quiltwork": VERSION, "releases": found, **words})
-
     def loss(self) -> Loss:
         """Everything together."""
         return compose(*(release.loss() for release in self.releases))
@@ -98,22 +76,4 @@ class Plan(Strict):
 
     def to_yaml(self) -> str:
         """The plan file as YAML text; `parse_plan` reads the same plan back."""
-        text: str = yaml.dump(
-            self.to_dict(), Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
-        )
-        return text
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes every word that our reader, or a YAML 1.1 reader, would take for something else."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    plain = isinstance(plain_scalar(text), str)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else "'")
-
-
-_Dumper.add_representer(str, _quoted)
+        return yaml_text(self.to_dict())

@@ -60,29 +60,32 @@ def _validated(document: Document) -> Plan:
     try:
         return Plan.model_validate(document.value)
     except ValidationError as error:
-        found = sorted((_located(entry, document) for entry in error.errors(include_url=False)), key=_order)
-        path, problem, line = found[0]
-        more = len(found) - 1
+        problems = [entry for entry in error.errors(include_url=False) if not _echo(entry)]
+        # an unknown field often explains a missing one, so of the two it is told first
+        first = min(problems, key=lambda entry: (entry["type"] == "missing", document.line(_path(entry)) or 0))
+        more = len(problems) - 1
         rest = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
-        raise InvalidPlan(spelled(path), problem + rest, line) from None
+        path = _path(first)
+        raise InvalidPlan(spelled(path), _problem(first) + rest, document.line(path)) from None
 
 
-def _order(found: tuple[Path, str, int | None]) -> tuple[int, int]:
-    return found[2] or 0, -len(found[0])
+def _echo(entry: Any) -> bool:
+    """A list whose entries failed is also reported as too short, although it is not."""
+    return entry["type"] == "too_short" and len(entry["input"]) >= entry["ctx"]["min_length"]
 
 
-def _located(entry: Any, document: Document) -> tuple[Path, str, int | None]:
-    context = entry.get("ctx", {})
-    path: Path = (*entry["loc"], *context.get("at", ()))
-    return path, _problem(entry, context), document.line(path)
+def _path(entry: Any) -> Path:
+    """Where the problem is."""
+    return (*entry["loc"], *entry.get("ctx", {}).get("at", ()))
 
 
-def _problem(entry: Any, context: Mapping[str, Any]) -> str:
+def _problem(entry: Any) -> str:
     """What is wrong and what is allowed, in one line."""
-    kind, given = entry["type"], entry["input"]
+    kind, given, context = entry["type"], entry["input"], entry.get("ctx", {})
     got = f"got {shown(given)}"
     if kind == "missing":
-        return f"is missing; {_fields(entry['loc'][:-1])}"
+        within = "it is one of two numbers" if isinstance(entry["loc"][-1], int) else _fields(entry["loc"][:-1])
+        return f"is missing; {within}"
     if kind == "extra_forbidden":
         return f"is not a field here{_meant(entry['loc'])}; {_fields(entry['loc'][:-1])}"
     if kind == "literal_error":
@@ -97,7 +100,7 @@ def _problem(entry: Any, context: Mapping[str, Any]) -> str:
         least = context["min_length"]
         return f"must have at least {least} entr{'y' if least == 1 else 'ies'}, {got}"
     if kind == "too_long":
-        return f"must have {context['max_length']} entries, {got}"
+        return f"must have at most {context['max_length']} entries, {got}"
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters"
     return f"{entry['msg']}" if kind in ("refused", "words") else f"{entry['msg']}, {got}"

@@ -100,8 +100,7 @@ class DiscreteGaussian(Mechanism):
     """Discrete Gaussian noise on an integer query."""
 
     sigma: Positive
-    sensitivity: Fields = Mapping[str, Any]
-WholePositive = 1
+    sensitivity: WholePositive = 1
 
     def loss(self) -> Loss:
         return constructors.discrete_gaussian(self.sigma, self.sensitivity)
@@ -114,8 +113,7 @@ class DiscreteLaplace(Mechanism):
     """Discrete Laplace (geometric) noise on an integer query."""
 
     scale: Positive
-    sensitivity: Fields = Mapping[str, Any]
-WholePositive = 1
+    sensitivity: WholePositive = 1
 
     def loss(self) -> Loss:
         return constructors.discrete_laplace(self.scale, self.sensitivity)
@@ -357,9 +355,9 @@ class Recipe(Strict):
     @classmethod
     def from_json(cls, value: Fields) -> Self:
         """The recipe of a family in its own JSON form, which names its kind."""
-        kind = value["kind"]
-        model = MODELS[kind]
-        return cls(**{kind: model.from_fields({name: field for name, field in value.items() if name != "kind"})})
+        fields = dict(value)
+        kind = fields.pop("kind")
+        return cls.model_validate({kind: MODELS[kind].from_fields(fields)})
 
 
 MODELS: dict[str, type[Mechanism]] = {
@@ -380,3 +378,6 @@ MODELS: dict[str, type[Mechanism]] = {
     "mixture": Mixture,
 }
 KINDS = tuple(MODELS)
+
+for _model in (Component, Poisson, Mixture):  # they were written before Recipe existed
+    _model.model_rebuild()

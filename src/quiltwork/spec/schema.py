@@ -10,7 +10,7 @@ from quiltwork.spec.plan import Plan
 def schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a plan file; numeric cross-checks are left to `read_plan`."""
     found = _without_null(Plan.model_json_schema())
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "quiltwork plan", **found}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": "quiltwork plan"}
 
 
 def _without_null(value: Any) -> Any:

@@ -1,0 +1,64 @@
+"""The `quiltwork` command.
+
+Exit codes: 0 it holds, 1 it does not hold or was refused, 2 bad input. Errors are one line on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from quiltwork.errors import MissingExtra, QuiltworkError, Unreachable
+
+__all__ = ["main"]
+
+REFUSED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+EXTRAS = {
+    **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
+    **dict.fromkeys(("matplotlib", "jinja2"), "report"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a name in any script prints on any terminal
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except Unreachable as error:
+        return _complain(error, REFUSED)
+    except QuiltworkError as error:
+        return _complain(error, BAD_INPUT)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        return _complain(MissingExtra(error.name, EXTRAS[error.name]), BAD_INPUT)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing at exit
+        return PIPE_CLOSED
+    except OSError as error:
+        return _complain(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from quiltwork.cli.app import app
+
+    command = typer.main.get_command(app)
+    try:
+        return command.main(arguments or ["--help"], prog_name="quiltwork", standalone_mode=False) or 0
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        describe = getattr(error, "format_message", None)  # a usage error, whichever click typer carries
+        if describe is None:
+            raise
+        return _complain(f"{describe()} (try: quiltwork --help)", BAD_INPUT)
+
+
+def _complain(problem: object, code: int) -> int:
+    print("quiltwork: " + " ".join(str(problem).split()), file=sys.stderr)
+    return code

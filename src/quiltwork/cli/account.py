@@ -1,0 +1,110 @@
+"""`quiltwork account`: read a plan, account it, print and write what was asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quiltwork.curves.digits import single
+from quiltwork.errors import InvalidPlan
+from quiltwork.report import Account
+from quiltwork.report import account as account_of
+from quiltwork.report.figures import figure_format, save_figure
+from quiltwork.report.text import column, ends, percent
+from quiltwork.spec import Plan, read_plan
+
+COLOURS = {"met": "green", "missed": "red", "undecided": "yellow"}
+PIPED_WIDTH = 120
+
+
+def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figure: Path | None) -> int:
+    """The exit code: 0 when every target is met, 1 when one is not."""
+    plan = _plan(path)
+    if figure is not None:
+        figure_format(figure)  # refuse before the work, not after it
+    account = account_of(plan, delta)
+    if as_json:
+        print(json.dumps(account.to_json(), indent=2, allow_nan=False))
+    else:
+        show(account, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
+    if html is not None:
+        from quiltwork.report.html import html_report
+
+        html.write_text(html_report(account), encoding="utf-8")
+        print(f"wrote {html}", file=sys.stderr)
+    if figure is not None:
+        save_figure(account, figure)
+        print(f"wrote {figure}", file=sys.stderr)
+    return 0 if account.met else 1
+
+
+def _plan(path: Path) -> Plan:
+    """The plan; an error inside the file also names the file."""
+    try:
+        return read_plan(path)
+    except InvalidPlan as error:
+        if error.where == str(path):
+            raise
+        place = f"{path}:{error.line}" if error.line is not None else str(path)
+        raise InvalidPlan(f"{place}: {error.where}", error.problem) from None
+
+
+def show(account: Account, console: Console) -> None:
+    """The whole account as text."""
+    console.print(Text(account.plan.title, style="bold"))
+    console.print(Text(f"protects {account.guarantee.protects}"))
+    console.print()
+    console.print(_releases(account))
+    console.print()
+    console.print(_headline(account))
+    for verdict in account.verdicts:
+        target = f"epsilon <= {single(verdict.target.epsilon)} at delta {single(verdict.target.delta)}"
+        said = (verdict.word, f"bold {COLOURS[verdict.word]}")
+        console.print(Text.assemble(f"target {target}: ", said, f", it lies between {ends(verdict.epsilon)}"))
+    console.print()
+    console.print(_baselines(account))
+    console.print()
+    for assumption in account.guarantee.assumes:
+        console.print(Text(f"assumes: {assumption}", style="dim"))
+
+
+def _headline(account: Account) -> Text:
+    total = account.total
+    notes = total.method if total.met else f"{total.method}, wider than asked"
+    return Text.assemble(
+        ("epsilon ", "bold"),
+        (f"between {ends(total)}", "bold"),
+        f" at delta {single(account.delta)} ({notes})",
+    )
+
+
+def _table(*columns: tuple[str, bool]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name, number in columns:
+        table.add_column(name, justify="right" if number else "left", no_wrap=number, overflow="fold")
+    return table
+
+
+def _releases(account: Account) -> Table:
+    table = _table(("release", False), ("mechanism", False), ("count", True), ("epsilon alone", True), ("share", True))
+    for entry in account.entries:
+        share = "-" if entry.share is None else percent(entry.share)
+        cells = (f"{entry.count:,}", column(float(entry.epsilon.upper)), share)
+        table.add_row(Text(entry.name), Text(entry.mechanism), *cells)
+    together = (f"{account.plan.loss().count:,}", column(float(account.total.upper)), "")
+    table.add_section()
+    table.add_row(Text("all together"), "", *together, style="bold")
+    return table
+
+
+def _baselines(account: Account) -> Table:
+    table = _table(("for comparison", False), ("epsilon", True), ("", False))
+    for baseline in account.baselines:
+        value = "-" if baseline.epsilon is None else column(baseline.epsilon)
+        table.add_row(baseline.name, value, Text(baseline.note, style="dim"))
+    return table

@@ -1,0 +1,91 @@
+"""The commands and their options; the work is imported when a command runs, so that help is instant."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiltwork import __version__
+
+app = typer.Typer(
+    name="quiltwork",
+    help="After everything that was released, what can an adversary still not tell apart?",
+    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 bad input.",
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Mechanism(StrEnum):
+    """What `calibrate` can tune."""
+
+    gaussian = "gaussian"
+    laplace = "laplace"
+    discrete_gaussian = "discrete_gaussian"
+    discrete_laplace = "discrete_laplace"
+    pure = "pure"
+    gdp = "gdp"
+    zcdp = "zcdp"
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"quiltwork {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The root command holds only what all commands share."""
+
+
+@app.command(epilog="Example: quiltwork account examples/plans/hospital.yaml --html report.html")
+def account(
+    plan: Annotated[Path, typer.Argument(help="Plan file, YAML or JSON.", show_default=False)],
+    delta: Annotated[float | None, typer.Option(help="Answer at this delta instead of the first target's.")] = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option(help="Also write a report, one self-contained page.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Also draw both curves: .svg, .png or .pdf.")] = None,
+) -> None:
+    """Account a plan: the certified total, each release, the targets, simpler rules beside it."""
+    from quiltwork.cli.account import run
+
+    raise typer.Exit(run(plan, delta, as_json, html, figure))
+
+
+@app.command(epilog="Example: quiltwork calibrate gaussian --epsilon 1 --delta 1e-6 --count 1000 --rate 0.01")
+def calibrate(
+    mechanism: Annotated[Mechanism, typer.Argument(help="What to tune.", show_default=False)],
+    epsilon: Annotated[float, typer.Option(help="Target epsilon of everything together.", show_default=False)],
+    delta: Annotated[float, typer.Option(help="Target delta.", show_default=False)],
+    count: Annotated[int, typer.Option(help="How many such releases there will be.")] = 1,
+    rate: Annotated[float, typer.Option(help="Poisson sampling rate of each release.")] = 1.0,
+    sensitivity: Annotated[float | None, typer.Option(help="Sensitivity of the query.", show_default="1")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the least noise (or the largest budget of each release) that meets a target."""
+    from quiltwork.cli.calibrate import run
+
+    raise typer.Exit(run(mechanism.value, epsilon, delta, count, rate, sensitivity, as_json))
+
+
+@app.command(epilog="Example: quiltwork schema > plan.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of plan files."""
+    import json
+
+    from quiltwork.spec import schema as plan_schema
+
+    typer.echo(json.dumps(plan_schema(), indent=2))

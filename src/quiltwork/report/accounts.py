@@ -1,0 +1,154 @@
+"""`Account`: everything that is said about a plan, computed once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.compose.loss import Loss, compose
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.report.baselines import Baseline, compared
+from quiltwork.spec.plan import Plan, Target
+
+SCHEMA = "quiltwork/account/1"
+USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
+MOST_COMPARED = 60  # releases in a plan up to which each is also left out once
+FINER = 1e-7
+
+Word = Literal["met", "missed", "undecided"]
+
+
+@attrs.frozen
+class Entry:
+    """One release: its own epsilon, and how much of the total it is to blame for.
+
+    `saves` is how far the total epsilon falls when this release is left out, `share` that number over the sum of all
+    of them; None where the total is infinite or the plan too long to try.
+    """
+
+    name: str
+    mechanism: str
+    count: int
+    note: str | None
+    epsilon: Bracket
+    saves: float | None
+    share: float | None
+
+
+@attrs.frozen
+class Verdict:
+    """Whether a target holds; "undecided" when the bracket lies across it, which nobody may publish as met."""
+
+    target: Target
+    epsilon: Bracket
+    word: Word
+
+
+@attrs.frozen(eq=False)
+class Account:
+    """A plan, its guarantee, and the answers to the usual questions at one delta."""
+
+    plan: Plan
+    guarantee: Guarantee
+    delta: float
+    total: Bracket
+    entries: tuple[Entry, ...]
+    verdicts: tuple[Verdict, ...]
+    baselines: tuple[Baseline, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether every target holds."""
+        return all(verdict.word == "met" for verdict in self.verdicts)
+
+    def explain(self) -> str:
+        """The guarantee in plain language."""
+        return self.guarantee.explain(self.delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts."""
+        return {
+            "schema": SCHEMA,
+            "plan": self.plan.to_dict(),
+            "delta": self.delta,
+            "epsilon": self.total.to_json(),
+            "met": self.met,
+            "targets": [
+                {**verdict.target.model_dump(), "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
+                for verdict in self.verdicts
+            ],
+            "releases": [
+                {
+                    "name": entry.name,
+                    "mechanism": entry.mechanism,
+                    "count": entry.count,
+                    "epsilon": entry.epsilon.to_json(),
+                    "saves": entry.saves,
+                    "share": entry.share,
+                }
+                for entry in self.entries
+            ],
+            "baselines": [baseline.to_json() for baseline in self.baselines],
+            "guarantee": self.guarantee.to_json(),
+            "explanation": self.explain().splitlines(),
+        }
+
+
+def account(plan: Plan, delta: float | None = None) -> Account:
+    """Account a plan at this delta, or at the delta of its first target."""
+    if delta is None:
+        delta = plan.targets[0].delta if plan.targets else USUAL_DELTA
+    delta = checks.probability("delta", delta)
+    guarantee = plan.guarantee()
+    total = guarantee.epsilon(delta)
+    return Account(
+        plan,
+        guarantee,
+        delta,
+        total,
+        _entries(plan, delta, total),
+        tuple(_verdict(guarantee, target) for target in plan.targets),
+        compared(plan, delta),
+    )
+
+
+def _verdict(guarantee: Guarantee, target: Target) -> Verdict:
+    bracket = guarantee.epsilon(target.delta)
+    if float(bracket.lower) <= target.epsilon < float(bracket.upper):  # too close to call: look closer once
+        bracket = bracket.intersect(guarantee.epsilon(target.delta, rtol=FINER))
+    word: Word = "undecided"
+    if float(bracket.upper) <= target.epsilon:
+        word = "met"
+    elif float(bracket.lower) > target.epsilon:
+        word = "missed"
+    return Verdict(target, bracket, word)
+
+
+def _entries(plan: Plan, delta: float, total: Bracket) -> tuple[Entry, ...]:
+    losses = [release.loss() for release in plan.releases]
+    saves = _saves(losses, delta, float(total.midpoint))
+    sum_ = math.fsum(saves) if saves else 0.0
+    return tuple(
+        Entry(
+            release.name,
+            release.describe(),
+            release.count,
+            release.note,
+            loss.epsilon(delta),
+            saves[index] if saves else None,
+            saves[index] / sum_ if sum_ > 0 else None,
+        )
+        for index, (release, loss) in enumerate(zip(plan.releases, losses, strict=True))
+    )
+
+
+def _saves(losses: list[Loss], delta: float, total: float) -> list[float]:
+    """By how much the total falls without each release; empty when that is infinite or too long to ask."""
+    if math.isinf(total) or len(losses) > MOST_COMPARED:
+        return []
+    others = (compose(*losses[:index], *losses[index + 1 :]) for index in range(len(losses)))
+    return [max(total - float(rest.epsilon(delta).midpoint), 0.0) for rest in others]

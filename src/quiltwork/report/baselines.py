@@ -1,0 +1,161 @@
+"""What simpler composition rules would say about the same plan; for comparison only.
+
+Every release enters with the best single-release parameters that the engine certifies, so that each rule is shown at
+its strongest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.constructors import zcdp
+from quiltwork.compose.loss import Loss
+from quiltwork.losses.discrete import DiscreteGaussian
+from quiltwork.losses.family import Family
+from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.mixture import Mixture
+from quiltwork.losses.renyi import ZeroConcentrated
+from quiltwork.spec.plan import Plan
+
+VANISHING = 1e-20  # a rho that changes no digit
+
+
+@attrs.frozen
+class Baseline:
+    """One rule's epsilon at the asked delta; None where it does not apply, and then `note` says why."""
+
+    name: str
+    epsilon: float | None
+    note: str
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; an infinite epsilon is the string "inf"."""
+        value = "inf" if self.epsilon == math.inf else self.epsilon
+        return {"name": self.name, "epsilon": value, "note": self.note}
+
+
+@attrs.frozen
+class _Single:
+    """One release of a plan, made `count` times."""
+
+    name: str
+    family: Family
+    count: int
+    reveal: float  # delta that no epsilon removes
+    top: float  # largest privacy loss apart from a reveal, often infinite
+
+    def epsilon(self, extra: float) -> float:
+        """Epsilon of one release when it may use this much delta beyond its own."""
+        return self.top if math.isfinite(self.top) else _upper(Loss.of(self.family), self.reveal + extra)
+
+
+def _upper(loss: Loss, delta: float) -> float:
+    return float(loss.epsilon(delta).upper)
+
+
+def _single(name: str, family: Family, count: int) -> _Single:
+    loss = Loss.of(family)
+    reveal = float(loss.delta(math.inf).upper)
+    return _Single(name, family, count, reveal, _upper(loss, reveal))
+
+
+def compared(plan: Plan, delta: float) -> tuple[Baseline, ...]:
+    """Basic, advanced and zero-concentrated composition, and the moments accountant."""
+    singles = [
+        _single(release.name, part.family, release.count)
+        for release in plan.releases
+        for part in release.mechanism.loss().parts
+    ]
+    spare = delta - math.fsum(single.count * single.reveal for single in singles)
+    rules = (_basic, _advanced, _concentrated)
+    return (*(rule(singles, spare) for rule in rules), _moments(plan.loss(), delta, spare))
+
+
+def _spent(spare: float, name: str) -> Baseline | None:
+    if spare < 0:
+        return Baseline(name, None, "does not apply: the deltas of single releases add up to more than the asked delta")
+    return None
+
+
+def _epsilons(singles: Sequence[_Single], spare: float) -> list[tuple[float, int]]:
+    """(epsilon, count) of each release, with the spare delta shared by those that have no bounded loss."""
+    users = sum(single.count for single in singles if math.isinf(single.top))
+    return [(single.epsilon(spare / users if users else 0.0), single.count) for single in singles]
+
+
+def _sum(each: Sequence[tuple[float, int]]) -> float:
+    return math.fsum(count * epsilon for epsilon, count in each)
+
+
+def _basic(singles: Sequence[_Single], spare: float) -> Baseline:
+    name, note = "basic composition", "epsilons and deltas add up (Dwork et al. 2006)"
+    return _spent(spare, name) or Baseline(name, _sum(_epsilons(singles, spare)), note)
+
+
+def _advanced(singles: Sequence[_Single], spare: float) -> Baseline:
+    """Half of the delta for the releases, half for the rule; the basic sum where that is better."""
+    name, note = "advanced composition", "Kairouz, Oh and Viswanath 2015, Theorem 3.5"
+    spent = _spent(spare, name)
+    if spent is not None:
+        return spent
+    bounded = all(math.isfinite(single.top) for single in singles)
+    slack = spare if bounded else spare / 2
+    best = _sum(_epsilons(singles, spare))
+    if slack > 0:
+        best = min(best, advanced(_epsilons(singles, spare - slack), slack))
+    return Baseline(name, best, note)
+
+
+def advanced(epsilons: Sequence[tuple[float, int]], slack: float) -> float:
+    """The composed epsilon of (epsilon, count) releases when `slack` of delta is given up: the least of three sums.
+
+    Reference: Kairouz, Oh and Viswanath 2015, Theorem 3.5, which improves on Dwork, Rothblum and Vadhan 2010.
+
+    >>> round(advanced([(0.1, 1000)], 1e-6), 4)
+    20.5895
+    """
+    plain = _sum(epsilons)
+    if math.isinf(plain):
+        return plain
+    drift = math.fsum(count * epsilon * math.tanh(epsilon / 2) for epsilon, count in epsilons)
+    square = math.fsum(count * epsilon * epsilon for epsilon, count in epsilons)
+    logs = math.log(math.e + math.sqrt(square) / slack), math.log(1 / slack)
+    return min(plain, drift + math.sqrt(2 * square * min(logs)))
+
+
+def _concentrated(singles: Sequence[_Single], spare: float) -> Baseline:
+    name = "zCDP composition"
+    rhos = [(_rho(single.family, single.top), single) for single in singles]
+    lacking = next((single.name for rho, single in rhos if rho is None), None)
+    if lacking is not None:
+        return Baseline(name, None, f"does not apply: {lacking!r} has no zCDP bound")
+    total = math.fsum(rho * single.count for rho, single in rhos if rho is not None)
+    note = "Bun and Steinke 2016, converted by Canonne, Kamath and Steinke 2020"
+    return _spent(spare, name) or Baseline(name, _upper(zcdp(total), spare) if total > 0 else 0.0, note)
+
+
+def _rho(family: Family, top: float) -> float | None:
+    """rho of one release: exact for Gaussians, epsilon^2 / 2 for a loss bounded by epsilon; None if there is none."""
+    if isinstance(family, (Gaussian, GaussianPrivacy)):
+        return family.mu**2 / 2
+    if isinstance(family, DiscreteGaussian):
+        return (family.sensitivity / family.sigma) ** 2 / 2
+    if isinstance(family, ZeroConcentrated):
+        return family.rho
+    if math.isfinite(top):
+        return top**2 / 2
+    if isinstance(family, Mixture):
+        parts = [_rho(part, _single("", part, 1).top) for _, part in family.components]
+        known = [rho for rho in parts if rho is not None]
+        return max(known) if len(known) == len(parts) else None
+    return None
+
+
+def _moments(loss: Loss, delta: float, spare: float) -> Baseline:
+    """A vanishing zCDP release makes the engine answer with Rényi moments alone."""
+    name, note = "moments accountant", "Rényi moments of every order (Abadi et al. 2016), converted tightly"
+    return _spent(spare, name) or Baseline(name, _upper(loss + zcdp(VANISHING), delta) if loss.parts else 0.0, note)

@@ -1,0 +1,180 @@
+"""Pictures of an account: the trade-off curve and the privacy profile, as files or as SVG inside a page.
+
+Nothing global is touched and nothing depends on the clock: the same account gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.curves.bracket import Bracket
+from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.report.accounts import Account
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
+COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "good": "#2e7d4f", "bad": "#b3342d"}
+FORMATS = ("svg", "png", "pdf")
+POINTS = 301
+LEAST_DELTA = 1e-14
+SIZE = (4.6, 3.7)
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "text.color": COLOURS["ink"],
+    "axes.labelcolor": COLOURS["ink"],
+    "axes.edgecolor": COLOURS["muted"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": COLOURS["muted"],
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "xtick.color": COLOURS["muted"],
+    "ytick.color": COLOURS["muted"],
+    "xtick.labelcolor": COLOURS["ink"],
+    "ytick.labelcolor": COLOURS["ink"],
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+
+def tradeoff_svg(account: Account) -> str:
+    """The trade-off curve for a page."""
+    return _inline(
+        account, _draw_tradeoff, "tradeoff", "Trade-off curve: least share of misses for each share of false alarms"
+    )
+
+
+def profile_svg(account: Account) -> str:
+    """The privacy profile for a page."""
+    return _inline(account, _draw_profile, "profile", "Privacy profile: delta for each epsilon, on a logarithmic scale")
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """The picture format that a file name asks for."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        endings = " or ".join(f".{name}" for name in FORMATS)
+        raise InvalidParameter("figure", os.fspath(path), f"a file name that ends in {endings}")
+    return kind
+
+
+def save_figure(account: Account, path: str | os.PathLike[str]) -> None:
+    """Both pictures side by side, in the format that the file's name ends with."""
+    kind = figure_format(path)
+    Path(path).write_bytes(_rendered(account, (_draw_tradeoff, _draw_profile), kind, "account", "white"))
+
+
+def _rendered(account: Account, drawings: tuple[Any, ...], kind: str, salt: str, background: str) -> bytes:
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": salt}):
+        figure: Figure = Figure(figsize=(SIZE[0] * len(drawings), SIZE[1]), layout="constrained")
+        for draw, axes in zip(drawings, np.ravel(figure.subplots(1, len(drawings))), strict=True):
+            draw(account, axes)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, metadata=dates[kind], facecolor=background, dpi=160)
+    return buffer.getvalue()
+
+
+def _inline(account: Account, draw: Any, salt: str, title: str) -> str:
+    """The svg element alone: themed, named for screen readers, without ids that two figures would share."""
+    text = _rendered(account, (draw,), "svg", salt, "none").decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[a-zA-Z0-9]+_\d+">', "<g>", text)
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    for name, colour in COLOURS.items():
+        text = text.replace(colour, f"var(--{name})")
+    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1).strip()
+
+
+def _draw_tradeoff(account: Account, axes: Any) -> None:
+    """Misses against false alarms: nothing below the curve can be reached by any test."""
+    alpha = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))
+    beta = account.guarantee.beta(alpha)
+    axes.plot([0, 1], [1, 0], color=COLOURS["muted"], linewidth=1.0, linestyle=(0, (4, 3)), label="nothing to learn")
+    for verdict in account.verdicts[:1]:
+        promised = _promised(alpha, verdict.target.epsilon, verdict.target.delta)
+        axes.plot(
+            alpha,
+            promised,
+            color=COLOURS["muted"],
+            linewidth=1.2,
+            linestyle=(0, (1, 2)),
+            label="what the target allows",
+        )
+    axes.fill_between(alpha, 0.0, beta.lower, color=COLOURS["accent"], alpha=0.08, linewidth=0)
+    _band(axes, alpha, beta, "these releases")
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses")
+    axes.set_aspect("equal")
+    axes.legend(loc="upper right")
+
+
+def _promised(alpha: FloatArray, epsilon: float, delta: float) -> FloatArray:
+    """The trade-off function of a single (epsilon, delta)."""
+    grown = math.exp(min(epsilon, 700.0))
+    promised: FloatArray = np.maximum(np.maximum(1 - delta - grown * alpha, (1 - delta - alpha) / grown), 0.0)
+    return promised
+
+
+def _draw_profile(account: Account, axes: Any) -> None:
+    """delta against epsilon with the targets: a target above the curve is met."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    floor = max(min([account.delta, *(v.target.delta for v in account.verdicts)]) * 1e-3, LEAST_DELTA)
+    epsilon = np.linspace(0.0, _reach(account, floor), POINTS)
+    delta = account.guarantee.delta(epsilon)
+    floor = max(floor, float(np.min(delta.upper)) / 3)
+    axes.set_yscale("log")
+    _band(axes, epsilon, delta, "these releases", floor / 10)
+    if 0 < float(account.total.upper) < math.inf and account.delta > 0:
+        steps = {"color": COLOURS["accent"], "linewidth": 0.8, "linestyle": (0, (2, 2))}
+        axes.plot([0, account.total.upper, account.total.upper], [account.delta, account.delta, floor], **steps)
+    for word, mark, colour in (("met", "o", "good"), ("missed", "X", "bad"), ("undecided", "D", "bad")):
+        found = [v.target for v in account.verdicts if v.word == word and v.target.delta > 0]
+        if found:
+            places = [t.epsilon for t in found], [t.delta for t in found]
+            axes.plot(
+                *places, mark, color=COLOURS[colour], markersize=7, label=f"target {word}", zorder=5, clip_on=False
+            )
+    axes.set(xlim=(0, epsilon[-1]), ylim=(floor, 1.0), xlabel="epsilon", ylabel="delta")
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: "1" if value == 1 else f"1e{round(math.log10(value))}")
+    )
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.legend(loc="upper right")
+
+
+def _reach(account: Account, floor: float) -> float:
+    """How far to the right the picture goes: to where delta is negligible, and past every target that fits."""
+    ends = [float(account.guarantee.epsilon(delta).upper) for delta in (floor, max(account.delta, floor))]
+    end = next((end for end in ends if 0 < end < math.inf), 1.0)
+    targets = [v.target.epsilon for v in account.verdicts if v.target.epsilon <= 3 * end]
+    return 1.08 * max([end, *targets])
+
+
+def _band(axes: Any, places: FloatArray, values: Bracket, label: str, floor: float = 0.0) -> None:
+    """The safe end as a line, both ends as a band."""
+    lower, upper = np.maximum(values.lower, floor), np.maximum(values.upper, floor)
+    safe = lower if values.quantity == "beta" else upper
+    axes.plot(places, safe, color=COLOURS["accent"], linewidth=2.0, label=label, zorder=3)
+    axes.fill_between(places, lower, upper, color=COLOURS["accent"], alpha=0.3, linewidth=0, zorder=2)

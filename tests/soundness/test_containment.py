@@ -1,0 +1,51 @@
+"""A part of the soundness campaign: no bracket may miss the truth. `benchmarks/soundness.py` runs all of it."""
+
+import math
+
+import pytest
+from tests.soundness.cases import FAMILIES
+from tests.soundness.checks import Check, Failure, examine
+from tests.truth import closed
+from tests.truth.numbers import mp
+
+import quiltwork as qw
+
+CASES = 5
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_bracket_holds_the_truth(family):
+    results = [result for n in range(CASES) for result in examine(family, f"test:{n}")]
+    wrong = [r for r in results if isinstance(r, Failure) or (isinstance(r, Check) and not r.holds)]
+    assert not wrong, "\n".join(f"{r.question}: {r.note}" for r in sorted(wrong, key=lambda r: r.releases)[:5])
+    assert sum(isinstance(r, Check) for r in results) >= 2 * CASES, "too few checks had a truth"
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5, 4.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-12, 1e-60])
+def test_concentrated_releases_lie_between_the_gaussian_and_the_plain_conversion(rho, delta):
+    """A Gaussian is rho-zCDP, so no upper end may lie below its epsilon; the conversion bounds every release."""
+    bracket = (3 * qw.zcdp(rho)).epsilon(delta)
+    assert bracket.upper >= closed.gaussian_epsilon(mp.sqrt(6 * mp.mpf(rho)), delta)
+    assert bracket.lower <= closed.concentrated_epsilon(3 * mp.mpf(rho), delta)
+    assert bracket.upper <= closed.concentrated_epsilon(3 * mp.mpf(rho), delta) * (1 + mp.mpf("1e-3"))
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-12])
+def test_renyi_points_lie_between_the_gaussian_and_the_plain_conversion(delta):
+    orders = [1.5, 2.0, 4.0, 8.0, 16.0, 64.0]
+    bracket = (10 * qw.rdp(orders, [0.02 * a for a in orders])).epsilon(delta)
+    best = min(closed.renyi_epsilon(a, 10 * mp.mpf(0.02 * a), delta) for a in orders)
+    assert bracket.upper >= closed.gaussian_epsilon(mp.sqrt(2 * mp.mpf("0.2")), delta)
+    assert bracket.lower <= best
+    assert bracket.upper <= best * (1 + mp.mpf("1e-3"))
+
+
+def test_a_vector_of_questions_equals_its_scalars():
+    """The brackets may differ, the truth may not: every pair of answers must overlap."""
+    loss, deltas = 1000 * qw.poisson(qw.gaussian(0.8), 0.01), [10.0**-n for n in range(1, 60, 7)]
+    together = loss.epsilon(deltas)
+    for lower, upper, delta in zip(together.lower, together.upper, deltas, strict=True):
+        alone = loss.epsilon(delta)
+        assert max(lower, alone.lower) <= min(upper, alone.upper)
+        assert math.isfinite(upper)
