@@ -84,6 +84,9 @@ def compared(case: Case, repeats: int, patience: float, coarse: bool, alone: boo
         calls[INTERVAL] = case.interval
     found = interleaved(calls, repeats, patience)
     mine = found.pop(OURS)
+    if mine.refusal:
+        yield Bar(f"an answer, {case.name}", "always", mine.refusal, False)
+        return
     ratios = {name: timing.seconds / mine.seconds for name, timing in found.items()}
     yield judged(case, f"{OURS} ({mine.value.method})", mine, (mine.value.lower, mine.value.upper), 1.0)
     for name, timing in found.items():

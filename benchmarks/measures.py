@@ -172,7 +172,7 @@ def _queries() -> dict[str, Callable[[], Any]]:
         "DP-SGD T 1e6": lambda: cases.dpsgd(0.8, 0.01, 10**6).epsilon(1e-5),
         "DP-SGD sigma 1, rate 0.001, T 1e4": lambda: cases.dpsgd(1.0, 0.001, 10**4).epsilon(1e-5),
         "DP-SGD on the grid": lambda: dpsgd.epsilon(1e-5, method="grid"),
-        "DP-SGD on the grid, width 1e-5": lambda: dpsgd.epsilon(1e-5, method="grid", rtol=1e-5),
+        "DP-SGD on the grid, width 1e-4": lambda: dpsgd.epsilon(1e-5, method="grid", rtol=1e-4),
         "discrete Gaussian sigma 1000 x 100": lambda: (100 * qw.discrete_gaussian(1000.0)).epsilon(1e-6),
         "3000 atoms x 1000": lambda: (1000 * atoms).epsilon(1e-6),
         "200 distinct": lambda: cases.distinct().epsilon(1e-6),

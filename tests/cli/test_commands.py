@@ -81,7 +81,7 @@ def test_malformed_plans(tmp_path, capsys, text, words):
     out, err = capsys.readouterr()
     assert out == ""
     assert str(plan) in one_line(err)
-    names = [word for word in words if not word.startswith("line ")]
+    names = [word for word in words if not word.startswith("line")]
     assert all(word in err for word in names)
 
 

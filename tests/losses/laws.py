@@ -177,6 +177,7 @@ class Poisson(Law):
     def tails(self, loss):
         if self.removed:
             p, q = self._above(self._base_loss(loss), strict=True)
+            q = q + (self.base.vanish if loss < mp.log1p(-self.rate) else 0)  # seen by Q0 alone: the least loss
             return self._mixed(p, q), q
         # L = -log w > loss  <=>  base loss < lam(-loss)
         p, q = self._above(self._base_loss(-mp.mpf(loss)), strict=False)

@@ -218,9 +218,10 @@ def subsampled_few(rng):
 
 
 def subsampled_laplace(rng):
-    scale, rate, k = 1 / power(rng, -1.5, 0.3), power(rng, -2, -0.2), count(rng, 2.3, 6)
-    while rate * math.sqrt(k) / scale > 12:
-        k = max(k // 3, 1)
+    """Enough releases that the atoms at the ends fade, which takes about 400 / epsilon of them."""
+    scale, rate = 1 / power(rng, -1, 0.4), power(rng, -2, -0.2)
+    k = max(count(rng, 2.3, 6), math.ceil(400 * scale))
+    rate = min(rate, 20 * scale / math.sqrt(k))
     truths = both(lambda d: Composition([(factors.SubsampledLaplace(1 / mp.mpf(scale), rate, d), k)]))
     return Case(f"{k} * qw.poisson(qw.laplace({scale!r}), {rate!r})", truths, releases=k)
 

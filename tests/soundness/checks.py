@@ -78,7 +78,7 @@ class Worst:
         return min(t.beta(alpha) for t in self.truths)
 
 
-def examine(family, seed):
+def examine(family, seed, tolerances=TOLERANCES):
     """All checks of one random case; the seed (any hashable text) fixes it."""
     rng = random.Random(f"{family}:{seed}")
     case = FAMILIES[family](rng)
@@ -90,7 +90,7 @@ def examine(family, seed):
         except Exception as error:
             yield Failure(family, case.releases, code, f"{type(error).__name__}: {error}")
             continue
-        asker = _Asker(family, case.releases, code, loss, rng)
+        asker = _Asker(family, case.releases, code, loss, rng, tolerances)
         depth = rng.uniform(0.7, min(case.smallest, rng.choice([6, 6, 20, 100])))
         deltas = [10 ** -(depth * rng.uniform(0.85, 1.15)) for _ in range(8)]
         epsilons = [0.0]
@@ -109,13 +109,13 @@ def examine(family, seed):
 class _Asker:
     """Asks one loss, as a vector or one by one, and turns answers into checks."""
 
-    def __init__(self, family, releases, code, loss, rng):
+    def __init__(self, family, releases, code, loss, rng, tolerances):
         self.family, self.releases, self.code, self.loss, self.rng = family, releases, code, loss, rng
-        self.question, self.seconds = "", 0.0
+        self.tolerances, self.question, self.seconds = tolerances, "", 0.0
 
     def ask(self, kind, values):
         """(value, (lower, upper, method, met)) for every value, or (value, exception)."""
-        rtol = None if kind == "beta" else self.rng.choice(TOLERANCES)
+        rtol = None if kind == "beta" else self.rng.choice(self.tolerances)
         options = {} if rtol is None else {"rtol": rtol}
         groups = [values] if self.rng.random() < 0.5 else [[v] for v in values]
         for group in groups:

@@ -6,7 +6,10 @@ import math
 
 from mpmath.libmp import MPZ
 
-from .numbers import BITS, mp
+from .numbers import BITS, Refused, mp
+
+TINY = mp.mpf("1e-290")
+"""Far more than lattice laws leave out by truncation and fixed-point rounding; smaller answers are refused."""
 
 
 class Law:
@@ -18,6 +21,7 @@ class Law:
     def __init__(self, atoms, reveal=0):
         self.atoms = sorted((mp.mpf(loss), mp.mpf(mass)) for loss, mass in atoms if mass)
         self.reveal = mp.mpf(reveal)
+        self.least = mp.zero
         self._suffix = None
 
     @classmethod
@@ -84,7 +88,10 @@ class Law:
             q_tail, -alpha, key=lambda q: -q
         )  # q_tail falls; first index with Q(loss >= l_i) <= alpha
         below = mp.fsum(mass for _, mass in self.atoms[:i])
-        return below - mp.exp(losses[i - 1]) * (alpha - q_tail[i]) if i else mp.zero
+        value = below - mp.exp(losses[i - 1]) * (alpha - q_tail[i]) if i else mp.zero
+        if value < self.least:
+            raise Refused("beta is smaller than what the law leaves out")
+        return value
 
 
 def response(epsilon, delta=0):
@@ -143,7 +150,7 @@ def constraints(points):
     return envelope(lines)
 
 
-def discrete_gaussian(sigma, sensitivity=1, digits=160):
+def discrete_gaussian(sigma, sensitivity=1, digits=320):
     """Integer noise with masses ~ exp(-x^2 / 2 sigma^2) against its shift: (origin, step, masses by rising loss)."""
     sigma = mp.mpf(sigma)
     reach = int(mp.ceil(sigma * mp.sqrt(2 * digits * mp.log(10)))) + sensitivity
@@ -166,11 +173,13 @@ def discrete_laplace(scale, sensitivity=1):
 def lattice(origin, step, masses, count=1):
     """The k-fold sum of a lattice law, by one power of a big integer that holds the polynomial (Kronecker)."""
     origin, step = mp.mpf(origin), mp.mpf(step)
-    bits = 3 * BITS
+    bits = 5 * BITS
     slot = bits * 2 + 64
     coefficients = [int(mp.ldexp(m, bits)) for m in masses]
     rising = _power(coefficients, count, slot, bits)
-    return Law((count * origin + n * step, mp.ldexp(mp.mpf(c), -bits)) for n, c in enumerate(rising) if c)
+    law = Law((count * origin + n * step, mp.ldexp(mp.mpf(c), -bits)) for n, c in enumerate(rising) if c)
+    law.least = TINY
+    return law
 
 
 def _power(coefficients, count, slot, bits):

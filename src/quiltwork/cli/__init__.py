@@ -32,9 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except QuiltworkError as error:
         return _complain(error, BAD_INPUT)
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
+        package = str(error.name).partition(".")[0]
+        if package not in EXTRAS:
             raise
-        return _complain(MissingExtra(error.name, EXTRAS[error.name]), BAD_INPUT)
+        return _complain(MissingExtra(package, EXTRAS[package]), BAD_INPUT)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing at exit
         return PIPE_CLOSED

@@ -47,6 +47,7 @@ def run(
     """Search, round to the safe side, and certify what is printed."""
     dial = DIALS[mechanism]
     checks.count("count", count, least=1)
+    checks.rate("rate", rate)
     known = _sensitivity(mechanism, dial, sensitivity)
 
     def make(value: float) -> Loss:

@@ -12,7 +12,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose import renyi, route
 from quiltwork.compose.engine import Engine
-from quiltwork.compose.parts import Counted, Part, directed, is_renyi, sandwiched
+from quiltwork.compose.parts import Counted, Part, directed, is_renyi, sandwiched, telling
 from quiltwork.compose.questions import Declined
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.finite import FinitePair
@@ -110,7 +110,7 @@ def _both_ends(parts: Sequence[Part], side: str, answer: Callable[[list[Counted]
 
 def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None) -> Answer:
     """Smallest epsilon for each delta."""
-    method = _checked(method)
+    parts, method = telling(parts), _checked(method)
     lower, upper, name = np.zeros(delta.size), np.zeros(delta.size), "closed form"
     inner = (delta > 0) & (delta < 1)
     if parts and inner.any():
@@ -173,7 +173,7 @@ def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
     """Whether this direction's Chernoff bound is already below what the other direction is known to cost."""
     try:
         reveal = route.case_of(_no_engine(), pairs).reveal[1]
-        return bool(np.all(renyi.quick_epsilon_bound(pairs, reveal, delta) <= lower * (1 - 1e-9)))
+        return bool(np.all(renyi.quick_epsilon_bound(pairs, reveal, delta, lower) <= lower * (1 - 1e-9)))
     except (TooCostly, OverflowError):
         return False
 
@@ -205,7 +205,7 @@ def _epsilon_renyi(
 
 def delta(parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None) -> Answer:
     """Hockey-stick divergence at each epsilon."""
-    method = _checked(method)
+    parts, method = telling(parts), _checked(method)
     lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
     upper, name = lower.copy(), "closed form"
     inner = np.isfinite(epsilon)
@@ -253,7 +253,7 @@ def _delta_inside(
 
 def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None) -> Answer:
     """Trade-off function at each alpha: the smaller of the two directions."""
-    method = _checked(method)
+    parts, method = telling(parts), _checked(method)
     if not parts:
         ends = 1.0 - alpha
         return Answer(ends, ends, "closed form", True)
@@ -282,6 +282,7 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
 
 def faces(parts: Sequence[Part], side: str, most: int) -> FloatArray:
     """Epsilons >= 0 of the faces: all of them for a small finite loss, else a spread-out choice."""
+    parts = telling(parts)
     if not parts:
         return np.zeros(1)
     found = _finite_faces(_sides(parts, side))

@@ -19,7 +19,6 @@ from typing import Literal
 
 import attrs
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.special import log_ndtr
 
 from quiltwork.checks import FloatArray
@@ -72,8 +71,9 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
         lower[todo], best = _single(case.engine.pair, alpha[todo])
         upper[todo] = np.minimum(upper[todo], best)
         return np.minimum(lower, upper), np.where(todo, np.maximum(upper, LEAST), upper)
-    regions = _regions(test, alpha)
     open_ = todo.copy()
+    todo = _straight_ends(test, alpha, todo, lower, upper)
+    regions = _regions(test, alpha)
     for _ in range(VIEWS):
         waiting = np.nonzero(todo)[0]
         if not waiting.size:
@@ -89,6 +89,29 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
     return np.minimum(lower, upper), np.where(open_, np.maximum(upper, LEAST), upper)
 
 
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def _straight_ends(test: Test, alpha: FloatArray, todo: Flags, lower: FloatArray, upper: FloatArray) -> Flags:
+    """With an atom at the largest loss, beta is a straight line near alpha = 0, and likewise near alpha = 1."""
+    with np.errstate(all="ignore"):
+        case, mirror = test.case, test.mirror
+        first = todo & (np.log(alpha) <= case.log_top_mass - case.top - 1e-9)
+        wrong = case.top_room + 16 * UNIT * (1 + abs(case.top))
+        fall = alpha * math.exp(min(case.top, 700.0))
+        lower[first] = np.maximum(1.0 - case.reveal[1] - fall * (1 + wrong) - 4 * UNIT, 0.0)[first]
+        upper[first] = np.minimum(upper, 1.0 - case.reveal[0] - fall * (1 - wrong) + 4 * UNIT)[first]
+        rest_low, rest_high = 1.0 - alpha - test.vanish[1], 1.0 - alpha - test.vanish[0]
+        last = todo & ~first & (np.log(np.maximum(rest_high, 1e-320)) <= mirror.log_top_mass - 1e-9)
+        wrong = mirror.top_room + 16 * UNIT * (1 + abs(mirror.top))
+        slope = math.exp(-min(mirror.top, 745.0))
+        lost = 4 * UNIT * test.vanish[1]
+        lower[last] = np.maximum(slope * (1 - wrong) * (rest_low - lost), 0.0)[last]
+        upper[last] = np.minimum(upper, slope * (1 + wrong) * (rest_high + lost))[last]
+    rest: Flags = todo & ~first & ~last
+    return rest
+
+
 def _gaussian(mu: float, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Phi(Phi^-1(1 - alpha) - mu), with the quantile's error pushed through the steepest slope."""
     from scipy.special import ndtri_exp
@@ -101,37 +124,48 @@ def _gaussian(mu: float, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _single(pair: Pair, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """One release: the threshold by bisection on Q's tail; below by c there, above by the two tests next to it."""
+    """One release: the threshold by bisection on Q's tail; below by c there, above by the two tests next to it.
+
+    Levels are kept as gap = Q(L > eps) - alpha, from the upper tail for small alpha and from the lower tail
+    (1 - vanish - alpha - Q(L <= eps)) for large alpha, so that neither end loses digits.
+    """
+    small = alpha <= 0.5
+    rest = 1.0 - alpha - pair.vanish
+
+    def gap(loss: FloatArray, direction: float) -> FloatArray:
+        wrong = direction * 2 * pair.tail_error(loss)
+        upper, lower = pair.above(loss)[1] * (1 + wrong), pair.below(loss)[1] * (1 - wrong)
+        slack = direction * 8 * UNIT
+        return np.where(small, upper - alpha * (1 - slack), rest * (1 + slack) + slack * pair.vanish - lower)
+
     left, right = np.full(alpha.size, -1.0), np.full(alpha.size, 1.0)
     for _ in range(40):
-        left = np.where(pair.above(left)[1] <= alpha, 4 * left, left)
-        right = np.where(pair.above(right)[1] > alpha, 4 * right, right)
+        left = np.where(gap(left, 1.0) <= 0, 4 * left, left)
+        right = np.where(gap(right, 1.0) > 0, 4 * right, right)
     for _ in range(110):
         middle = 0.5 * (left + right)
-        over = pair.above(middle)[1] * (1 + 2 * pair.tail_error(middle)) > alpha
+        over = gap(middle, 1.0) > 0
         left, right = np.where(over, middle, left), np.where(over, right, middle)
-    gap = 8 * UNIT * (1 + np.abs(right)) + pair.rounding
-    left, right = left - gap, right + gap
-    with np.errstate(all="ignore"):
-        ulps = 2 * np.maximum(pair.tail_error(left), pair.tail_error(right))
-    below, above = pair.below(right)[0], pair.above(right)[1]
+    hair = 8 * UNIT * (1 + np.abs(right)) + pair.rounding
+    left, right = left - hair, right + hair
     with np.errstate(over="ignore", invalid="ignore"):
-        t = np.exp(np.minimum(right, 700.0))
-        slack = ulps + 8 * UNIT * (1 + np.abs(right))
-        lower = below * (1 - ulps) + t * (above * (1 - slack) - alpha * (1 + slack))
-        # tests with levels above alpha_1 <= alpha <= alpha_0: their mixture has exactly level alpha
-        level_1, level_0 = above * (1 + ulps), pair.above(left)[1] * (1 + ulps)
-        miss_1, miss_0 = below * (1 + ulps), pair.below(left)[0] * (1 + ulps)
-        share = np.clip((level_0 - alpha) / (level_0 - level_1), 0.0, 1.0)
+        wrong = 2 * pair.tail_error(right)
+        below, t = pair.below(right)[0], np.exp(np.minimum(right, 700.0))
+        slope = t * (1 + 8 * UNIT * (1 + np.abs(right)))  # the gap is negative there: steeper is safer
+        lower = below * (1 - wrong) + slope * np.minimum(gap(right, -1.0), 0.0)
+        # tests with levels on both sides of alpha: their mixture has exactly level alpha
+        gap_1, gap_0 = gap(right, 1.0), gap(left, 1.0)
+        miss_1, miss_0 = below * (1 + wrong), pair.below(left)[0] * (1 + 2 * pair.tail_error(left))
+        share = np.clip(gap_0 / (gap_0 - gap_1), 0.0, 1.0)
         mixed = miss_0 + share * (miss_1 - miss_0)
-    usable = (level_1 <= alpha) & (level_0 >= alpha) & np.isfinite(mixed)
-    upper = np.where(usable, mixed * (1 + 8 * UNIT), np.where(level_1 <= alpha, miss_1, 1.0))
+    usable = (gap_1 <= 0) & (gap_0 >= 0) & np.isfinite(mixed)
+    upper = np.where(usable, mixed * (1 + 8 * UNIT), np.where(gap_1 <= 0, miss_1, 1.0))
     return np.maximum(np.where(np.isfinite(lower), lower, 0.0), 0.0), upper
 
 
 def _on_lattice(
     test: Test, view: LatticeView, region: Region, alpha: FloatArray
-) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+) -> tuple[FloatArray, FloatArray, Flags]:
     """c is linear between lattice points, so its maximum is at one of them: look at the few around the estimate."""
     law = view.upper
     with np.errstate(divide="ignore"):
@@ -199,9 +233,7 @@ def _view(test: Test, region: Region, alpha: float) -> View:
     return view
 
 
-def _serve(
-    test: Test, region: Region, alpha: FloatArray, first: float
-) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _serve(test: Test, region: Region, alpha: FloatArray, first: float) -> tuple[FloatArray, FloatArray, Flags]:
     """Bounds for all alphas from one view, and for which of them the view is near enough to be final."""
     view = _view(test, region, first)
     if isinstance(view, LatticeView):
@@ -260,12 +292,12 @@ def _values(
         return np.where(lower > 0, down, up) * lower, np.where(upper > 0, up, down) * upper
 
 
-def _maxima(
-    test: Test, view: View, region: Region, alpha: FloatArray
-) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _maxima(test: Test, view: View, region: Region, alpha: FloatArray) -> tuple[FloatArray, Flags]:
     """Where c is largest for each alpha (an estimate, from a spline of the logs), and whether the scan reaches it."""
+    from scipy.interpolate import CubicSpline  # slow to import, and only needed here
+
     scan = view.centre + view.spread * SCAN
-    middle = view.logs(scan).middle
+    middle = view.middle(scan)
     keep = np.isfinite(middle)
     if keep.sum() < 4 or not bool(np.all(np.diff(scan) > 0)):
         raise Declined

@@ -38,6 +38,7 @@ def calibrate(
     tolerance = checks.positive("tolerance", tolerance)
     if not callable(make_loss):
         raise InvalidParameter("make_loss", make_loss, "a function from a number to a loss")
+    make_loss(int(start) if integer else start)  # an error here is the caller's, not a value to avoid
     search = _Search(make_loss, epsilon, delta, rtol, integer)
     return search.counted(start) if integer else search.real(start, tolerance)
 

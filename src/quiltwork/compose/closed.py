@@ -26,6 +26,9 @@ class GaussianView:
     centre: float
     spread: float
 
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        return self.logs(epsilon).middle
+
     def logs(self, epsilon: FloatArray) -> Logs:
         mu = self.mu
         if self.theta > 0:
@@ -66,6 +69,10 @@ class SingleView:
     centre: float
     spread: float
 
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            return np.log(self.pair.stick(epsilon)) if self.theta > 0 else self._complement(epsilon, 0)
+
     def logs(self, epsilon: FloatArray) -> Logs:
         # losses of atoms are rounded: D falls and C rises with epsilon, so look a hair to the certified side
         hair = 4 * UNIT * np.abs(epsilon) + self.pair.rounding
@@ -75,7 +82,7 @@ class SingleView:
                 low, high = np.log(self.pair.stick(at_low)), np.log(self.pair.stick(at_high))
                 low = low + np.log1p(-np.minimum(self.pair.stick_error(at_low), 1.0))
                 high = high + np.log1p(self.pair.stick_error(at_high))
-                return Logs(np.log(self.pair.stick(epsilon)), np.where(np.isnan(low), -np.inf, low), high)
+                return Logs(self.middle(epsilon), np.where(np.isnan(low), -np.inf, low), high)
             return Logs(self._complement(epsilon, 0), self._complement(epsilon - hair, -1),
                         self._complement(epsilon + hair, 1))  # fmt: skip
 

@@ -36,8 +36,11 @@ from quiltwork.losses.transform import UNIT, ComplexArray, TooCostly, Transform
 Counted = Sequence[tuple[Pair, int]]
 SHARP = 1e-9  # relative accuracy aimed at when phi decays by itself
 FEW = 4000  # frequencies worth paying for such an answer
-MOST = 400_000  # frequencies at the very most
+MOST = 100_000  # frequencies at the very most
 BATCH = 64
+LONG = 150  # frequencies from which a gentler tilt is tried: heavy tails fold less there
+RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])
+LEFT = np.array([0.5, 0.75, 1.0])
 ROOM = 3.0  # standard deviations around the centre that a view serves well
 BLOCK = 1 << 21
 MANY = 100  # questions at once from which Horner's rule beats sines
@@ -77,7 +80,6 @@ class ContourView:
     theta: float
     centre: float
     spread: float
-    window: float
     log_mgf: float
     log_mgf_error: float
     frequencies: FloatArray
@@ -87,8 +89,13 @@ class ContourView:
     smoothing: float  # mu^2 e^(mu^2/8), zero without smoothing
     density: ComplexArray
     density_error: float
-    right: list[tuple[float, float]]  # (exponent, log of the alias bound at eps = 0) for terms m > 0
-    left: list[tuple[float, float]]
+    right: tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0, for terms m > 0
+    left: tuple[FloatArray, FloatArray]
+
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        value, _ = self._integrals(epsilon - self.centre)
+        estimate: FloatArray = np.log(np.maximum(value, 1e-320)) + (self.log_mgf - self.theta * epsilon)
+        return estimate
 
     def logs(self, epsilon: FloatArray) -> Logs:
         offset = epsilon - self.centre
@@ -137,19 +144,38 @@ class ContourView:
         return value.real, self.smoothing * np.maximum(gap.real, 0.0)
 
     def _alias(self, epsilon: FloatArray) -> FloatArray:
-        right = np.min([np.exp(np.minimum(log - s * epsilon, 50.0)) for s, log in self.right], axis=0)
-        left = np.min([np.exp(np.minimum(log + s * epsilon, 50.0)) for s, log in self.left], axis=0)
-        alias: FloatArray = 1.01 * (right + left)  # the moments that these come from are themselves rounded
+        right = (self.right[1][:, None] - np.multiply.outer(self.right[0], epsilon)).min(axis=0)
+        left = (self.left[1][:, None] + np.multiply.outer(self.left[0], epsilon)).min(axis=0)
+        # the moments that these come from are themselves rounded: one per cent of room
+        alias: FloatArray = 1.01 * (np.exp(np.minimum(right, 50.0)) + np.exp(np.minimum(left, 50.0)))
         return alias
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class Window:
     """Chernoff exponents and log moments around a tilt, and the alias period they allow."""
 
     period: float
-    right: list[tuple[float, float]]
-    left: list[tuple[float, float]]
+    right: FloatArray  # rows (exponent, log of the alias bound at eps = 0)
+    left: FloatArray
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What a view will cost before it is built."""
+
+    theta: float
+    centre: float
+    spread: float
+    window: Window
+    cutoff: float
+    tail: float
+    mu: float
+
+    @property
+    def frequencies(self) -> float:
+        """How many frequencies it takes."""
+        return self.cutoff * self.window.period / (2 * math.pi)
 
 
 class ContourEngine:
@@ -186,26 +212,28 @@ class ContourEngine:
 
     def _view(self, theta: float, log_width: float) -> ContourView | None:
         accuracy = min(SHARP, 0.02 * log_width)
-        steps, log_mgf, centre, spread = self._around(theta, accuracy)
-        size = max(_kernel_size(theta, spread), 1e-14)
-        target = accuracy * 0.1 * size
-        window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
-        decays = [transform.decay(theta) for transform in self.transforms]
-        cutoff, tail = _cutoff(decays, 0.0, spread, target)
-        natural = cutoff * window.period / (2 * math.pi)
-        if natural <= FEW:
-            view = self._build(theta, log_mgf[0], centre, spread, window, cutoff, tail, 0.0)
+        plan = self._plan(theta, accuracy, 0.0)
+        if LONG < plan.frequencies < math.inf and theta > 0 and len(self.transforms) == 1:
+            gentler = self._plan(0.6 * theta, accuracy, 0.0)
+            close = abs(gentler.centre - plan.centre) < 2.5 * gentler.spread  # the asked epsilon must stay in sight
+            plan = gentler if close and gentler.frequencies < 0.7 * plan.frequencies else plan
+        if plan.frequencies <= FEW:
+            view = self._build(plan)
             if view is not None:
                 return view
         mu = math.sqrt(0.45 * log_width / abs(theta * (theta + 1)))
-        mu = min(mu, 0.5 * spread)
-        accuracy = 0.01 * log_width
-        target = accuracy * 0.1 * size
+        mu = min(mu, 0.5 * plan.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
+        plan = self._plan(theta, 0.01 * log_width, mu)
+        return self._build(plan) if plan.frequencies <= MOST else None
+
+    def _plan(self, theta: float, accuracy: float, mu: float) -> Plan:
+        """Window and cutoff for a relative accuracy of H near the centre, with a smoothing mu (0: none)."""
+        steps, log_mgf, centre, spread = self._around(theta, accuracy)
+        target = accuracy * 0.1 * max(_kernel_size(theta, spread), 1e-14)
         window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
+        decays = [transform.decay(theta) for transform in self.transforms]
         cutoff, tail = _cutoff(decays, mu, spread, target)
-        if cutoff * window.period / (2 * math.pi) > MOST:
-            return None
-        return self._build(theta, log_mgf[0], centre, spread, window, cutoff, tail, mu)
+        return Plan(theta, centre, spread, window, cutoff, tail, mu)
 
     def _around(self, theta: float, accuracy: float) -> tuple[FloatArray, FloatArray, float, float]:
         """Exponents right and left of the tilt, log moments there (first entry: at the tilt), mean and spread."""
@@ -213,9 +241,9 @@ class ContourEngine:
         spread = math.sqrt(max(float(variance[0]), 1e-300))
         if theta > 0:
             far = min(math.sqrt(-2 * math.log(accuracy * 0.01)) / spread, 40.0 + theta)
-            steps = np.concatenate((far * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), -theta * np.array([0.5, 0.75, 1.0])))
+            steps = np.concatenate((far * RIGHT, -theta * LEFT))
         else:
-            steps = np.concatenate((-theta * np.array([0.5, 0.75, 1.0]), -(1 + theta) * np.array([0.5, 0.75, 1.0])))
+            steps = np.concatenate((-theta * LEFT, -(1 + theta) * LEFT))
         log_mgf, mean, variance = self.moments(np.concatenate(([theta], theta + steps)))
         return steps, log_mgf, float(mean[0]), spread
 
@@ -239,21 +267,12 @@ class ContourEngine:
         period = 1.02 * max(min(reach_right), min(reach_left), spread) + ROOM * spread
         fold = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
         back = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
-        return Window(period, fold, back)
+        return Window(period, np.array(fold), np.array(back))
 
-    def _build(
-        self,
-        theta: float,
-        log_mgf: float,
-        centre: float,
-        spread: float,
-        window: Window,
-        cutoff: float,
-        tail: float,
-        mu: float,
-    ) -> ContourView | None:
+    def _build(self, plan: Plan) -> ContourView | None:
+        theta, centre, window, tail, mu = plan.theta, plan.centre, plan.window, plan.tail, plan.mu
         step = 2 * math.pi / window.period
-        u = step * np.arange(math.ceil(cutoff / step) + 1)
+        u = step * np.arange(math.ceil(plan.cutoff / step) + 1)
         log_phi, log_phi_error = np.zeros(u.size, dtype=complex), np.zeros(u.size)
         logs, log_error = [], 0.0
         transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
@@ -281,13 +300,12 @@ class ContourEngine:
         # alias bounds were taken without the extra Gaussian: its own moments raise them
         shift = 0.0
         if mu:
-            reach = max(abs(theta) + s for s, _ in window.right + window.left)
+            reach = abs(theta) + max(float(window.right[:, 0].max()), float(window.left[:, 0].max()))
             shift = mu * mu / 2 * (reach + 1) ** 2
         return ContourView(
             theta=theta,
             centre=centre,
-            spread=spread,
-            window=window.period,
+            spread=plan.spread,
             log_mgf=total,
             log_mgf_error=log_error,
             frequencies=u,
@@ -297,8 +315,8 @@ class ContourEngine:
             smoothing=smoothing if mu else 0.0,
             density=phi if mu else np.zeros(0, dtype=complex),
             density_error=density_error,
-            right=[(s, log + shift) for s, log in window.right],
-            left=[(s, log + shift) for s, log in window.left],
+            right=(window.right[:, 0], window.right[:, 1] + shift),
+            left=(window.left[:, 0], window.left[:, 1] + shift),
         )
 
 

@@ -40,6 +40,11 @@ class LatticePart:
     count: int
     relative: float
     loss_error: float  # absolute error of one loss value
+    missing: float = attrs.field(init=False)  # 1 minus the total mass
+
+    @missing.default
+    def _missing(self) -> float:
+        return 1.0 - math.fsum(np.exp(self.log_masses))
 
 
 @attrs.frozen(eq=False)
@@ -54,7 +59,7 @@ class Measure:
         total = [np.zeros(theta.size) for _ in range(3)]
         for part in self.parts:
             losses = part.offset + self.step * part.indices
-            found = Nodes(part.log_masses, losses, 1.0 - _mass(part)).moments(theta)
+            found = Nodes(part.log_masses, losses, part.missing).moments(theta)
             total = [sum_ + part.count * one for sum_, one in zip(total, found, strict=True)]
         return total[0], total[1], total[2]
 
@@ -68,10 +73,6 @@ class Measure:
         """Least and greatest total index, as Python integers."""
         low = sum(part.count * int(part.indices[0]) for part in self.parts)
         return low, sum(part.count * int(part.indices[-1]) for part in self.parts)
-
-
-def _mass(part: LatticePart) -> float:
-    return math.fsum(np.exp(part.log_masses))
 
 
 @attrs.frozen(eq=False)
@@ -140,6 +141,9 @@ class LatticeView:
     @property
     def spread(self) -> float:
         return self.upper.spread
+
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        return self.upper.logs(epsilon, 0)
 
     def logs(self, epsilon: FloatArray) -> Logs:
         return Logs(self.upper.logs(epsilon, 0), self.lower.logs(epsilon, -1), self.upper.logs(epsilon, 1))

@@ -47,6 +47,10 @@ class View(Protocol):
     @property
     def spread(self) -> float: ...
 
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        """The estimate alone, for steering."""
+        ...
+
     def logs(self, epsilon: FloatArray) -> Logs:
         """log D (theta > 0) or log C (theta < 0)."""
         ...

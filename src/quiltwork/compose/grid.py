@@ -9,7 +9,7 @@ Reference: theory/engine.md sections 3, 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -22,6 +22,7 @@ from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.transform import TooCostly
 
 COARSE = 256
+DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)
 MOST_CELLS = 1 << 21
 ROUNDS = 5
 
@@ -53,6 +54,9 @@ class GridView:
     @property
     def spread(self) -> float:
         return self.inner.spread
+
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        return self.inner.middle(epsilon)
 
     def logs(self, epsilon: FloatArray) -> Logs:
         logs = self.inner.logs(epsilon)
@@ -92,6 +96,16 @@ class GridEngine:
     def everywhere(self, complement: bool) -> View | None:
         return None
 
+    @staticmethod
+    def _width(sides: Sides, theta: float, log_width: float) -> tuple[float, float, float]:
+        """The predicted width of log D, the spread, and the tail mass that may be cut without widening it."""
+        at = np.array([theta])
+        top, mean, variance = (float(v[0]) for v in sides.upper.moments(at))
+        width = top - float(sides.lower.moments(at)[0][0])
+        size = top - theta * mean - math.log1p((1 + abs(theta)) * math.sqrt(variance))
+        tail = math.exp(min(max(size + math.log(1e-3 * log_width), -690.0), 0.0))
+        return (width if math.isfinite(width) else math.inf), math.sqrt(variance), tail
+
     def view(self, theta: float, log_width: float) -> View | None:
         try:
             return self._view(theta, log_width)
@@ -99,20 +113,20 @@ class GridEngine:
             return None
 
     def _view(self, theta: float, log_width: float) -> View | None:
-        step, sides = self.coarse, self.steering
+        step, sides, best = self.coarse, self.steering, math.inf
         for _ in range(ROUNDS):
-            at = np.array([theta])
-            top, mean, variance = (float(v[0]) for v in sides.upper.moments(at))
-            width = top - float(sides.lower.moments(at)[0][0])
-            size = top - theta * mean - math.log1p((1 + abs(theta)) * math.sqrt(variance))
-            tail = math.exp(min(max(size + math.log(1e-3 * log_width), -690.0), 0.0))
-            if 0 <= width <= 0.8 * log_width and sides is not self.steering:
+            width, spread, tail = self._width(sides, theta, log_width)
+            if sides is not self.steering and (0 <= width <= 0.8 * log_width or width >= best):
+                break  # good enough, or rounding wins from here on
+            if sides is not self.steering:
+                best, kept = width, sides
+            shrink = math.sqrt(0.6 * log_width / max(width, 1e-12)) if width > 0.8 * log_width or width < 0 else 1.0
+            step *= min(max(shrink, 0.05), 1.0)
+            if 30 * spread / step > LONGEST:
                 break
-            shrink = math.sqrt(0.6 * log_width / max(width, 1e-12))
-            step *= min(max(shrink, 0.05), 0.8) if not 0 <= width <= 0.8 * log_width else 1.0
-            if 30 * math.sqrt(variance) / step > LONGEST:
-                return None
             sides = self._sides(step, tail)
+        if self._width(sides, theta, log_width)[0] > best:
+            sides = kept
         upper, lower = convolve(sides.upper, theta), convolve(sides.lower, theta)
         if upper is None or lower is None:
             return None
@@ -129,22 +143,19 @@ def _part(origin: float, first: int, masses: FloatArray, count: int) -> LatticeP
 
 
 def _support(pair: Pair, tail: float) -> tuple[float, float]:
-    """[low, high] with P(L < low) <= tail and hockey stick(high) <= tail, by bisection on the exact tails."""
+    """[low, high] with P(L < low) <= tail and hockey stick(high) <= tail, found on the exact tails."""
     return (
-        -_reach(lambda x: float(pair.below(np.array([-x]))[0][0]), -pair.low, tail),
-        _reach(lambda x: float(pair.stick(np.array([x]))[0]), pair.high, tail),
+        -_reach(lambda x: pair.below(-x)[0], -pair.low, tail),
+        _reach(pair.stick, pair.high, tail),
     )
 
 
-def _reach(tail_at, end: float, tail: float) -> float:  # type: ignore[no-untyped-def]
+def _reach(tail_at: Callable[[FloatArray], FloatArray], end: float, tail: float) -> float:
     """The least x (to a few percent) beyond which the tail is small enough, at most the end of the support."""
-    right = 1e-6
-    while right < end and tail_at(right) > tail:
-        right *= 2
-    if right >= end:
-        return end
-    left = right / 2 if right > 1e-6 else -right
-    for _ in range(5):
-        middle = 0.5 * (left + right)
-        left, right = (middle, right) if tail_at(middle) > tail else (left, middle)
-    return right
+    with np.errstate(all="ignore"):
+        small = np.nonzero(tail_at(DOUBLINGS) <= tail)[0]
+        if not small.size or DOUBLINGS[small[0]] >= end:
+            return end if math.isfinite(end) else float(DOUBLINGS[-1])
+        right = float(DOUBLINGS[small[0]])
+        fine = right * np.linspace(0.5 if small[0] else -1.0, 1.0, 33)[1:]
+        return min(float(fine[np.nonzero(tail_at(fine) <= tail)[0][0]]), end)

@@ -19,10 +19,10 @@ def roots(view: View, target: FloatArray) -> tuple[FloatArray, FloatArray]:
     sign = 1.0 if view.theta > 0 else -1.0
 
     def height(x: FloatArray) -> FloatArray:
-        return sign * (view.logs(x).middle - target)
+        return sign * (view.middle(x) - target)
 
     scan = view.centre + view.spread * SCAN
-    values = sign * view.logs(scan).middle
+    values = sign * view.middle(scan)
     goal = sign * target
     fall = np.minimum.accumulate(np.where(np.isnan(values), np.inf, values))
     i = np.clip(np.searchsorted(-fall, -goal), 1, scan.size - 1)
@@ -42,7 +42,8 @@ def roots(view: View, target: FloatArray) -> tuple[FloatArray, FloatArray]:
         right, low = np.where(out, left, right), np.where(out, high, low)
         left = np.where(out, left - 2 * np.abs(left - view.centre) - view.spread, left)
         high = np.where(out, height(left), high)
-    return _secant(height, left, right, high, low, 1e-14 * (1.0 + np.abs(target)))
+    close = (1e-14 if target.size == 1 else 1e-12) * (1.0 + np.abs(target))
+    return _secant(height, left, right, high, low, close)
 
 
 def _secant(
@@ -60,6 +61,7 @@ def _secant(
         for _ in range(ROUNDS):
             x = x1 - f1 * (x1 - x0) / (f1 - f0)
             x = np.where((x > left) & (x < right), x, 0.5 * (left + right))
+            x = np.where(np.abs(f1) <= close, x1, x)  # what has converged stays
             value = height(x)
             above = value > 0
             left, right = np.where(above, x, left), np.where(above, right, x)

@@ -30,10 +30,12 @@ def lattice_engine(parts: Sequence[tuple[Pair, int]]) -> LatticeEngine | None:
     step = _common_step([lattice for _, lattice, _ in found])
     if step is None:
         return None
+    spans = [int(lattice.indices[-1] - lattice.indices[0]) * Fraction(lattice.step) for _, lattice, _ in found]
+    if max(spans) / Fraction(step) > LONGEST:
+        return None
     measure = Measure(float(step), tuple(_part(pair, lattice, count, step) for pair, lattice, count in found))
     low, high = measure.span
-    widest = max(int(part.indices[-1]) - int(part.indices[0]) for part in measure.parts)
-    if widest > LONGEST or not _fits(measure, high - low):
+    if not _fits(measure, high - low):
         return None
     return LatticeEngine(measure, measure, Names.OWN)
 

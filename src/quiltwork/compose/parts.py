@@ -10,7 +10,7 @@ import attrs
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPair, GaussianPrivacy
 from quiltwork.losses.pair import Pair
-from quiltwork.losses.renyi import RenyiFamily
+from quiltwork.losses.renyi import RenyiFamily, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
 from quiltwork.losses.tradeoff import TradeOffFunction
 
@@ -26,17 +26,24 @@ class Part:
 
 
 def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Equal families added up, nothing-releases dropped, order of first appearance kept."""
+    """Equal families added up, counts of 0 dropped, order of first appearance kept."""
     counts: dict[Family, int] = {}
     for part in parts:
-        if part.count and not _reveals_nothing(part.family):
+        if part.count:
             counts[part.family] = counts.get(part.family, 0) + part.count
     return tuple(Part(family, count) for family, count in counts.items())
+
+
+def telling(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts that reveal something at all."""
+    return tuple(part for part in parts if not _reveals_nothing(part.family))
 
 
 def _reveals_nothing(family: Family) -> bool:
     if isinstance(family, Pure):
         return family.epsilon == 0
+    if isinstance(family, ZeroConcentrated):
+        return family.rho == 0
     return isinstance(family, Approximate) and family.epsilon == 0 and family.delta == 0
 
 

@@ -37,6 +37,8 @@ class Case:
     engine: Engine
     reveal: tuple[float, float]
     top: float
+    log_top_mass: float = -math.inf  # at least this much P mass (log) sits at the largest loss
+    top_room: float = 0.0  # rounding of the largest loss
 
     @property
     def method(self) -> str:

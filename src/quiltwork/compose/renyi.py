@@ -9,14 +9,13 @@ Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.contour import ContourEngine
-from quiltwork.compose.engine import landmarks, tilt_for_delta, tilt_for_epsilon
+from quiltwork.compose.engine import landmarks, tilt_for_epsilon
 from quiltwork.compose.parts import Part, directed, is_renyi
 from quiltwork.compose.route import case_of
 from quiltwork.losses.pair import Pair
@@ -58,17 +57,17 @@ def nudged(log_mgf: FloatArray) -> FloatArray:
     return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)), np.inf)
 
 
-def quick_epsilon_bound(parts: Sequence[tuple[Pair, int]], reveal: float, delta: FloatArray) -> FloatArray:
-    """The same bound from a handful of tilts around the saddle: cheap, and good enough to compare."""
+def quick_epsilon_bound(
+    parts: Sequence[tuple[Pair, int]], reveal: float, delta: FloatArray, near: FloatArray
+) -> FloatArray:
+    """The same bound from one row of tilts, laid out for epsilons near the given ones: cheap, good to compare."""
     engine = ContourEngine.of(parts)
-    if engine is None or bool((delta <= reveal).any()):
+    if engine is None or bool((delta <= reveal).any()) or not bool(np.all((near > 0) & np.isfinite(near))):
         return np.full(delta.size, np.inf)
-    place = landmarks(engine)
-    ends = {float(delta.min()), float(delta.max())}
-    tilts = [tilt_for_delta(engine, place, math.log(end - reveal)) for end in sorted(ends)]
-    theta = np.multiply.outer(tilts, [0.6, 0.8, 0.9, 1.0, 1.15]).ravel()
-    moments = nudged(engine.moments(theta)[0])
-    found = (moments + log_peak(theta))[None, :] - np.log(delta - reveal * (1 + 1e-15))[:, None]
+    room = np.log(delta - reveal * (1 + 1e-15))
+    ends = np.unique((-room / near)[[int(np.argmin(delta)), int(np.argmax(delta))]])
+    theta = np.multiply.outer(ends, [0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5]).ravel()
+    found = (nudged(engine.moments(theta)[0]) + log_peak(theta))[None, :] - room[:, None]
     best: FloatArray = (found / theta).min(axis=1)
     return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
 
@@ -97,7 +96,9 @@ def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments,
     def moments(theta: FloatArray) -> FloatArray:
         total = sum((count * family.log_mgf_bound(theta) for family, count in bounds), np.zeros(theta.size))
         total = total * (1 + 1e-14)
-        return total if known is None else total + known(theta)
+        if not pairs:
+            return total
+        return total + known(theta) if known is not None else np.full(theta.size, np.inf)
 
     return moments, reveal
 

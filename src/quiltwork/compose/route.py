@@ -59,7 +59,8 @@ def case_of(engine: Engine, parts: Counted) -> Case:
     slack = 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for p, k in parts if p.reveal > 0) * (reveal > 1e-3)
     top = math.fsum(k * pair.high for pair, k in parts) if parts else 0.0
     top = top * (1 + 4 * UNIT) if top > 0 else top
-    return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top)
+    log_mass, room = _top_atom(parts)
+    return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top, log_mass, room)
 
 
 def _ask(
@@ -98,16 +99,15 @@ def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None =
     )
 
 
-def _top_atom(parts: Counted) -> tuple[float, float, float] | None:
-    """Bounded losses with an atom at the top: the largest sum, a lower bound on its log mass, and rounding room."""
+def _top_atom(parts: Counted) -> tuple[float, float]:
+    """Bounded losses with an atom at the top: a lower bound on the log mass of the largest sum, and rounding room."""
     log_mass = 0.0
     for pair, count in parts:
         losses, masses = pair.atoms()
-        if pair.reveal or not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high:
-            return None
-        log_mass += count * (math.log(masses[-1]) - 1e-12) if masses[-1] > 0 else -math.inf
-    top = math.fsum(count * pair.high for pair, count in parts)
-    return top, log_mass, 64 * UNIT * math.fsum(count * (abs(p.low) + abs(p.high)) for p, count in parts)
+        if not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high or masses[-1] <= 0:
+            return -math.inf, 0.0
+        log_mass += count * (math.log(masses[-1]) - 1e-12)
+    return log_mass, 64 * UNIT * math.fsum(count * (abs(p.low) + abs(p.high)) for p, count in parts)
 
 
 def _largest_loss(parts: Counted, delta: FloatArray) -> Ends | None:
@@ -115,10 +115,10 @@ def _largest_loss(parts: Counted, delta: FloatArray) -> Ends | None:
 
     For a delta well below m that alone settles epsilon, where every other method would need an absurd tilt.
     """
-    known = _top_atom(parts)
-    if known is None or known[1] < math.log(float(delta.max())) + 1e-6:
+    log_mass, room = _top_atom(parts)
+    if any(pair.reveal for pair, _ in parts) or log_mass < math.log(float(delta.max())) + 1e-6:
         return None
-    top, log_mass, room = known
+    top = math.fsum(count * pair.high for pair, count in parts)
     low = top + np.log1p(-np.exp(np.log(delta) - log_mass)) - room
     return np.maximum(low, 0.0), np.full(delta.size, max(top * (1 + 4 * UNIT) + room, 0.0))
 
@@ -132,9 +132,10 @@ def delta(parts: Counted, epsilon: FloatArray, rtol: float, method: str | None =
         lambda ends: width_met(ends, rtol, 1e-290),
     )
     if not width_met((low, high), rtol, 1e-290):
-        known = _top_atom(parts)
-        if known is not None:
-            floor = math.exp(known[1]) * -np.expm1(np.minimum(epsilon - known[0] + known[2], 0.0))
+        log_mass, room = _top_atom(parts)
+        top = math.fsum(count * pair.high for pair, count in parts)
+        if math.isfinite(log_mass):
+            floor = math.exp(log_mass) * -np.expm1(np.minimum(epsilon - top + room, 0.0))
             low = np.minimum(np.maximum(low, floor), high)
     return low, high, name
 

@@ -136,7 +136,8 @@ class Constraints(Family):
 
     kind: ClassVar[str] = "constraints"
     because: ClassVar[str] = (
-        "several constraints at once: seed 002 Conjecture 1, proved in theory/multi-constraints.md section 2"
+        "several constraints at once are a mixture of randomized responses "
+        "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
     points: tuple[Constraint, ...] = attrs.field(converter=_read)
 
@@ -160,5 +161,6 @@ class ProfilePoints(Constraints):
 
     kind: ClassVar[str] = "profile"
     because: ClassVar[str] = (
-        "privacy profile at given points: seed 002 Conjecture 1, proved in theory/multi-constraints.md section 2"
+        "a privacy profile at given points is a mixture of randomized responses "
+        "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )

@@ -123,9 +123,12 @@ class FinitePair(Pair):
 
 
 def mixed_loss(loss: FloatArray, rate: float) -> FloatArray:
-    """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and for huge l."""
+    """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and huge l and for rates near 1."""
     with np.errstate(over="ignore"):
-        small = np.log1p(rate * np.expm1(np.minimum(loss, 30.0)))
+        change = rate * np.expm1(np.minimum(loss, 30.0))
+        # where the argument falls below a half, adding two positive terms keeps the digits that 1 + change would lose
+        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 30.0)))
+        small = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), direct)
         large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, 30.0)))
     return np.where(loss < 30.0, small, large)
 

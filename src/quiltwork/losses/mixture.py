@@ -175,7 +175,7 @@ class Mixture(Family):
     """One of several releases, chosen at random and named in the output."""
 
     kind: ClassVar[str] = "mixture"
-    because: ClassVar[str] = "observed-class mixture (seed 002 Lemma 1)"
+    because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
     components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components)
 
     def __attrs_post_init__(self) -> None:

@@ -57,7 +57,10 @@ class PoissonGaussianTransform:
     def _log_w(self, xi: FloatArray) -> FloatArray:
         """log w on a row of xi, accurate for small rates and for huge exponents."""
         a = xi / self.sigma - 0.5 / self.sigma**2
-        small = np.log1p(self.rate * np.expm1(np.minimum(a, 30.0)))
+        change = self.rate * np.expm1(np.minimum(a, 30.0))
+        small = np.log1p(np.maximum(change, -0.5))
+        if float(self.rate.max()) > 0.5:  # as in finite.mixed_loss: two positive terms instead of 1 + change
+            small = np.where(change > -0.5, small, np.log((1 - self.rate) + self.rate * np.exp(np.minimum(a, 30.0))))
         if float(a.max()) < 30.0:
             return small
         large = a + np.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, 30.0)))
@@ -151,17 +154,15 @@ class PoissonGaussianTransform:
         base = peak + power + math.log(edges[1] - edges[0]) - self._log_mgf(theta)[:, None]
         odds = rate * np.exp(np.minimum(edges[1:] / sigma - 0.5 / sigma**2, 600.0))
         need = 37.0 + 0.5 * math.log(max(float(self.counts.sum()), 1.0))
-        best = 0.0
-        for phi in STRIPS if self.counts.size == 1 else STRIPS[1::2]:
-            turn = np.arctan2(odds * math.sin(phi), 1 - rate + odds * math.cos(phi))
-            turn = np.minimum(np.where(turn < 0, math.pi, turn), phi)
-            logs = base + frequency * turn
-            top = logs.max(axis=1)
-            size = top + np.log(np.exp(logs - top[:, None]).sum(axis=1)) + 0.5 * (phi * sigma[:, 0]) ** 2
-            if zeta < 0:
-                size = size + zeta * math.log(math.cos(phi / 2))
-            best = max(best, float((2 * math.pi * phi * sigma[:, 0] / (np.maximum(size, 0.0) + need)).min()))
-        return min(best, 0.5), 2.5 * math.exp(-need)
+        phi = (STRIPS if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
+        turn = np.arctan2(odds * np.sin(phi), 1 - rate + odds * np.cos(phi))
+        logs = base + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)
+        top = logs.max(axis=2)
+        size = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2)) + 0.5 * (phi[:, :, 0] * sigma[:, 0]) ** 2
+        if zeta < 0:
+            size = size + zeta * np.log(np.cos(phi[:, :, 0] / 2))
+        steps = 2 * math.pi * phi[:, :, 0] * sigma[:, 0] / (np.maximum(size, 0.0) + need)
+        return min(float(steps.min(axis=1).max()), 0.5), 2.5 * math.exp(-need)
 
     def _cut(self, theta: float, xi: FloatArray, log_masses: FloatArray, losses: FloatArray) -> FloatArray:
         """What lies beyond the first and last node, relative to M: the density falls at least like a Gaussian there."""
@@ -213,22 +214,22 @@ class PoissonGaussianTransform:
         spread = (weights * np.abs(offset)).sum(axis=1)
         wrong_spread, wrong_mass = (wrong * np.abs(offset)).sum(axis=1), wrong.sum(axis=1)
         counts, size = self.counts, frequencies.size
-        log_phi, error = np.zeros(size, dtype=complex), np.zeros(size)
         step = float(frequencies[1]) if size > 1 else 0.0
         half = np.sin(0.5 * step * offset)
         first = -2.0 * half * half + 1j * np.sin(step * offset)
-        current = first.copy()
+        current, sums = first.copy(), np.zeros((size, counts.size), dtype=complex)
         for j in range(1, size):
-            u = frequencies[j]
-            y = np.einsum("fn,fn->f", weights, current)
-            one = log_one_plus(y.real, y.imag)
-            log_phi[j] = counts @ one + 1j * u * float(counts @ mean)
-            turn = np.minimum(u * spread, 2.0)
-            term = np.minimum(u * wrong_spread, 2 * wrong_mass) + (6 + 4 * j) * UNIT * turn + quadrature
-            error[j] = float(counts @ (term / np.maximum(np.exp(one.real), 1e-300)))
-            error[j] += 8 * UNIT * u * float(counts @ (np.abs(mean) + spread))
+            sums[j] = np.einsum("fn,fn->f", weights, current)
             if j + 1 < size:
                 current = current * first + current + first
+        one = log_one_plus(sums.real, sums.imag)
+        u = frequencies[:, None]
+        term = np.minimum(u * wrong_spread, 2 * wrong_mass) + quadrature
+        term = term + (6 + 4 * np.arange(size)[:, None]) * UNIT * np.minimum(u * spread, 2.0)
+        error = (term / np.maximum(np.exp(one.real), 1e-300)) @ counts
+        error = error + 8 * UNIT * frequencies * float(counts @ (np.abs(mean) + spread))
+        log_phi = one @ counts + 1j * frequencies * float(counts @ mean)
+        error[0], log_phi[0] = 0.0, 0.0
         mgf_wrong = (relative + 3 * UNIT * np.abs(theta * losses)) * masses * np.abs(grown)
         mgf_error = float(counts @ (mgf_wrong.sum(axis=1) / (1.0 + excess) + quadrature))
         return Spectrum(float(counts @ np.log1p(excess)), log_phi, mgf_error, error)

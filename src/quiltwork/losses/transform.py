@@ -20,6 +20,8 @@ ComplexArray = np.ndarray[tuple[int], np.dtype[np.complex128]]
 UNIT = 2.0**-53
 TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (validated against 50-digit contours)
 BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
+NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out
+MOST_WORK = 2e7  # frequencies times nodes beyond which a transform declines
 
 
 @attrs.frozen(eq=False)
@@ -86,12 +88,9 @@ class Nodes:
 
     def _moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         exponent = np.multiply.outer(theta, self.losses)
-        if self._mild(exponent):
-            # log1p of a sum of expm1: the error scales with the loss, not with 1
-            grown = np.expm1(exponent)
-            masses = np.exp(self.log_masses)
-            weights = (grown + 1.0) * masses
-            log_mgf = np.log1p(np.maximum(grown @ masses - self.missing, -1.0 + 1e-300))
+        excess = self._excess(exponent)
+        if excess is not None:
+            weights, log_mgf = np.exp(exponent) * np.exp(self.log_masses), np.log1p(excess)
         else:
             exponent += self.log_masses
             top = exponent.max(axis=1)
@@ -102,19 +101,23 @@ class Nodes:
         variance = np.einsum("ij,ij->i", weights, (self.losses[None, :] - mean[:, None]) ** 2)
         return log_mgf, mean, variance
 
-    def _mild(self, exponent: FloatArray) -> bool:
-        return bool(np.abs(exponent).max() < 300 and self.log_masses.min() > -700)
+    def _excess(self, exponent: FloatArray) -> FloatArray | None:
+        """M - 1 as a sum of expm1, whose error scales with the loss and not with 1; None where M is not of order 1."""
+        if exponent.max() > 300 or self.log_masses.min() < -700:
+            return None
+        excess: FloatArray = np.expm1(exponent) @ np.exp(self.log_masses) - self.missing
+        return excess if bool(np.all(excess > -0.5)) else None
 
     def tilted(self, theta: float) -> tuple[float, FloatArray, float]:
         """log M(theta), the tilted weights (sum 1) and the error of log M."""
         exponent = theta * self.losses
-        if self._mild(exponent):
-            grown, masses = np.expm1(exponent), np.exp(self.log_masses)
-            excess = float(masses @ grown) - self.missing
-            if excess > -1.0:
-                wrong = float((self._wrong(exponent) * masses) @ np.abs(grown))
-                error = (wrong + 4 * UNIT * self.missing) / (1.0 + excess)
-                return float(np.log1p(excess)), masses * (grown + 1.0) / (1.0 + excess), error
+        excess = self._excess(exponent)
+        if excess is not None:
+            masses = np.exp(self.log_masses)
+            total = 1.0 + float(excess)
+            wrong = float((self._wrong(exponent) * masses) @ np.abs(np.expm1(exponent)))
+            error = (wrong + 4 * UNIT * self.missing) / total
+            return float(np.log1p(excess)), masses * np.exp(exponent) / total, error
         logs = self.log_masses + exponent
         top = float(logs.max())
         weights = np.exp(logs - top)
@@ -126,8 +129,13 @@ class Nodes:
         """phi - 1 = sum w (e^(iud) - 1) with d centred, by sin^2 and sin, so that errors scale with |ud|."""
         log_mgf, weights, mgf_error = self.tilted(theta)
         mean = float(weights @ self.losses)
-        offset = self.losses - mean
+        live = weights > NEGLIGIBLE / weights.size  # what is left out weighs less than NEGLIGIBLE in all
+        weights, losses, quadrature = weights[live], self.losses[live], self.quadrature + 2 * NEGLIGIBLE
+        relative = self.relative if np.ndim(self.relative) == 0 else np.asarray(self.relative)[live]
+        offset = losses - mean
         size = frequencies.size
+        if size * offset.size > MOST_WORK:
+            raise TooCostly
         real, imaginary = np.empty(size), np.empty(size)
         rows = max(1, BLOCK // offset.size)
         for start in range(0, size, rows):
@@ -137,9 +145,9 @@ class Nodes:
             real[start : start + rows] = -2.0 * ((half * half) @ weights)
         log_phi = log_one_plus(real, imaginary)
         spread = float(weights @ np.abs(offset))
-        wrong = self._wrong(theta * self.losses) * weights
+        wrong = (relative + 3 * UNIT * np.abs(theta * losses)) * weights
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
-        error = error + 6 * UNIT * frequencies * spread + self.quadrature
+        error = error + 6 * UNIT * frequencies * spread + quadrature
         error = error / np.maximum(np.exp(log_phi.real), 1e-300) + 8 * UNIT * frequencies * (abs(mean) + spread)
         return Spectrum(log_mgf, log_phi + 1j * (frequencies * mean), mgf_error + self.quadrature, error)
 

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.renyi import epsilon_bound, worst_moments
 from quiltwork.losses.discrete import DiscreteGaussian
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.mixture import Mixture
 from quiltwork.losses.renyi import ZeroConcentrated
 from quiltwork.spec.plan import Plan
-
-VANISHING = 1e-20  # a rho that changes no digit
 
 
 @attrs.frozen
@@ -116,7 +116,7 @@ def advanced(epsilons: Sequence[tuple[float, int]], slack: float) -> float:
     Reference: Kairouz, Oh and Viswanath 2015, Theorem 3.5, which improves on Dwork, Rothblum and Vadhan 2010.
 
     >>> round(advanced([(0.1, 1000)], 1e-6), 4)
-    20.5895
+    21.6184
     """
     plain = _sum(epsilons)
     if math.isinf(plain):
@@ -156,6 +156,8 @@ def _rho(family: Family, top: float) -> float | None:
 
 
 def _moments(loss: Loss, delta: float, spare: float) -> Baseline:
-    """A vanishing zCDP release makes the engine answer with Rényi moments alone."""
     name, note = "moments accountant", "Rényi moments of every order (Abadi et al. 2016), converted tightly"
-    return _spent(spare, name) or Baseline(name, _upper(loss + zcdp(VANISHING), delta) if loss.parts else 0.0, note)
+    if not loss.parts:
+        return Baseline(name, 0.0, note)
+    moments, reveal = worst_moments(loss.parts)
+    return _spent(spare, name) or Baseline(name, float(epsilon_bound(moments, reveal, np.array([delta]))[0]), note)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
 COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "good": "#2e7d4f", "bad": "#b3342d"}
 FORMATS = ("svg", "png", "pdf")
-POINTS = 301
-LEAST_DELTA = 1e-14
+POINTS = 241
+USUAL_FLOOR = 1e-12
 SIZE = (4.6, 3.7)
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -99,7 +99,7 @@ def _inline(account: Account, draw: Any, salt: str, title: str) -> str:
     text = _rendered(account, (draw,), "svg", salt, "none").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[a-zA-Z0-9]+_\d+">', "<g>", text)
+    text = re.sub(r'<g id="[\w.]+_\d+">', "<g>", text)
     text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
     for name, colour in COLOURS.items():
         text = text.replace(colour, f"var(--{name})")
@@ -139,23 +139,29 @@ def _draw_profile(account: Account, axes: Any) -> None:
     """delta against epsilon with the targets: a target above the curve is met."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    floor = max(min([account.delta, *(v.target.delta for v in account.verdicts)]) * 1e-3, LEAST_DELTA)
-    epsilon = np.linspace(0.0, _reach(account, floor), POINTS)
+    asked = [account.delta, *(verdict.target.delta for verdict in account.verdicts)]
+    floor = min((delta for delta in asked if delta > 0), default=USUAL_FLOOR) / 10
+    bottom = float(account.guarantee.epsilon(floor).upper)  # from there on the curve is below the picture
+    reach = _reach(account, bottom)
+    epsilon = np.linspace(0.0, min(reach, bottom), POINTS)
     delta = account.guarantee.delta(epsilon)
-    floor = max(floor, float(np.min(delta.upper)) / 3)
     axes.set_yscale("log")
     _band(axes, epsilon, delta, "these releases", floor / 10)
     if 0 < float(account.total.upper) < math.inf and account.delta > 0:
         steps = {"color": COLOURS["accent"], "linewidth": 0.8, "linestyle": (0, (2, 2))}
         axes.plot([0, account.total.upper, account.total.upper], [account.delta, account.delta, floor], **steps)
     for word, mark, colour in (("met", "o", "good"), ("missed", "X", "bad"), ("undecided", "D", "bad")):
-        found = [v.target for v in account.verdicts if v.word == word and v.target.delta > 0]
+        found = [
+            v.target
+            for v in account.verdicts
+            if v.word == word and v.target.delta > 0 and v.target.epsilon <= epsilon[-1]
+        ]
         if found:
             places = [t.epsilon for t in found], [t.delta for t in found]
             axes.plot(
                 *places, mark, color=COLOURS[colour], markersize=7, label=f"target {word}", zorder=5, clip_on=False
             )
-    axes.set(xlim=(0, epsilon[-1]), ylim=(floor, 1.0), xlabel="epsilon", ylabel="delta")
+    axes.set(xlim=(0, reach), ylim=(floor, 1.0), xlabel="epsilon", ylabel="delta")
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: "1" if value == 1 else f"1e{round(math.log10(value))}")
@@ -164,10 +170,9 @@ def _draw_profile(account: Account, axes: Any) -> None:
     axes.legend(loc="upper right")
 
 
-def _reach(account: Account, floor: float) -> float:
-    """How far to the right the picture goes: to where delta is negligible, and past every target that fits."""
-    ends = [float(account.guarantee.epsilon(delta).upper) for delta in (floor, max(account.delta, floor))]
-    end = next((end for end in ends if 0 < end < math.inf), 1.0)
+def _reach(account: Account, bottom: float) -> float:
+    """How far to the right the picture goes: past the curve, and past every target that is not far away."""
+    end = next((end for end in (bottom, float(account.total.upper)) if 0 < end < math.inf), 1.0)
     targets = [v.target.epsilon for v in account.verdicts if v.target.epsilon <= 3 * end]
     return 1.08 * max([end, *targets])
 

@@ -11,8 +11,8 @@ from quiltwork.curves.digits import at_least, at_most
 def column(value: float) -> str:
     """An upper end for a column of numbers: four decimals, or four digits where those say little.
 
-    >>> column(0.146), column(2.13302), column(12345.6), column(float('inf'))
-    ('0.1460', '2.1331', '1.235e+04', 'inf')
+    >>> column(0.146), column(2.13302), column(float('inf'))
+    ('0.1460', '2.1331', 'inf')
     """
     if 0.001 <= value < 1000:
         return f"{Decimal(value).quantize(Decimal('0.0001'), ROUND_CEILING)}"

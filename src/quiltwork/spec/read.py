@@ -71,7 +71,7 @@ def _validated(document: Document) -> Plan:
 
 def _echo(entry: Any) -> bool:
     """A list whose entries failed is also reported as too short, although it is not."""
-    return entry["type"] == "too_short" and len(entry["input"]) >= entry["ctx"]["min_length"]
+    return bool(entry["type"] == "too_short" and len(entry["input"]) >= entry["ctx"]["min_length"])
 
 
 def _path(entry: Any) -> Path:

@@ -1,0 +1,275 @@
+"""Moment generating functions against 40-digit ones: steering, the certified spectrum, the decay that truncation trusts."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.finite import from_laws
+from quiltwork.losses.gaussian import GaussianPair
+from quiltwork.losses.laplace import LaplacePair
+from quiltwork.losses.mixture import mixed_pair
+from quiltwork.losses.poisson import PoissonPair
+from quiltwork.losses.poisson_gaussian import PoissonGaussianTransform
+from quiltwork.losses.response import response_pair
+from quiltwork.losses.transform import TooCostly, layer_cake, layered_decay, log_one_plus, no_decay, sinc_envelope
+from tests.losses import laws
+from tests.losses.laws import mp
+
+P, Q = [0.25, 0.0, 0.125, 0.5, 0.125], [0.125, 0.25, 0.25, 0.375, 0.0]
+
+
+def poisson_law(base, rate, removed, step=0.04, panels=4):
+    """A subsampled law with its quadrature fixed."""
+    law = laws.Poisson(base, rate, removed)
+    law.step, law.panels = step, panels
+    return law
+
+
+SMOOTH = {
+    "gaussian": (GaussianPair(0.7), laws.Gaussian(0.7)),
+    "gaussian narrow": (GaussianPair(1e-3), laws.Gaussian(1e-3)),
+    "laplace": (LaplacePair(0.7), laws.Laplace(0.7)),
+    "laplace wide": (LaplacePair(12.0), laws.Laplace(12.0)),
+    "poisson gaussian remove": (
+        PoissonPair(GaussianPair(1.25), 0.01, True),
+        poisson_law(laws.Gaussian(1.25), 0.01, True),
+    ),
+    "poisson gaussian add": (
+        PoissonPair(GaussianPair(1.25), 0.01, False),
+        poisson_law(laws.Gaussian(1.25), 0.01, False),
+    ),
+    "poisson gaussian often": (
+        PoissonPair(GaussianPair(0.5), 0.999, False),
+        poisson_law(laws.Gaussian(0.5), 0.999, False),
+    ),
+    "poisson gaussian rarely": (
+        PoissonPair(GaussianPair(2.0), 1e-6, True),
+        poisson_law(laws.Gaussian(2.0), 1e-6, True, 0.03),
+    ),
+    "poisson laplace remove": (PoissonPair(LaplacePair(1.5), 0.2, True), poisson_law(laws.Laplace(1.5), 0.2, True)),
+    "poisson laplace add": (PoissonPair(LaplacePair(1.5), 0.2, False), poisson_law(laws.Laplace(1.5), 0.2, False)),
+    "mixture": (
+        mixed_pair([(0.25, LaplacePair(0.7)), (0.5, GaussianPair(0.5)), (0.25, response_pair(0.6, 0.125))]),
+        laws.Mixture([(0.25, laws.Laplace(0.7)), (0.5, laws.Gaussian(0.5)), (0.25, laws.response(0.6, 0.125))]),
+    ),
+}
+ATOMS = {
+    "response": (response_pair(0.6), laws.response(0.6)),
+    "response with a reveal": (response_pair(0.6, 0.125), laws.response(0.6, 0.125)),
+    "finite": (from_laws(np.array(P), np.array(Q)), laws.Finite(P, Q)),
+    "discrete gaussian": (DiscreteGaussian(1.5).pairs()["both"], laws.discrete_gaussian(1.5)),
+    "discrete laplace": (DiscreteLaplace(1.25, 3).pairs()["both"], laws.discrete_laplace(1.25, 3)),
+    "poisson response": (response_pair(0.6, 0.125).subsampled(0.25), laws.Poisson(laws.response(0.6, 0.125), 0.25)),
+    "poisson response often": (
+        response_pair(8.0).subsampled(0.99999).swapped(),
+        laws.Poisson(laws.response(8.0), 0.99999, False),
+    ),
+}
+EVERY = {**SMOOTH, **ATOMS}
+TILTS = (-0.93, -0.5, -0.07, 0.04, 0.9, 6.0, 30.0)
+
+
+def tilts_for(name):
+    """Tilts at which the naive quadrature is still good to 30 digits."""
+    return [t for t in TILTS if t < 10 or "poisson gaussian" not in name]
+
+
+def check_spectrum(transform, law, count, theta, frequencies, which):
+    """Every claim of one spectrum: log M, and phi at some of its frequencies."""
+    found = transform.spectrum(theta, frequencies)
+    assert found is not None
+    base = law.mgf(mp.mpf(theta))
+    assert abs(found.log_mgf - count * mp.log(base)) <= found.log_mgf_error
+    assert found.log_mgf_error <= 1e-9 * (1 + count)
+    sharp = 0
+    for j in which:
+        one = law.mgf(mp.mpc(theta, float(frequencies[j]))) / base
+        true = mp.exp(count * mp.log(one))
+        value = mp.exp(mp.mpc(complex(found.log_phi[j])))
+        # what the contour makes of the bound: |phi| (e^error - 1)
+        error = float(found.log_phi_error[j])
+        assert abs(value - true) <= abs(value) * mp.expm1(min(error, 600.0)) + mp.mpf("1e-320")
+        sharp += error < 1e-6
+    return sharp
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_spectrum_keeps_its_promise(name):
+    pair, law = EVERY[name]
+    rng = np.random.default_rng([ord(letter) for letter in name])
+    sharp = 0
+    for theta in tilts_for(name):
+        count = int(rng.choice([1, 3, 40, 1_000_000]))
+        transform = pair.transform(count)
+        spread = math.sqrt(float(transform.moments(np.array([theta]))[2][0]) / count)
+        top = min(500.0, float(rng.choice([2.0, 6.0, 30.0])) / max(spread, 1e-6))
+        frequencies = np.linspace(0.0, top, 30)
+        sharp += check_spectrum(transform, law, count, theta, frequencies, [1, int(rng.integers(2, 29)), 29])
+    assert sharp > 5
+
+
+@settings(max_examples=25)
+@given(
+    top=st.floats(-3, 2.2),
+    theta=st.one_of(st.floats(-0.98, -0.02), st.floats(0.01, 30)),
+    reach=st.floats(0.1, 60),
+    count=st.sampled_from([1, 7, 1000, 10**6]),
+)
+def test_random_laplace_spectra(top, theta, reach, count):
+    """Closed form on the other side, so any width of the support may be tried: also 158, where e^(theta L) underflows."""
+    top = 10**top
+    transform, law = LaplacePair(top).transform(count), laws.Laplace(top)
+    spread = math.sqrt(float(transform.moments(np.array([theta]))[2][0]) / count)
+    frequencies = np.linspace(0.0, min(reach / max(spread, 1e-6), 500.0), 20)
+    assume(transform.spectrum(theta, frequencies) is not None)
+    check_spectrum(transform, law, count, theta, frequencies, [1, 7, 19])
+
+
+@settings(max_examples=15)
+@given(
+    mu=st.floats(0.05, 3.0),
+    rate=st.one_of(st.floats(1e-6, 0.02), st.floats(0.02, 0.999999)),
+    removed=st.booleans(),
+    theta=st.one_of(st.floats(-0.97, -0.03), st.floats(0.02, 6.0)),
+    reach=st.floats(0.2, 12),
+    count=st.sampled_from([1, 100, 10**6]),
+)
+def test_random_subsampled_gaussian_spectra(mu, rate, removed, theta, reach, count):
+    transform = PoissonPair(GaussianPair(mu), rate, removed).transform(count)
+    law = poisson_law(laws.Gaussian(mu), rate, removed, 0.04 / (1 + mu / 3))
+    spread = math.sqrt(float(transform.moments(np.array([theta]))[2][0]) / count)
+    frequencies = np.linspace(0.0, min(reach / max(spread, 1e-6), 500.0), 20)
+    try:
+        assume(transform.spectrum(theta, frequencies) is not None)
+    except TooCostly:
+        assume(False)
+    check_spectrum(transform, law, count, theta, frequencies, [1, 19])
+
+
+def test_batched_subsampled_gaussians_keep_their_promise():
+    """The recursion over frequencies, against each row on its own in 40 digits."""
+    rows = [(0.8, 0.01, 10.0), (1.1, 0.2, 3.0), (2.5, 1e-4, 200.0), (0.6, 0.95, 1.0)]
+    table = np.array(rows)
+    for removed in (True, False):
+        transform = PoissonGaussianTransform(table[:, 0], table[:, 1], table[:, 2], removed)
+        for theta in (-0.4, 2.0):
+            frequencies = np.linspace(0.0, 12.0, 61)
+            found = transform.spectrum(theta, frequencies)
+            assert found is not None
+            parts = [(poisson_law(laws.Gaussian(1 / mp.mpf(s)), q, removed), k) for s, q, k in rows]
+            log_mgf = mp.fsum(k * mp.log(law.mgf(mp.mpf(theta))) for law, k in parts)
+            assert abs(found.log_mgf - log_mgf) <= found.log_mgf_error < 1e-10
+            for j in (1, 9, 60):
+                z = mp.mpc(theta, float(frequencies[j]))
+                true = mp.exp(mp.fsum(k * mp.log(law.mgf(z)) for law, k in parts) - log_mgf)
+                value = mp.exp(mp.mpc(complex(found.log_phi[j])))
+                assert abs(value - true) <= abs(value) * mp.expm1(float(found.log_phi_error[j]))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_moments_are_the_logarithm_and_its_derivatives(name):
+    pair, law = EVERY[name]
+    theta = np.array(tilts_for(name)[:6])
+    for count in (1, 12):
+        log_mgf, mean, variance = pair.transform(count).moments(theta)
+        for i, at in enumerate(theta.tolist()):
+            step = mp.mpf("1e-8")
+            left, here, right = (mp.log(law.mgf(mp.mpf(at) + s)) for s in (-step, 0, step))
+            assert log_mgf[i] == pytest.approx(float(count * here), rel=1e-9, abs=1e-12)
+            assert mean[i] == pytest.approx(float(count * (right - left) / (2 * step)), rel=1e-6, abs=1e-9)
+            true = float(count * (right - 2 * here + left) / step**2)
+            assert variance[i] == pytest.approx(true, rel=1e-5, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("theta", [-0.6, 0.3, 4.0])
+def test_decay_bounds_phi_on_all_larger_frequencies(name, theta):
+    """A dense grid of frequencies by the transform's own nodes (already certified), from U to 12 U."""
+    pair, law = SMOOTH[name]
+    transform = pair.transform(1)
+    bound = transform.decay(theta)
+    spread = math.sqrt(float(transform.moments(np.array([theta]))[2][0]))
+    for reach in (0.3, 1.5, 4.0):
+        cutoff = reach / spread
+        allowed = float(bound(np.array([cutoff]))[0])
+        assert allowed <= 0.0
+        found = transform.spectrum(theta, np.linspace(0.0, min(12 * cutoff, 3000.0), 400))
+        assert found is not None
+        beyond = np.linspace(0.0, min(12 * cutoff, 3000.0), 400) >= cutoff
+        phi = np.exp(found.log_phi.real) * np.exp(-np.minimum(found.log_phi_error, 700.0))
+        assert (phi[beyond] <= math.exp(allowed) * (1 + 1e-12)).all()
+        one = abs(law.mgf(mp.mpc(theta, cutoff)) / law.mgf(mp.mpf(theta)))
+        assert mp.log(one) <= allowed + mp.mpf("1e-12")
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace wide", "poisson gaussian add", "poisson laplace remove"])
+def test_decay_falls_and_multiplies_with_the_count(name):
+    pair, _ = SMOOTH[name]
+    cutoffs = np.geomspace(0.1, 200.0, 40) / math.sqrt(float(pair.transform(1).moments(np.array([0.5]))[2][0]))
+    once, often = pair.transform(1).decay(0.5)(cutoffs), pair.transform(50).decay(0.5)(cutoffs)
+    assert (np.diff(once) <= 1e-12).all()
+    np.testing.assert_allclose(often, 50 * once, rtol=1e-9, atol=1e-12)
+    assert once[-1] < -0.3  # it does decay
+
+
+@pytest.mark.parametrize("name", ATOMS)
+def test_atoms_promise_no_decay(name):
+    bound = ATOMS[name][0].transform(7).decay(0.5)
+    assert (bound(np.array([0.1, 10.0, 1e6])) == 0).all()
+    assert no_decay(np.array([3.0]))[0] == 0.0
+
+
+def test_sinc_envelope_is_the_running_supremum():
+    x = np.linspace(0.0, 40.0, 40_001)
+    sinc = np.abs(np.sinc(x / np.pi))
+    supremum = np.maximum.accumulate(sinc[::-1])[::-1]
+    envelope = sinc_envelope(x)
+    assert (envelope >= supremum - 1e-12).all()
+    assert (envelope <= np.maximum(1.02 * supremum, 1.0 / np.maximum(x, 1.0)) + 1e-6).all()
+
+
+@settings(max_examples=60)
+@given(
+    heights=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12),
+    widths=st.lists(st.floats(0.01, 1.0), min_size=12, max_size=12),
+    reach=st.floats(0.1, 60.0),
+)
+def test_layer_cake_bounds_the_transform_of_any_step_density(heights, widths, reach):
+    """The whole law is the step function itself, so phi is a finite sum of sincs."""
+    width = np.array(widths[: len(heights)])
+    mass = np.array(heights) * width
+    assume(mass.sum() > 1e-3)
+    density = np.array(heights) / mass.sum()
+    edges = np.concatenate(([0.0], np.cumsum(width)))
+    weights, lengths = layer_cake(width[None, :], density[None, :])
+    assert (weights >= -1e-15).all()
+    assert weights.sum() <= 1 + 1e-12
+    allowed = math.exp(float(layered_decay(weights, lengths, np.ones(1))(np.array([reach]))[0]))
+    for u in reach * np.array([1.0, 1.01, 1.3, 2.0, 3.7, 9.0]):
+        pieces = (np.exp(1j * u * edges[1:]) - np.exp(1j * u * edges[:-1])) / (1j * u)
+        assert abs((density * pieces).sum()) <= allowed * (1 + 1e-9) + 1e-12
+
+
+def test_layer_cake_of_a_uniform_is_that_uniform():
+    weights, lengths = layer_cake(np.array([[0.5, 0.5, 1.0]]), np.full((1, 3), 0.5))
+    bound = layered_decay(weights, lengths, np.ones(1))
+    assert weights.sum() == pytest.approx(1.0)
+    assert math.exp(float(bound(np.array([1.0]))[0])) == pytest.approx(math.sin(1.0), rel=1e-9)
+
+
+@given(real=st.floats(-0.9, 2.0), imaginary=st.floats(-2.0, 2.0))
+def test_log_one_plus(real, imaginary):
+    found = log_one_plus(np.array([real]), np.array([imaginary]))[0]
+    true = mp.log(1 + mp.mpc(real, imaginary))
+    assert abs(mp.mpc(complex(found)) - true) <= 1e-14 * (1 + abs(true))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-13, 1e-200])
+def test_log_one_plus_keeps_small_things(size):
+    found = log_one_plus(np.array([-size]), np.array([size]))[0]
+    assert found.real == pytest.approx(-size, rel=1e-8)
+    assert found.imag == pytest.approx(size, rel=1e-8)
