@@ -72,7 +72,7 @@ class Worst:
     def delta(self, epsilon):
         if math.isinf(epsilon):
             return max(getattr(t, "reveal", mp.zero) for t in self.truths)
-        return max(t.delta(epsilon) for t in self.truths)
+        return min(mp.one, max(t.delta(epsilon) for t in self.truths))  # sums of many masses may round above one
 
     def beta(self, alpha):
         return min(t.beta(alpha) for t in self.truths)

@@ -36,7 +36,9 @@ class Discrete:
 def discretise(pair: Pair, step: float, low: float, high: float) -> Discrete:
     """Both sides on a grid that covers [low, high]."""
     atoms, masses = pair.atoms()
-    origin = float(atoms[np.argmax(masses)]) if atoms.size else 0.0
+    # a knot on the heaviest atom, or on a finite end of the support, saves a first-order loss there
+    ends = [end for end in (pair.high, pair.low) if math.isfinite(end)]
+    origin = float(atoms[np.argmax(masses)]) if atoms.size else (ends[0] if ends else 0.0)
     first = math.floor((low - origin) / step + 1e-9) - 1
     last = math.ceil((high - origin) / step - 1e-9) + 1
     upper, lower, revealed = _density(pair, step, origin, first, last)

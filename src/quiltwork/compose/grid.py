@@ -24,7 +24,7 @@ from quiltwork.losses.transform import TooCostly
 COARSE = 256
 DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)
 MOST_CELLS = 1 << 21
-ROUNDS = 5
+ROUNDS = 8
 
 
 @attrs.frozen(eq=False)
@@ -121,7 +121,7 @@ class GridEngine:
             if sides is not self.steering:
                 best, kept = width, sides
             shrink = math.sqrt(0.6 * log_width / max(width, 1e-12)) if width > 0.8 * log_width or width < 0 else 1.0
-            step *= min(max(shrink, 0.05), 1.0)
+            step *= min(max(shrink, 0.2), 1.0)
             if 30 * spread / step > LONGEST:
                 break
             sides = self._sides(step, tail)
