@@ -86,9 +86,11 @@ def count(name: str, value: Any, least: int = 0) -> int:
 
 def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> FloatArray:
     """A float array (any shape, also 0-d) with every entry in [low, high]; NaN is refused."""
-    if isinstance(value, (bool, str, bytes)) or value is None or np.iscomplexobj(value):
+    if isinstance(value, (bool, str, bytes)) or value is None:
         raise InvalidParameter(name, value, allowed)
     try:
+        if np.iscomplexobj(value):
+            raise InvalidParameter(name, value, allowed)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise InvalidParameter(name, value, allowed) from None

@@ -222,32 +222,52 @@ class Poisson(Law):
     def mgf(self, z):
         """E_Q0[w^(z+1)] or E_Q0[w^-z], w = 1 - q + q e^L0."""
         power = z + 1 if self.removed else -z
-        return mp.fsum(mass * mp.exp(power * log_w) for mass, log_w in self._nodes())
+        reach = 16 * int(mp.ceil(abs(mp.im(z)) / 16))
+        return mp.fsum(mass * mp.exp(power * log_w) for mass, log_w in self._nodes(reach))
 
-    @functools.lru_cache(maxsize=1)  # noqa: B019
-    def _nodes(self):
-        rate = self.rate
-        if isinstance(self.base, Finite):
-            return [(q, mp.log(1 - rate + rate * mp.exp(at))) for at, _, q in self.base.points] + (
-                [(self.base.vanish, mp.log1p(-rate))] if self.base.vanish else []
-            )
-        if isinstance(self.base, Laplace):
-            e = self.base.top
-            half = e / self.panels
-            centres = [-e + half * (2 * i + 1) for i in range(self.panels)]
+    @functools.lru_cache(maxsize=2)  # noqa: B019
+    def _nodes(self, reach):
+        """Q0 masses and log w, fine enough for |Im z| up to the reach."""
+        rate, base = self.rate, self.base
+        if isinstance(base, Finite):
+            hidden = [(base.vanish, mp.log1p(-rate))] if base.vanish else []
+            return [(q, mp.log(1 - rate + rate * mp.exp(at))) for at, _, q in base.points] + hidden
+        if isinstance(base, Laplace):
+            e = base.top
+            panels = 1 + int(e * (1 + reach) / 12)
+            half = e / panels
+            centres = [-e + half * (2 * i + 1) for i in range(panels)]
             points = [(c + half * t, half * w) for c in centres for t, w in zip(*_legendre(60), strict=True)]
             nodes = [(w * mp.exp(-(x + e) / 2) / 4, mp.log(1 - rate + rate * mp.exp(x))) for x, w in points]
-            return nodes + [(q, mp.log(1 - rate + rate * mp.exp(at))) for at, _, q in self.base.atoms()]
-        mu, step = self.base.mu, mp.mpf(self.step)
+            return nodes + [(q, mp.log(1 - rate + rate * mp.exp(at))) for at, _, q in base.atoms()]
+        mu = base.mu
+        step = min(mp.mpf(9) / (mu * (95 + mp.mpf(1.5) * reach)), mp.mpf(1) / 12)
         nodes = []
-        for j in range(int(-14 / step), int((14 + 45 * mu) / step)):
+        for j in range(int(-13 / step), int((13 + 12 * mu) / step)):
             x = j * step
             log_w = mp.log(1 - rate + rate * mp.exp(mu * x - mu**2 / 2))
             nodes.append((step * mp.npdf(x), log_w))
         return nodes
 
-    step = 0.02  # of the trapezoid rule, Gaussian base
-    panels = 4  # of the Gauss-Legendre rule, Laplace base
+    def phi(self, theta, frequencies):
+        """M(theta + iu) / M(theta) and log M(theta) in 64-bit mantissas: 1000 times as fast, 3 digits beyond doubles.
+
+        Gaussian base only; the trapezoid rule as above.
+        """
+        mu, rate, wide = np.longdouble(float(self.base.mu)), np.longdouble(float(self.rate)), np.longdouble
+        step = wide(min(9 / (float(mu) * (95 + 1.5 * float(frequencies[-1]))), 1 / 12))
+        power = wide(theta) + 1 if self.removed else -wide(theta)
+        x = step * np.arange(int(-13 / step), int((13 + max(power, 0) * mu) / step) + 1).astype(wide)
+        a = mu * x - mu * mu / 2
+        change = rate * np.expm1(np.minimum(a, 11000))
+        log_w = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), np.log((1 - rate) + rate * np.exp(a)))
+        weight = step / np.sqrt(2 * wide(np.pi)) * np.exp(-x * x / 2 + power * log_w)
+        total = weight.sum()
+        loss = log_w if self.removed else -log_w
+        values = [(weight * np.exp(1j * wide(u) * loss)).sum() / total for u in frequencies]
+        # sqrt(2 pi) above is only as good as its double: the constant matters for log M alone
+        constant = wide(0.5) * np.log(2 * wide(np.pi)) - wide("0.91893853320467274178032973640561763986")
+        return values, np.log(total) + constant
 
 
 class Mixture(Law):

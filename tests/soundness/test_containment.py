@@ -10,7 +10,7 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 
-SLOW_TRUTHS = ("many_discrete", "subsampled_gaussian", "subsampled_laplace", "smooth_mixture", "heterogeneous")
+SLOW_TRUTHS = ("subsampled_gaussian", "subsampled_few", "subsampled_laplace", "smooth_mixture", "heterogeneous")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -231,6 +231,8 @@ def _log_sum(x):
 
 def _window(total, theta, distance, mean, spread):
     """A period that holds the tilted law on both sides of any epsilon within seven deviations (Chernoff)."""
+    if not spread > 0:
+        raise Refused("the tilted law has shrunk to a point")
     here, slack = total.cumulant(theta), 7 * spread
     free = [n / spread for n in (0.5, 1, 2, 4, 7, 10, 13, 18)]
     tied = [abs(distance) * f for f in (0.1, 0.3, 0.6, 0.8, 1.0)]

@@ -27,7 +27,7 @@ def gaussian(sigma: float, sensitivity: float = 1.0) -> Loss:
 
 
 def laplace(scale: float, sensitivity: float = 1.0) -> Loss:
-    """Laplace noise of the given scale on a query of the given l1 sensitivity."""
+    """Laplace noise of the given scale on one number of the given sensitivity."""
     return Loss.of(Laplace(scale, sensitivity))
 
 

@@ -190,6 +190,8 @@ def _invert(case: Case, view: View, delta: FloatArray, complement: bool) -> tupl
             strict = np.log(np.maximum(delta - case.reveal[1] * (1 + 2 * UNIT), 1e-320))
             loose = np.log(np.maximum(delta - case.reveal[0] * (1 - 2 * UNIT), 1e-320))
         low, high = enclosures(view, strict - 2 * UNIT, loose + 2 * UNIT)
+        # a delta that epsilon = 0 already meets may have no root at all
+        high = np.where(view.logs(np.zeros(1)).high[0] <= strict - 2 * UNIT, np.minimum(high, 0.0), high)
     high = np.minimum(np.maximum(high + 2 * UNIT * np.abs(high), 0.0), case.top)
     low = np.clip(low - 2 * UNIT * np.abs(low), 0.0, high)
     return low, high

@@ -135,7 +135,7 @@ class LaplaceTransform:
 
 @attrs.frozen
 class Laplace(Family):
-    """Laplace noise of the given scale on a query of the given l1 sensitivity."""
+    """Laplace noise of the given scale on one number of the given sensitivity."""
 
     kind: ClassVar[str] = "laplace"
     because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
