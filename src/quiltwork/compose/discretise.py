@@ -43,11 +43,13 @@ def discretise(pair: Pair, step: float, low: float, high: float) -> Discrete:
     last = math.ceil((high - origin) / step - 1e-9) + 1
     upper, lower, revealed = _density(pair, step, origin, first, last)
     if atoms.size:
-        # far atoms carry next to nothing: above the grid they are revealed or floored, below it moved up or dropped
+        # atoms above the grid: their hockey stick is revealed and the rest sits on its last knot, or they are floored;
+        # atoms below it are moved up or dropped
         left, right = origin + step * first, origin + step * (last - 1)
         far = atoms > right
-        revealed += float(masses[far].sum()) * (1 + 1e-12)
-        inside = np.maximum(atoms[~far], left), masses[~far] * (1 + 8 * UNIT)
+        shown = masses * -np.expm1(np.minimum(right - atoms, 0.0)) * (1 + 8 * UNIT)
+        revealed += float(shown[far].sum()) * (1 + 1e-12)
+        inside = np.clip(atoms, left, right), np.where(far, masses - shown, masses) * (1 + 8 * UNIT)
         upper = upper + _split(*inside, origin, step, first, upper.size, chord=True)
         kept = atoms >= left
         inside = np.minimum(atoms[kept], right), masses[kept] * (1 - 8 * UNIT)

@@ -21,7 +21,7 @@ from quiltwork.compose.engine import Logs, View
 from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.transform import TooCostly
 
-COARSE = 256
+COARSE = 1024
 DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)
 MOST_CELLS = 1 << 21
 ROUNDS = 8
@@ -116,7 +116,8 @@ class GridEngine:
         step, sides, best = self.coarse, self.steering, math.inf
         for _ in range(ROUNDS):
             width, spread, tail = self._width(sides, theta, log_width)
-            if sides is not self.steering and (0 <= width <= 0.8 * log_width or width >= best):
+            little_cut = sides.revealed <= 100 * tail * len(self.parts)
+            if sides is not self.steering and little_cut and (0 <= width <= 0.8 * log_width or width >= best):
                 break  # good enough, or rounding wins from here on
             if sides is not self.steering:
                 best, kept = width, sides

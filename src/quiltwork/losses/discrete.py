@@ -15,7 +15,7 @@ from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
 
-MOST_ATOMS = 2_000_000
+MOST_ATOMS = 500_000
 SPAN = 38.7  # standard deviations kept: beyond, e^(-x^2/2) is below the least double
 
 
