@@ -140,11 +140,15 @@ def discrete_gaussian(sigma, sensitivity=1, reach=45):
     """Masses ~ e^(-x^2 / 2 sigma^2) against their shift."""
     sigma = mp.mpf(sigma)
     width = int(mp.ceil(reach * sigma))
-    weight = {x: mp.exp(-mp.mpf(x) ** 2 / (2 * sigma**2)) for x in range(-width - sensitivity, width + sensitivity + 1)}
+    weight = {
+        x: mp.exp(-(mp.mpf(x) ** 2) / (2 * sigma**2)) for x in range(-width - sensitivity, width + sensitivity + 1)
+    }
     total = mp.fsum(weight.values())
     points = []
     for x in range(-width, width + sensitivity + 1):
-        points.append(((sensitivity - 2 * x) * sensitivity / (2 * sigma**2), weight[x] / total, weight[x - sensitivity] / total))
+        points.append(
+            ((sensitivity - 2 * x) * sensitivity / (2 * sigma**2), weight[x] / total, weight[x - sensitivity] / total)
+        )
     return Finite.of(points)
 
 

@@ -271,5 +271,10 @@ def test_random_subsampled_sticks_lie_within_their_claims(kind, scale, rate, rem
 def test_sticks_keep_their_digits_at_tiny_deltas(delta):
     """The loss at which D = delta, found in 50 digits: the double-precision stick there is right to 1e-11."""
     law, pair = laws.Gaussian(0.5), GaussianPair(0.5)
-    at = float(mp.findroot(lambda x: mp.log(law.stick(x)) - mp.log(mp.mpf(delta)), (0.45 * math.sqrt(-2 * math.log(delta)), 0.5 * math.sqrt(-2 * math.log(delta)))))
+    at = float(
+        mp.findroot(
+            lambda x: mp.log(law.stick(x)) - mp.log(mp.mpf(delta)),
+            (0.45 * math.sqrt(-2 * math.log(delta)), 0.5 * math.sqrt(-2 * math.log(delta))),
+        )
+    )
     assert abs(pair.stick(np.array([at]))[0] / law.stick(at) - 1) < 1e-11

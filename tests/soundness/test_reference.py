@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.truth import closed
 from tests.truth.numbers import mp
 
 import quiltwork as qw
@@ -60,6 +61,13 @@ def test_randomized_response_below_double_precision():
     bracket = (1000 * qw.pure(0.1)).epsilon(1e-12)
     assert bracket.lower <= mp.mpf("26.529186918679651821") <= bracket.upper
     assert bracket.upper - bracket.lower < 1e-6
+
+
+@pytest.mark.parametrize(("mu", "epsilon"), [(20.0, 200.0), (38.0, 722.0), (62.0, 1922.0)])
+def test_gaussian_where_the_exponential_of_epsilon_overflows(mu, epsilon):
+    """Both terms of the closed form are of order one there, though e^eps alone is beyond the range of a double."""
+    bracket = qw.gdp(mu).delta(epsilon)
+    assert bracket.lower <= closed.gaussian_delta(mu, epsilon) <= bracket.upper
 
 
 @pytest.mark.parametrize(("loss", "worse"), [("10000 * qw.poisson(qw.gaussian(0.8), 0.01)", "remove")])

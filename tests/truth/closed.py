@@ -3,9 +3,9 @@
 from .numbers import mp
 
 
-def gaussian_delta(mu, epsilon):
+def gaussian_delta(mu, epsilon, spare=200):
     """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), with the digits that the subtraction costs."""
-    with mp.extraprec(200):
+    with mp.extraprec(spare):
         mu, epsilon = mp.mpf(mu), mp.mpf(epsilon)
         return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
 
@@ -57,12 +57,12 @@ def response_delta(epsilon_0, delta_0, count, epsilon):
     return 1 - kept + kept * inside
 
 
-def subsampled_delta(base_delta, rate, direction, epsilon):
+def subsampled_delta(base_delta, rate, direction, epsilon, spare=400):
     """One Poisson-subsampled release from the profile of its base, both directions.
 
     remove: D(t) = q D0((t - 1 + q)/q) for t > 1 - q, else 1 - t;   add: D(t) = 1 - t + t D_remove(1/t).
     """
-    with mp.extraprec(400):
+    with mp.extraprec(spare):
         rate, t = mp.mpf(rate), mp.exp(mp.mpf(epsilon))
 
         def remove(t):

@@ -16,7 +16,7 @@ class _Twofold:
 
     def single(self, epsilon):
         """delta_1, from the closed form of the base."""
-        return subsampled_delta(self.base, self.rate, self.direction, epsilon)
+        return subsampled_delta(self.base, self.rate, self.direction, epsilon, spare=80)
 
     def delta(self, epsilon):
         with mp.workdps(36):
@@ -49,7 +49,7 @@ class TwoSubsampledGaussians(_Twofold):
     """Outcome x of N(0, s^2) against N(1, s^2)."""
 
     def base(self, epsilon):
-        return gaussian_delta(1 / self.parameter, epsilon)
+        return gaussian_delta(1 / self.parameter, epsilon, spare=40)
 
     def base_loss(self, x):
         return (2 * x - 1) / (2 * self.parameter**2)

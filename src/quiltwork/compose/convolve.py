@@ -23,7 +23,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engine import Logs, View
 from quiltwork.losses.transform import UNIT
 
-LONGEST = 1 << 22
+LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
 DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)

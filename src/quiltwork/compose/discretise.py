@@ -49,11 +49,11 @@ def discretise(pair: Pair, step: float, low: float, high: float) -> Discrete:
         far = atoms > right
         shown = masses * -np.expm1(np.minimum(right - atoms, 0.0)) * (1 + 8 * UNIT)
         revealed += float(shown[far].sum()) * (1 + 1e-12)
-        inside = np.clip(atoms, left, right), np.where(far, masses - shown, masses) * (1 + 8 * UNIT)
-        upper = upper + _split(*inside, origin, step, first, upper.size, chord=True)
+        above = np.where(far, masses - shown, masses) * (1 + 8 * UNIT)
+        upper = upper + _split(np.clip(atoms, left, right), above, origin, step, first, upper.size, chord=True)
         kept = atoms >= left
-        inside = np.minimum(atoms[kept], right), masses[kept] * (1 - 8 * UNIT)
-        lower = lower + _split(*inside, origin, step, first, lower.size, chord=False)
+        below = masses[kept] * (1 - 8 * UNIT)
+        lower = lower + _split(np.minimum(atoms[kept], right), below, origin, step, first, lower.size, chord=False)
     return Discrete(origin, first, upper, lower, revealed)
 
 

@@ -23,7 +23,7 @@ from quiltwork.losses.transform import TooCostly
 
 COARSE = 1024
 DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)
-MOST_CELLS = 1 << 21
+MOST_CELLS = 1 << 19
 ROUNDS = 8
 
 

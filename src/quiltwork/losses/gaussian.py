@@ -32,7 +32,7 @@ def log_stick(mu: float, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     with np.errstate(all="ignore"):
         ratio = np.where(a < 0, erfcx(-b / ROOT2) / erfcx(-np.minimum(a, 0.0) / ROOT2), 0.0)
         left = np.where(a < 0, 0.0, ndtr(a))
-        right = np.where(a < 0, 0.0, np.exp(np.minimum(loss, 700.0)) * ndtr(b))
+        right = np.where(a < 0, 0.0, np.exp(loss + log_ndtr(b)))  # e^l alone may overflow
         plain = np.maximum(left - right, 0.0)
         value = np.where(a < 0, log_ndtr(a) + np.log1p(-ratio), np.log(plain))
         loss_of_digits = np.where(a < 0, 1.0 / (1.0 - ratio), (left + right) / plain)
