@@ -6,7 +6,6 @@ P has mass 1/2 at e, e^(-e)/2 at -e and density e^((l-e)/2)/4 between; Q is its 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
@@ -16,10 +15,9 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair
-from quiltwork.losses.quadrature import panel_rule, panels_needed
-from quiltwork.losses.transform import Nodes, Spectrum, Transform, layer_cake, layered_decay, repeated
-
-LAYER_CELLS = 160
+from quiltwork.losses.panels import EllipseBound, PanelTransform
+from quiltwork.losses.quadrature import panel_rule
+from quiltwork.losses.transform import Nodes, Transform
 
 
 class LaplacePair(Pair):
@@ -80,57 +78,30 @@ def _outside(loss: FloatArray, top: float, inside: FloatArray, right: float, lef
     return np.where(loss >= top, right, np.where(loss < -top, left, inside))
 
 
-class LaplaceTransform:
+class LaplaceTransform(PanelTransform):
     """Gauss-Legendre panels on the density plus the two atoms."""
 
-    def __init__(self, top: float, count: int) -> None:
-        self.top, self.count = top, count
-        self._steering: tuple[float, Nodes] | None = None
-
-    def _log_bound(self, theta: float, frequency: float) -> Callable[[FloatArray, float, float, float], FloatArray]:
-        """log |integrand| on a Bernstein ellipse: semi-axes (along, across) around each panel centre."""
+    def ellipse_bound(self, theta: float, frequency: float) -> EllipseBound:
+        tilt = theta + 0.5
 
         def bound(centre: FloatArray, radius: float, along: float, across: float) -> FloatArray:
-            tilt = theta + 0.5
             return math.log(0.25) - self.top / 2 + tilt * centre + abs(tilt) * along + frequency * across
 
         return bound
 
-    def _nodes(self, panels: int, quadrature: float) -> Nodes:
+    def least_log_mgf(self, reach: float) -> float:
+        return reach * self.top + math.log(0.5)  # the atom at the top alone
+
+    def nodes(self, panels: int, quadrature: float) -> Nodes:
         x, log_weight = panel_rule(self.top, panels)
-        density = math.log(0.25) + (x - self.top) / 2 + log_weight
         losses = np.concatenate(([-self.top], x, [self.top]))
-        ends = math.log(0.5) - self.top, math.log(0.5)
-        logs = np.concatenate(([ends[0]], density, [ends[1]]))
+        inside = math.log(0.25) + (x - self.top) / 2 + log_weight
+        logs = np.concatenate(([math.log(0.5) - self.top], inside, [math.log(0.5)]))
         return Nodes(logs, losses, 0.0, quadrature=quadrature)
 
-    def _real(self, theta: FloatArray) -> Nodes:
-        reach = float(np.abs(theta).max())
-        if self._steering is None or reach > self._steering[0]:
-            reach = max(2 * reach, 8.0)
-            panels, _ = panels_needed(self.top, self._log_bound(reach, 0.0), -40.0 + reach * self.top, 1 << 12)
-            self._steering = reach, self._nodes(panels, 0.0)
-        return self._steering[1]
-
-    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        log_mgf, mean, variance = self._real(theta).moments(theta)
-        return self.count * log_mgf, self.count * mean, self.count * variance
-
-    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
-        log_mgf = float(self._real(np.array([theta])).moments(np.array([theta]))[0][0])
-        target = log_mgf - 37.0 - 0.5 * math.log(self.count)
-        panels, log_error = panels_needed(self.top, self._log_bound(theta, float(frequencies[-1])), target, 1 << 11)
-        if log_error > target + 20:
-            return None
-        return repeated(self._nodes(panels, math.exp(log_error - log_mgf)).spectrum(theta, frequencies), self.count)
-
-    def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
-        log_mgf = float(self._real(np.array([theta])).moments(np.array([theta]))[0][0])
-        edges = np.linspace(-self.top, self.top, LAYER_CELLS + 1)
-        log_density = math.log(0.25) - self.top / 2 + (theta + 0.5) * edges - log_mgf
-        density = np.exp(np.minimum(log_density[:-1], log_density[1:]))
-        weights, lengths = layer_cake(np.diff(edges)[None, :], density[None, :])
-        return layered_decay(weights, lengths, np.array([float(self.count)]))
+    def layers(self, theta: float, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+        log_density = math.log(0.25) - self.top / 2 + (theta + 0.5) * edges
+        return np.diff(edges), np.minimum(log_density[:-1], log_density[1:])
 
 
 @attrs.frozen
