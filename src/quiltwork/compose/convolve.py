@@ -26,6 +26,7 @@ from quiltwork.losses.transform import UNIT
 LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
+FAINT = -500.0  # log of a relative mass that may stand for anything smaller: subnormal numbers are slow
 DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -48,10 +49,10 @@ class LatticePart:
         for i, tilt in enumerate(theta):
             exponent = self.log_masses + tilt * losses
             top = float(exponent.max())
-            weights = np.exp(exponent - top)
+            weights = np.exp(np.maximum(exponent - top, FAINT))
             total = float(weights.sum())
-            mean = float(weights @ losses) / total
-            found[:, i] = top + math.log(total), mean, float(weights @ (losses - mean) ** 2) / total
+            mean = float((weights * losses).sum()) / total  # not a dot product: its threads cost more than they save
+            found[:, i] = top + math.log(total), mean, float((weights * (losses - mean) ** 2).sum()) / total
         return found[0], found[1], found[2]
 
 
@@ -225,7 +226,7 @@ def _tilted_window(
     copies = 0.0
     for part in measure.parts:
         exponent = part.log_masses + theta * (part.offset + measure.step * part.indices)
-        weights = np.exp(exponent - exponent.max())
+        weights = np.exp(np.maximum(exponent - exponent.max(), FAINT))
         weights /= weights.sum()
         live = weights > 1e-30
         size = float((np.abs(part.log_masses) + np.abs(exponent - part.log_masses))[live].max())
