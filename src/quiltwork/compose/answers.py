@@ -66,7 +66,7 @@ def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
         upper = np.full(delta.size, case.top)
         if moments is not None:
             upper = np.fmin(upper, renyi.epsilon_bound(moments, case.reveal[1], delta))
-        return np.zeros(delta.size), np.where(delta < case.reveal[0], np.inf, upper)
+        return np.zeros(delta.size), np.where(delta < case.reveal[1], np.inf, upper)
 
     return ends
 
@@ -116,10 +116,10 @@ def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, me
     if parts and inner.any():
         lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
     if parts and (delta == 0).any():
-        tops = [_top(pairs) for pairs in _sides(parts, side)]
-        top = math.inf if any(map(is_renyi, parts)) else max(tops)
-        lower[delta == 0] = top * (1 - 8 * UNIT) if math.isfinite(top) else math.inf
-        upper[delta == 0] = top
+        possible = max(_top(pairs) for pairs in _sides(parts, side, optimistic=True))
+        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs) for pairs in _sides(parts, side))
+        lower[delta == 0] = min(possible * (1 - 8 * UNIT) if math.isfinite(possible) else possible, promised)
+        upper[delta == 0] = promised
     return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-9))
 
 
@@ -191,10 +191,10 @@ def _epsilon_renyi(
     parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
 ) -> route.Answer:
     lower, upper = np.zeros(delta.size), np.zeros(delta.size)
-    for direction, pairs in directed(parts).items():
+    for direction, pairs in directed(parts, optimistic=True).items():
         if side in ("worst", direction) or direction == "both":
             moments, reveal = renyi.composed_moments(parts, direction)
-            upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta))
+            upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta, renyi.listed_tilts(parts)))
             low, _, _ = _run(lambda p: route.epsilon(p, delta, rtol, method), pairs, _wide_epsilon(delta))
             lower = np.maximum(lower, low)
     return np.minimum(lower, upper), upper, renyi.METHOD
@@ -241,7 +241,7 @@ def _delta_inside(
     low, high, name = _both_ends(parts, side, answer)
     if any(map(is_renyi, parts)):
         # for eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs
-        at = renyi.delta_bound(*renyi.worst_moments(parts), np.abs(epsilon))
+        at = renyi.delta_bound(*renyi.worst_moments(parts), np.abs(epsilon), renyi.listed_tilts(parts))
         t = np.exp(np.minimum(epsilon, 0.0))
         high = np.maximum(low, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at) * (1 + 4 * UNIT))
         name = renyi.METHOD

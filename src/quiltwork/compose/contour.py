@@ -49,11 +49,11 @@ MANY = 100  # questions at once from which Horner's rule beats sines
 def transforms_of(parts: Counted) -> list[Transform] | None:
     """One transform per part; many subsampled Gaussians share one. None when some part has no transform."""
     found: list[Transform] = []
-    variance = 0.0
+    variances: list[float] = []
     batches: dict[bool, list[tuple[float, float, int]]] = {}
     for pair, count in parts:
         if isinstance(pair, GaussianPair):
-            variance += count * pair.mu**2
+            variances.append(count * pair.mu**2)
         elif isinstance(pair, PoissonPair) and isinstance(pair.base, GaussianPair):
             batches.setdefault(pair.removed, []).append((1 / pair.base.mu, pair.rate, count))
         else:
@@ -61,9 +61,8 @@ def transforms_of(parts: Counted) -> list[Transform] | None:
             if transform is None:
                 return None
             found.append(transform)
-    if variance:
-        transform = GaussianPair(math.sqrt(variance)).transform(1)
-        found.append(transform)
+    if variances:
+        found.append(GaussianPair(math.sqrt(math.fsum(variances))).transform(1))
     for removed, rows in batches.items():
         rows.sort()
         size = 1 if len(rows) < 4 else BATCH

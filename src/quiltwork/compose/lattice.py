@@ -84,4 +84,4 @@ def _part(pair: FinitePair, lattice: Lattice, count: int, step: Fraction | float
         log_masses = np.full(indices.size, -np.inf)
         np.logaddexp.at(log_masses, where, pair.log_p)
     widest = float(np.abs(pair.losses).max())
-    return LatticePart(float(start), indices, log_masses, count, pair.relative, 8 * UNIT * widest)
+    return LatticePart(float(start), indices, log_masses, count, pair.relative, 8 * UNIT * widest + pair.loss_error)

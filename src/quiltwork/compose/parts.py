@@ -61,18 +61,19 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
     All Gaussians become one. A Rényi bound stands for the Gaussian that attains it, and `optimistic` takes the upper
     polygon of a sandwiched trade-off function: both are the lower side of a bracket.
     """
-    variance = 0.0
+    variances: list[float] = []
     found: list[tuple[dict[str, Pair], int]] = []
     for part in parts:
         family = part.family
         if isinstance(family, (Gaussian, GaussianPrivacy)):
-            variance += part.count * family.mu**2
+            variances.append(part.count * family.mu**2)
         elif isinstance(family, RenyiFamily):
-            variance += part.count * family.attained_mu() ** 2
+            variances.append(part.count * family.attained_mu() ** 2)
         elif optimistic and isinstance(family, TradeOffFunction):
             found.append((family.optimistic(), part.count))
         else:
             found.append((family.pairs(), part.count))
+    variance = math.fsum(variances)
     if variance > 0:
         found.append(({"both": GaussianPair(math.sqrt(variance))}, 1))
     names = ("both",) if all("both" in pairs for pairs, _ in found) else DIRECTIONS

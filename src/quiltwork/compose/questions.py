@@ -131,7 +131,7 @@ def epsilon(case: Case, delta: FloatArray, rtol: float) -> tuple[FloatArray, Flo
     hopeless = delta < case.reveal[0]
     lower[hopeless] = upper[hopeless] = np.inf
     # at the reveal mass itself only the largest loss will do; a hair above it bounds epsilon from below
-    edge = (delta <= case.reveal[1] * (1 + 1e-12)) & ~hopeless
+    asked, edge = delta, (delta <= case.reveal[1] * (1 + 1e-12)) & ~hopeless
     delta = np.where(edge, case.reveal[1] * (1 + 1e-9), delta)
     room = delta - case.reveal[1] * (1 + 2 * UNIT)
     todo = (room > 0) & ~hopeless
@@ -161,7 +161,7 @@ def epsilon(case: Case, delta: FloatArray, rtol: float) -> tuple[FloatArray, Flo
         done = chosen[good]
         lower[done], upper[done] = np.maximum(lower[done], low[good]), np.minimum(upper[done], high[good])
         todo[done] = False
-    upper = np.where(edge, case.top, upper)
+    upper = np.where(edge, np.where(asked < case.reveal[1], np.inf, case.top), upper)
     return np.minimum(np.maximum(lower, 0.0), upper), upper
 
 

@@ -19,11 +19,12 @@ from quiltwork.compose.engine import landmarks, tilt_for_epsilon
 from quiltwork.compose.parts import Part, directed, is_renyi
 from quiltwork.compose.route import case_of
 from quiltwork.losses.pair import Pair
-from quiltwork.losses.renyi import RenyiFamily
+from quiltwork.losses.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transform import TooCostly
 
 METHOD = "Rényi moments"
 COARSE = np.geomspace(1e-4, 1e6, 121)
+NO_TILTS = np.zeros(0)
 LogMoments = Callable[[FloatArray], FloatArray]
 
 
@@ -119,7 +120,13 @@ def larger(several: Sequence[LogMoments]) -> LogMoments:
     return moments
 
 
-def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray) -> FloatArray:
+def listed_tilts(parts: Sequence[Part]) -> FloatArray:
+    """Orders minus one at which some part states its bound: between them the bound is only a chord."""
+    orders = {order for part in parts if isinstance(part.family, Renyi) for order in part.family.orders}
+    return np.array(sorted(order - 1.0 for order in orders))
+
+
+def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray, listed: FloatArray = NO_TILTS) -> FloatArray:
     """min over theta of (K + log g - log(delta - reveal)) / theta, at least 0, rounded up."""
     with np.errstate(all="ignore"):
         target = np.where(delta > reveal, np.log(np.maximum(delta - reveal * (1 + 1e-15), 1e-320)), -np.inf)
@@ -127,25 +134,25 @@ def epsilon_bound(moments: LogMoments, reveal: float, delta: FloatArray) -> Floa
         def bound(theta: FloatArray) -> FloatArray:
             return (moments(theta) + log_peak(theta))[None, :] / theta - target[:, None] / theta
 
-        best = _refined(bound)
+        best = _refined(bound, listed)
     best = np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
     return np.where(delta > reveal, best, np.inf)
 
 
-def delta_bound(moments: LogMoments, reveal: float, epsilon: FloatArray) -> FloatArray:
+def delta_bound(moments: LogMoments, reveal: float, epsilon: FloatArray, listed: FloatArray = NO_TILTS) -> FloatArray:
     """min over theta of g e^(K - theta eps), plus the reveal mass, at most 1, rounded up."""
 
     def bound(theta: FloatArray) -> FloatArray:
         return (moments(theta) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
 
     with np.errstate(all="ignore"):
-        best = _refined(bound)
+        best = _refined(bound, listed)
     value: FloatArray = np.minimum(np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal, 1.0)
     return value
 
 
-def _refined(bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """The least value over a coarse grid of tilts, then over a fine one around each minimiser's neighbourhood."""
+def _refined(bound: Callable[[FloatArray], FloatArray], listed: FloatArray) -> FloatArray:
+    """The least value over the listed and a coarse grid of tilts, then over a fine one around each minimiser."""
     values = bound(COARSE)
     values = np.where(np.isnan(values), np.inf, values)
     best: FloatArray = values.min(axis=1)
@@ -153,6 +160,9 @@ def _refined(bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
     for at in np.unique(values.argmin(axis=1)):
         fine = COARSE[at] * ratio ** np.linspace(-1.0, 1.0, 33)
         found = bound(fine)
+        best = np.minimum(best, np.where(np.isnan(found), np.inf, found).min(axis=1))
+    if listed.size:
+        found = bound(listed)
         best = np.minimum(best, np.where(np.isnan(found), np.inf, found).min(axis=1))
     return best
 

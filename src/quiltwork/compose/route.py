@@ -55,8 +55,13 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
 def case_of(engine: Engine, parts: Counted) -> Case:
     """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest possible finite loss."""
     logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - 2**-53)) for pair, k in parts)
-    reveal = 0.0 - math.expm1(logs)
-    slack = 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for p, k in parts if p.reveal > 0) * (reveal > 1e-3)
+    showing = [(pair, k) for pair, k in parts if pair.reveal > 0]
+    if sum(k for _, k in showing) == 1:  # nothing to compose: as exact as the release itself
+        reveal, slack = showing[0][0].reveal, showing[0][0].reveal_error
+    else:
+        reveal = 0.0 - math.expm1(logs)
+        wrong = max((pair.reveal_error for pair, _ in showing), default=0.0)
+        slack = wrong + 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for _, k in showing) * (reveal > 1e-3)
     top = math.fsum(k * pair.high for pair, k in parts) if parts else 0.0
     top = top * (1 + 4 * UNIT) if top > 0 else top
     log_mass, room = _top_atom(parts)

@@ -54,7 +54,8 @@ def active(constraints: Iterable[Constraint]) -> list[Constraint]:
     for point in sorted(best.items(), reverse=True):
         if kept and point[1] <= kept[-1][1]:
             kept = [c for c in kept if c[1] < point[1]]  # a smaller epsilon with no larger delta wins outright
-        while kept and _weight(kept, point) <= INACTIVE:
+        # the smallest delta is the reveal mass: it goes only when it is truly idle
+        while kept and _weight(kept, point) <= (INACTIVE if len(kept) > 1 else 0.0):
             kept.pop()
         kept.append(point)
     while len(kept) > 1 and _weight(kept, None) <= INACTIVE:
@@ -98,18 +99,22 @@ def constrained_pair(constraints: Iterable[Constraint]) -> FinitePair:
     order = np.argsort(losses)
     loss, log_p = np.array(losses)[order], np.array(logs)[order]
     p = np.exp(log_p)
-    pair = FinitePair(loss, p, p[::-1].copy(), reveal=reveal, vanish=reveal, log_p=log_p, relative=relative + 8 * UNIT)
     exact = [Fraction(repr(e)) for e, _ in kept if e > 0]
-    if not exact:
-        return pair
-    unit = reduce(_common, exact)
-    if exact[0] / unit > 10**6:
-        return pair
-    signed = [Fraction(repr(abs(x))) / unit * (1 if x >= 0 else -1) for x in loss.tolist()]
-    indices = np.array([int(x) for x in signed], dtype=np.int64)
-    lattice = Lattice(Fraction(0), unit, indices, p)
+    unit = reduce(_common, exact) if exact else None
+    lattice = None
+    if unit is not None and exact[0] / unit <= 10**6:
+        signed = [Fraction(repr(abs(x))) / unit * (1 if x >= 0 else -1) for x in loss.tolist()]
+        lattice = Lattice(Fraction(0), unit, np.array([int(x) for x in signed], dtype=np.int64), p)
     return FinitePair(
-        loss, p, p[::-1].copy(), reveal=reveal, vanish=reveal, log_p=log_p, relative=pair.relative, lattice=lattice
+        loss,
+        p,
+        p[::-1].copy(),
+        reveal=reveal,
+        vanish=reveal,
+        log_p=log_p,
+        relative=relative + 8 * UNIT,
+        reveal_error=0.0,
+        lattice=lattice,
     )
 
 

@@ -21,7 +21,8 @@ BLOCK = 1 << 20
 class FinitePair(Pair):
     """Atoms (loss, P mass, Q mass) sorted by loss, plus reveal and vanish mass.
 
-    Both masses are kept: e^(-loss) overflows where Q does not. `relative` bounds the relative error of each mass.
+    Both masses are kept: e^(-loss) overflows where Q does not. `relative` bounds the relative error of each mass,
+    `loss_error` what a loss may be off beyond its own rounding, `reveal_error` the relative error of the reveal mass.
     """
 
     def __init__(
@@ -35,10 +36,13 @@ class FinitePair(Pair):
         log_p: FloatArray | None = None,
         lattice: Lattice | None = None,
         relative: float = 8 * UNIT,
+        loss_error: float = 0.0,
+        reveal_error: float = 4 * UNIT,
         unbounded: bool = False,
     ) -> None:
         self.losses, self.p, self.q = losses, p, q
         self.reveal, self.vanish, self.relative = reveal, vanish, relative
+        self.loss_error, self.reveal_error = loss_error, reveal_error
         self.log_p = np.log(p) if log_p is None else log_p
         self.low, self.high = float(losses[0]), float(losses[-1])
         if unbounded:
@@ -84,8 +88,14 @@ class FinitePair(Pair):
             log_p=log_q[::-1],
             lattice=lattice,
             relative=self.relative,
+            loss_error=self.loss_error,
+            reveal_error=self.reveal_error,
             unbounded=math.isinf(self.high),
         )
+
+    @property
+    def rounding(self) -> float:
+        return 8 * UNIT * float(np.abs(self.losses).max()) + self.loss_error
 
     def cells(self, edges: FloatArray) -> Cells:
         nothing = np.zeros(edges.size - 1)
@@ -99,7 +109,14 @@ class FinitePair(Pair):
 
     def transform(self, count: int) -> NodeTransform:
         return NodeTransform(
-            Nodes(self.log_p, self.losses, self.reveal, relative=self.relative + TERM_ULPS * UNIT), count
+            Nodes(
+                self.log_p,
+                self.losses,
+                self.reveal,
+                relative=self.relative + TERM_ULPS * UNIT,
+                loss_error=self.loss_error,
+            ),
+            count,
         )
 
     def subsampled(self, rate: float) -> FinitePair:
@@ -118,6 +135,7 @@ class FinitePair(Pair):
             reveal=rate * self.reveal,
             log_p=log_p,
             relative=self.relative + 8 * UNIT,
+            loss_error=self.loss_error + (4 * UNIT if rate > 0.5 else 0.0),
             unbounded=math.isinf(self.high),
         )
 
@@ -161,7 +179,7 @@ def _rounded_lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
 def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
     """The loss of two laws on the same outcomes: atoms merged where the ratio is the same float."""
     both = (p > 0) & (q > 0)
-    losses = np.log(p[both]) - np.log(q[both])
+    losses = np.log(p[both] / q[both])
     near = np.abs(p[both] - q[both]) < 0.5 * q[both]
     losses = np.where(near, np.log1p((p[both] - q[both]) / q[both]), losses)
     values, where = np.unique(losses, return_inverse=True)
@@ -174,6 +192,7 @@ def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
         reveal=math.fsum(p[q == 0]),
         vanish=math.fsum(q[p == 0]),
         log_p=None if both.any() else np.full(1, -745.0),
+        loss_error=8 * UNIT,
     )
 
 

@@ -152,6 +152,7 @@ def mixed_pair(parts: Weighted) -> Pair:
         vanish=math.fsum(w * pair.vanish for w, pair in finite),
         log_p=np.concatenate([math.log(w) + pair.log_p for w, pair in finite])[order],
         relative=max(pair.relative for _, pair in finite) + 4 * UNIT,
+        loss_error=max(pair.loss_error for _, pair in finite),
         unbounded=any(math.isinf(pair.high) for _, pair in finite),
     )
 

@@ -54,6 +54,7 @@ class Pair(ABC):
     high: float
     reveal: float = 0.0
     vanish: float = 0.0
+    reveal_error: float = 4 * UNIT  # relative error of `reveal` and `vanish`
 
     @abstractmethod
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:

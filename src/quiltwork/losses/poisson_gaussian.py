@@ -67,10 +67,13 @@ class PoissonGaussianTransform:
         return np.where(a < 30.0, small, large)
 
     def _ends(self, zeta: float) -> tuple[float, float]:
-        """Where the tilted density N(xi) w^zeta has died out: it rises before -|zeta^-|/s and falls after zeta^+/s."""
+        """Where the tilted density N(xi) w^zeta has died out: it rises before -|zeta^-|/s and falls after zeta^+/s.
+
+        The nodes must also hold all of P itself (N w when the record is removed), since M - 1 is summed against it.
+        """
         sigma = float(self.sigma.min())
         if zeta >= 0:
-            return -REACH, zeta / sigma + REACH
+            return -REACH, (max(zeta, 1.0) if self.removed else zeta) / sigma + REACH
         lift = -zeta * -math.log1p(-float(self.rate.max())) if float(self.rate.max()) < 1 else math.inf
         return -min(math.sqrt(2 * (43.0 + lift)), -zeta / sigma + REACH), REACH
 
@@ -185,7 +188,8 @@ class PoissonGaussianTransform:
         if xi is None or xi.size * frequencies.size * self.counts.size > 1e8:
             return None
         log_masses, losses = self._masses(xi, step)
-        quadrature = strip + self._cut(theta, xi, log_masses, losses)
+        # 1e-18: the P mass beyond 9.2 standard deviations, which the sum for M - 1 takes to be on the nodes
+        quadrature = strip + self._cut(theta, xi, log_masses, losses) + 1e-18
         relative = (TERM_ULPS + xi * xi) * UNIT
         if self.counts.size == 1:
             nodes = Nodes(log_masses[0], losses[0], 0.0, relative, float(quadrature[0]))

@@ -16,7 +16,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair
-from quiltwork.losses.pair import Lattice, Pair
+from quiltwork.losses.pair import UNIT, Lattice, Pair
 
 INDICES = np.array([0, 1], dtype=np.int64)
 
@@ -26,14 +26,16 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
     keep = 1.0 - delta
     if epsilon == 0:
         losses, p = np.zeros(1), np.array([keep])
-        return FinitePair(losses, p, p, reveal=delta, vanish=delta)
+        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0)
     log_low, log_high = -epsilon - math.log1p(math.exp(-epsilon)), -math.log1p(math.exp(-epsilon))
     log_p = np.array([log_low, log_high]) + math.log1p(-delta)
     p = np.exp(log_p)
     exact = Fraction(repr(epsilon))
     lattice = Lattice(-exact, 2 * exact, INDICES, p)
     losses = np.array([-epsilon, epsilon])
-    return FinitePair(losses, p, p[::-1].copy(), reveal=delta, vanish=delta, log_p=log_p, lattice=lattice)
+    return FinitePair(
+        losses, p, p[::-1].copy(), reveal=delta, vanish=delta, log_p=log_p, lattice=lattice, reveal_error=0.0
+    )
 
 
 @attrs.frozen
@@ -82,7 +84,7 @@ def group_delta(epsilon: float, delta: float, size: int) -> float:
         return 1.0
     else:
         factor = math.expm1(epsilon * size) / math.expm1(epsilon)
-    return min(1.0, delta * factor * (1 + 1e-14))
+    return min(1.0, delta * factor * (1 + 8 * UNIT * (8 + epsilon * size)))
 
 
 def nothing_hidden() -> FinitePair:

@@ -72,6 +72,7 @@ class Nodes:
     missing: float = 0.0
     relative: FloatArray | float = TERM_ULPS * UNIT
     quadrature: float = 0.0
+    loss_error: float = 0.0  # what each loss may be off beyond its own rounding
 
     def _wrong(self, exponent: FloatArray) -> FloatArray:
         """Relative error of each tilted mass: its own, and that of its exponent."""
@@ -116,14 +117,15 @@ class Nodes:
             masses = np.exp(self.log_masses)
             total = 1.0 + float(excess)
             wrong = float((self._wrong(exponent) * masses) @ np.abs(np.expm1(exponent)))
-            error = (wrong + 4 * UNIT * self.missing) / total
+            error = (wrong + 4 * UNIT * self.missing) / total + abs(theta) * self.loss_error
             return float(np.log1p(excess)), masses * np.exp(exponent) / total, error
         logs = self.log_masses + exponent
         top = float(logs.max())
         weights = np.exp(logs - top)
         total = float(weights.sum())
         wrong = float((self._wrong(exponent) + 3 * UNIT * np.abs(self.log_masses)) @ weights) / total
-        return top + float(np.log(total)), weights / total, wrong + 4 * UNIT * (1.0 + abs(top))
+        error = wrong + 4 * UNIT * (1.0 + abs(top)) + abs(theta) * self.loss_error
+        return top + float(np.log(total)), weights / total, error
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum:
         """phi - 1 = sum w (e^(iud) - 1) with d centred, by sin^2 and sin, so that errors scale with |ud|."""
@@ -145,9 +147,9 @@ class Nodes:
             real[start : start + rows] = -2.0 * ((half * half) @ weights)
         log_phi = log_one_plus(real, imaginary)
         spread = float(weights @ np.abs(offset))
-        wrong = (relative + 3 * UNIT * np.abs(theta * losses)) * weights
+        wrong = (relative + 3 * UNIT * np.abs(theta * losses) + abs(theta) * self.loss_error) * weights
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
-        error = error + 6 * UNIT * frequencies * spread + quadrature
+        error = error + (6 * UNIT * spread + self.loss_error) * frequencies + quadrature
         error = error / np.maximum(np.exp(log_phi.real), 1e-300) + 8 * UNIT * frequencies * (abs(mean) + spread)
         return Spectrum(log_mgf, log_phi + 1j * (frequencies * mean), mgf_error + self.quadrature, error)
 

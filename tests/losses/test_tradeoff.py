@@ -1,0 +1,129 @@
+"""Trade-off functions as losses: polygons exactly, functions between two polygons."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+import quiltwork as qw
+from quiltwork.errors import InvalidParameter
+from quiltwork.losses.tradeoff import TradeOffFunction, from_vertices, polygon_pair, sandwich
+from tests.losses import laws
+
+TRIANGLE = [(0.0, 0.75), (0.25, 0.25), (1.0, 0.0)]
+
+
+def gaussian_curve(mu):
+    """G_mu."""
+    return lambda alpha: float(ndtr(-ndtri(alpha) - mu)) if 0 < alpha < 1 else 1.0 - alpha
+
+
+def profile_of(vertices, t):
+    """D(t) = 1 + f*(-t) = max over vertices of 1 - f(a) - t a, in rationals."""
+    return max(1 - Fraction(b) - t * Fraction(a) for a, b in vertices)
+
+
+@given(t=st.fractions(Fraction(1, 30), 30, max_denominator=30))
+def test_polygon_profile_is_the_conjugate(t):
+    pair = polygon_pair(tuple(TRIANGLE))
+    found = float(pair.stick(np.array([math.log(t)]))[0]) + pair.reveal
+    assert found == pytest.approx(float(profile_of(TRIANGLE, t)), abs=1e-14)
+
+
+def test_polygon_directions_are_inverse_functions():
+    loss = qw.tradeoff(TRIANGLE)
+    assert 0.5 in loss.direction("remove").beta(0.125)
+    assert 0.125 in loss.direction("add").beta(0.5)
+    assert 0.125 in loss.beta(0.5)
+    assert 0.75 in loss.direction("remove").beta(0.0)  # the rest is revealed
+    assert loss.beta(1.0).upper <= 1e-299
+
+
+def test_a_polygon_is_a_finite_pair():
+    """Steps of alpha are Q masses, falls of beta P masses."""
+    law = laws.Finite([0.25, 0.5, 0.25], [0.0, 0.25, 0.75])
+    loss = 3 * qw.tradeoff(TRIANGLE)
+    same = 3 * qw.pair([0.25, 0.5, 0.25], [0.0, 0.25, 0.75])
+    assert law.stick(0.1) + law.reveal in qw.tradeoff(TRIANGLE).direction("remove").delta(0.1)
+    for epsilon in (0.0, 0.5, 1.4):
+        loss.delta(epsilon).intersect(same.delta(epsilon))
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
+def test_the_polygons_hold_the_function(mu):
+    curve, family = gaussian_curve(mu), sandwich(gaussian_curve(mu))
+    alpha = np.concatenate((np.geomspace(1e-18, 0.5, 200), 1 - np.geomspace(1e-15, 0.5, 200)))
+    for a in alpha.tolist():
+        for vertices, sign in ((family.below, 1), (family.above, -1)):
+            polygon = np.interp(a, [v[0] for v in vertices], [v[1] for v in vertices])
+            assert sign * (curve(a) - polygon) >= -1e-15
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0])
+@pytest.mark.parametrize("count", [1, 10])
+def test_brackets_hold_the_gaussian_that_was_drawn(mu, count):
+    loss, exact = count * qw.tradeoff(gaussian_curve(mu)), count * qw.gdp(mu)
+    for delta in (1e-1, 1e-5, 1e-10):
+        found, true = loss.epsilon(delta), exact.epsilon(delta)
+        assert found.lower <= true.upper
+        assert true.lower <= found.upper
+        assert found.relative_width < 0.01
+    for alpha in (1e-4, 0.3, 0.99):
+        found, true = loss.beta(alpha), exact.beta(alpha)
+        assert found.lower <= true.upper
+        assert true.lower <= found.upper
+    assert exact.delta(1.0).lower <= loss.delta(1.0).upper
+    assert loss.delta(1.0).lower <= exact.delta(1.0).upper
+
+
+def test_linear_functions_are_caught_to_the_last_digits():
+    """f = 1 - alpha: nothing is revealed, up to the assumed accuracy of the function."""
+    loss = qw.tradeoff(lambda a: 1.0 - a)
+    assert loss.delta(0.0).upper < 1e-12
+    assert loss.delta(0.0).lower == 0.0
+
+
+def test_vertices_on_a_line_are_dropped_and_both_sides_agree():
+    family = from_vertices([(0.0, 1.0), (0.25, 0.5), (0.375, 0.25), (0.5, 0.0), (1.0, 0.0)])
+    assert family.below == family.above == ((0.0, 1.0), (0.5, 0.0), (1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        5,
+        None,
+        "abc",
+        [],
+        [(0.0, 1.0)],
+        [(0.0, 1.0), (1.0, 0.5)],
+        [(0.1, 0.9), (1.0, 0.0)],
+        [(0.0, 1.0), (0.5, 0.6), (1.0, 0.0)],
+        [(0.0, 1.0), (0.5, 0.2), (0.6, 0.05), (0.7, 0.04), (0.8, 0.0), (0.9, 0.01), (1.0, 0.0)],
+        [(0.0, 1.0), (0.5, math.nan), (1.0, 0.0)],
+        [(0.0, 1.0), (0.5, 0.25), (0.5, 0.2), (1.0, 0.0)],
+        [(0.0, 1.5), (1.0, 0.0)],
+        [(0.0, 1.0, 2.0), (1.0, 0.0, 1.0)],
+        lambda a: math.nan,
+        lambda a: 2.0 - a,
+        lambda a: -a,
+        lambda a: a,
+        lambda a: None,
+        lambda a: "x",
+        lambda a: 1j,
+        lambda a, b: 0.0,
+    ],
+    ids=repr,
+)
+def test_bad_trade_offs_are_refused(bad):
+    with pytest.raises(InvalidParameter, match=r"^trade-off must be"):
+        qw.tradeoff(bad)
+
+
+def test_json_of_both_sides():
+    family = sandwich(gaussian_curve(1.0))
+    assert TradeOffFunction(**family.fields()) == family
