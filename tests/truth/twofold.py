@@ -4,6 +4,7 @@ from .closed import gaussian_delta, laplace_delta, subsampled_delta
 from .numbers import Refused, mp
 
 DIGITS = 18
+NOISE = mp.mpf("1e-34")  # of an integral taken with 36 digits
 
 
 class _Twofold:
@@ -28,6 +29,8 @@ class _Twofold:
             )
             if error > max(value + atoms, mp.mpf("1e-20")) * mp.mpf(10) ** -DIGITS:
                 raise Refused(f"twofold integral: error {mp.nstr(error, 3)} of {mp.nstr(value, 3)}")
+            if 0 < value + atoms < NOISE:
+                raise Refused(f"twofold integral: {mp.nstr(value + atoms, 3)} is within its absolute rounding")
             return value + atoms
 
     def loss(self, x):

@@ -20,6 +20,7 @@ from quiltwork.losses.pair import UNIT
 from quiltwork.losses.transform import TooCostly
 
 MOST_FACES = 4000
+POLYGON_SLACK = 1e-15  # vertices of a sandwich are rounded: sup norm of the trade-off function, per release
 LEAST = 1e-300  # smaller numbers are reported as below this
 
 
@@ -96,13 +97,9 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
     return ends
 
 
-def _both_ends(parts: Sequence[Part], side: str, answer: Callable[[list[Counted]], route.Answer]) -> route.Answer:
-    """One answer, or the lower end of the optimistic side joined with the upper end of the pessimistic one."""
-    found = answer(_sides(parts, side))
-    if not sandwiched(parts):
-        return found
-    other = answer(_sides(parts, side, optimistic=True))
-    return np.minimum(other[0], found[0]), np.maximum(found[1], other[1]), found[2]
+def _slack(parts: Sequence[Part]) -> float:
+    """How far the optimistic polygons of sandwiched functions may lie below the functions, all releases together."""
+    return math.fsum(part.count * POLYGON_SLACK for part in parts if part.family.sandwiched)
 
 
 # ---- epsilon
@@ -116,18 +113,22 @@ def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, me
     if parts and inner.any():
         lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
     if parts and (delta == 0).any():
-        possible = max(_top(pairs) for pairs in _sides(parts, side, optimistic=True))
-        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs) for pairs in _sides(parts, side))
-        lower[delta == 0] = min(possible * (1 - 8 * UNIT) if math.isfinite(possible) else possible, promised)
+        possible = max(_top(pairs)[0] for pairs in _sides(parts, side, optimistic=True))
+        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in _sides(parts, side))
+        lower[delta == 0] = min(possible, promised) if not sandwiched(parts) else 0.0
         upper[delta == 0] = promised
     return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-9))
 
 
-def _top(pairs: Counted) -> float:
-    """The smallest epsilon with delta = 0: the largest loss."""
+def _top(pairs: Counted) -> tuple[float, float]:
+    """Ends of the smallest epsilon with delta = 0: the largest loss."""
     if any(pair.reveal > 0 for pair, _ in pairs):
-        return math.inf
-    return route.case_of(_no_engine(), pairs).top
+        return math.inf, math.inf
+    top = route.case_of(_no_engine(), pairs).top
+    if math.isinf(top):
+        return top, top
+    room = math.fsum(2 * count * pair.rounding for pair, count in pairs)
+    return max(top * (1 - 16 * UNIT) - room, 0.0), max(top, 0.0)
 
 
 def _no_engine() -> Engine:
@@ -142,7 +143,7 @@ def _epsilon_inside(
     if any(map(is_renyi, parts)) and all(_known(pairs, delta) is None for pairs in _sides(parts, side)):
         return _epsilon_renyi(parts, side, delta, rtol, method)
 
-    def answer(sides: list[Counted]) -> route.Answer:
+    def answer(sides: list[Counted], delta: FloatArray) -> route.Answer:
         first, *others = sides
         ask, wide = partial(route.epsilon, delta=delta, rtol=rtol, method=method), _wide_epsilon(delta)
         low, high, name = _known(first, delta) or _run(ask, first, wide)
@@ -154,7 +155,12 @@ def _epsilon_inside(
             name = _named(name, more[2])
         return low, high, name
 
-    return _both_ends(parts, side, answer)
+    low, high, name = answer(_sides(parts, side), delta)
+    if sandwiched(parts):  # the lower end from what is possible, a little above the asked delta
+        eased = delta + _slack(parts)
+        possible = answer(_sides(parts, side, optimistic=True), np.minimum(eased, 1.0 - UNIT))[0]
+        low = np.where(eased < 1, np.minimum(low, possible), 0.0)
+    return low, high, name
 
 
 def _named(one: str, two: str) -> str:
@@ -195,8 +201,9 @@ def _epsilon_renyi(
         if side in ("worst", direction) or direction == "both":
             moments, reveal = renyi.composed_moments(parts, direction)
             upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta, renyi.listed_tilts(parts)))
-            low, _, _ = _run(lambda p: route.epsilon(p, delta, rtol, method), pairs, _wide_epsilon(delta))
-            lower = np.maximum(lower, low)
+            eased = np.minimum(delta + _slack(parts), 1.0 - UNIT)
+            ask = partial(route.epsilon, delta=eased, rtol=rtol, method=method)
+            lower = np.maximum(lower, _run(ask, pairs, _wide_epsilon(eased))[0])
     return np.minimum(lower, upper), upper, renyi.METHOD
 
 
@@ -238,7 +245,10 @@ def _delta_inside(
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
 
-    low, high, name = _both_ends(parts, side, answer)
+    low, high, name = answer(_sides(parts, side))
+    if sandwiched(parts):
+        low = np.minimum(low, answer(_sides(parts, side, optimistic=True))[0] - _slack(parts))
+        low = np.maximum(low, -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT))
     if any(map(is_renyi, parts)):
         # for eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs
         at = renyi.delta_bound(*renyi.worst_moments(parts), np.abs(epsilon), renyi.listed_tilts(parts))
@@ -269,7 +279,10 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
 
-    low, high, name = _both_ends(parts, side, answer)
+    low, high, name = answer(_sides(parts, side))
+    if sandwiched(parts):
+        possible = answer(_sides(parts, side, optimistic=True))[1] + _slack(parts)
+        high = np.minimum(np.maximum(high, possible), 1.0 - alpha)
     if any(map(is_renyi, parts)):
         low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
         name = renyi.METHOD

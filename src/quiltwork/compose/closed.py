@@ -33,6 +33,10 @@ class GaussianView:
         mu = self.mu
         if self.theta > 0:
             value, error = log_stick(mu, epsilon)
+            # D(0) = 2 Phi(mu/2) - 1 <= mu / sqrt(2 pi): all that is left when mu is below the roundoff
+            most = np.where(epsilon >= 0, math.log(mu) - 0.9189385332, np.inf)
+            value = np.minimum(value, most)
+            return Logs(value, value - error, np.fmin(value + error, most))
         else:
             a, b = epsilon / mu - mu / 2, -epsilon / mu - mu / 2
             value = np.logaddexp(log_ndtr(a), epsilon + log_ndtr(b))

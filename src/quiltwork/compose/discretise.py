@@ -105,22 +105,24 @@ def _spread(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.concatenate((left, [0.0])) + np.concatenate(([0.0], right))
 
 
-def _continuous_tails(pair: Pair, left: float, right: float) -> tuple[float, float, float]:
-    """P below the grid, P above it and the hockey stick there, of the continuous part."""
+def _tails(pair: Pair, left: float, right: float) -> tuple[float, float, float, float]:
+    """P below the grid, P above it and the hockey stick there (atoms included), P above it of the density alone."""
     below = 0.0 if left <= pair.low else float(pair.below(np.array([left]))[0][0])
     if right >= pair.high:
-        return below, 0.0, 0.0
-    above = float(pair.above(np.array([right]))[0][0]) * (1 + 1e-13)
-    return below, above, float(pair.stick(np.array([right]))[0]) * (1 + 1e-12)
+        return below, 0.0, 0.0, 0.0
+    above = float(pair.above(np.array([right]))[0][0])
+    atoms, masses = pair.atoms()
+    density = max(above * (1 - 1e-12) - float(masses[atoms > right].sum()), 0.0)
+    return below, above * (1 + 1e-13), float(pair.stick(np.array([right]))[0]) * (1 + 1e-12), density
 
 
 def _upper_ends(pair: Pair, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, float, float]:
     """Left tail moved up to the first knot; right tail: its hockey stick revealed, the rest on the last knot."""
-    below, above, stick = _continuous_tails(pair, float(half[0]), float(half[-1]))
+    below, above, stick, density = _tails(pair, float(half[0]), float(half[-1]))
     upper = upper.copy()
     upper[0] += below * (1 + 1e-13)
     upper[-1] += max(above - stick, 0.0)
-    return upper, stick, above
+    return upper, stick, density
 
 
 def _gaps(

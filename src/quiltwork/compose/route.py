@@ -62,8 +62,9 @@ def case_of(engine: Engine, parts: Counted) -> Case:
         reveal = 0.0 - math.expm1(logs)
         wrong = max((pair.reveal_error for pair, _ in showing), default=0.0)
         slack = wrong + 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for _, k in showing) * (reveal > 1e-3)
-    top = math.fsum(k * pair.high for pair, k in parts) if parts else 0.0
-    top = top * (1 + 4 * UNIT) if top > 0 else top
+    # the largest loss, past its own rounding: beyond it there is nothing but the reveal mass
+    top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in parts)
+    top += 4 * UNIT * abs(top)
     log_mass, room = _top_atom(parts)
     return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top, log_mass, room)
 
