@@ -128,9 +128,10 @@ def test_beta_falls_and_is_convex():
 
 
 def test_nothing_released():
-    found = qw.compose().beta([0.0, 0.25, 1.0])
-    assert (found.lower == found.upper).all()
-    assert found.lower.tolist() == [1.0, 0.75, 0.0]
+    found = qw.compose().beta([0.0, 0.25, 1e-3, 1.0])
+    for i, alpha in enumerate((0.0, 0.25, 1e-3, 1.0)):
+        assert 1 - mp.mpf(alpha) in found[i]
+        assert found[i].width < 1e-15
 
 
 def test_underflowing_betas_keep_a_positive_upper_end():

@@ -26,6 +26,9 @@ class Line:
     centre: float = 0.0
     spread: float = 1.0
 
+    def middle(self, epsilon):
+        return self.logs(epsilon).middle
+
     def logs(self, epsilon):
         value = (-self.slope if self.theta > 0 else self.slope) * (epsilon - self.at)
         return Logs(value, value - self.error, value + self.error)

@@ -189,7 +189,7 @@ def _on_lattice(
     top = low.max(axis=1)
     # rising before the window and falling after it: nothing outside is larger
     first_seen, last_seen = high[:, 0], high[:, -1]
-    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (law.ends[0] == -math.inf))
+    enclosed = (first_seen <= top) & (last_seen <= top) & (inside[:, 0] | (law.whole and law.ends[0] == -math.inf))
     near = np.abs(points[:, KNOTS] - view.centre) <= 5 * view.spread
     return np.maximum(top, 0.0), np.where(enclosed & near, np.maximum(high.max(axis=1), 0.0), 1.0), near
 

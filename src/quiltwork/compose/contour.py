@@ -284,7 +284,7 @@ class ContourEngine:
             log_error += spectrum.log_mgf_error
             log_phi_error = log_phi_error + spectrum.log_phi_error
         total = math.fsum(logs)
-        if not math.isfinite(total):
+        if not (math.isfinite(total) and bool(np.all(np.isfinite(log_phi)))):
             return None
         log_error += 4 * UNIT * math.fsum(abs(x) for x in logs)
         z = theta + 1j * u

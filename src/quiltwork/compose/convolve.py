@@ -99,6 +99,7 @@ class Convolution:
     nudge: float
     length: int
     ends: tuple[float, float]  # outside nothing is known (infinite when no loss was cut)
+    whole: bool  # whether the window holds every point of the lattice
 
     def logs(self, epsilon: FloatArray, direction: int) -> FloatArray:
         """log D or log C: the estimate (0), a certified lower (-1) or upper (+1) value."""
@@ -124,7 +125,7 @@ class Convolution:
             logs = base + np.log(np.maximum(value + rounding, 0.0))
             if direction > 0:
                 logs = np.logaddexp(logs, noise)
-        logs = np.where(np.isnan(logs), -np.inf, logs) + scale + direction * self.relative
+        logs = np.where(np.isnan(logs), np.inf if direction > 0 else -np.inf, logs) + scale + direction * self.relative
         if direction:
             unknown = (at < self.ends[0]) | ((at > self.ends[1]) & (not falling))
             logs = np.where(unknown, direction * np.inf, logs)
@@ -310,6 +311,7 @@ def _sums(
         nudge=8 * UNIT * abs(mean) + 4 * UNIT * length * step + loss_error,
         length=length,
         ends=ends,
+        whole=outside == 0,
     )
 
 

@@ -45,14 +45,14 @@ def discretise(pair: Pair, step: float, low: float, high: float) -> Discrete:
     if atoms.size:
         # atoms above the grid: their hockey stick is revealed and the rest sits on its last knot, or they are floored;
         # atoms below it are moved up or dropped
-        left, right = origin + step * first, origin + step * (last - 1)
+        left, right, wrong = origin + step * first, origin + step * (last - 1), pair.relative + 8 * UNIT
         far = atoms > right
-        shown = masses * -np.expm1(np.minimum(right - atoms, 0.0)) * (1 + 8 * UNIT)
+        shown = masses * -np.expm1(np.minimum(right - atoms, 0.0)) * (1 + wrong)
         revealed += float(shown[far].sum()) * (1 + 1e-12)
-        above = np.where(far, masses - shown, masses) * (1 + 8 * UNIT)
+        above = np.where(far, masses - shown, masses) * (1 + wrong)
         upper = upper + _split(np.clip(atoms, left, right), above, origin, step, first, upper.size, chord=True)
         kept = atoms >= left
-        below = masses[kept] * (1 - 8 * UNIT)
+        below = masses[kept] * (1 - wrong)
         lower = lower + _split(np.minimum(atoms[kept], right), below, origin, step, first, lower.size, chord=False)
     return Discrete(origin, first, upper, lower, revealed)
 

@@ -29,11 +29,17 @@ ROUNDS = 8
 
 @attrs.frozen(eq=False)
 class Sides:
-    """A measure above and one below, and a bound on the mass that the upper one sends to infinity."""
+    """A measure above and one below, the mass that the upper one sends to infinity, and what their masses are off by.
+
+    Lemma 1 orders D. Its complement C = mass - D also needs the masses: `missing` is what the lower side lacks,
+    `excess` what the upper side has too much, against the finite mass of the composition.
+    """
 
     upper: Measure
     lower: Measure
     revealed: float
+    missing: float
+    excess: float
 
 
 @attrs.frozen(eq=False)
@@ -41,7 +47,7 @@ class GridView:
     """A lattice view whose upper end also carries the cut right tails."""
 
     inner: LatticeView
-    revealed: float
+    sides: Sides
 
     @property
     def theta(self) -> float:
@@ -59,10 +65,12 @@ class GridView:
         return self.inner.middle(epsilon)
 
     def logs(self, epsilon: FloatArray) -> Logs:
-        logs = self.inner.logs(epsilon)
-        if self.revealed == 0 or self.theta < 0:
-            return logs
-        return Logs(logs.middle, logs.low, np.logaddexp(logs.high, math.log(self.revealed) + 1e-12))
+        logs, sides = self.inner.logs(epsilon), self.sides
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.theta > 0:
+                return Logs(logs.middle, logs.low, np.logaddexp(logs.high, np.log(sides.revealed) + 1e-12))
+            low = np.log(np.maximum(np.exp(np.minimum(logs.low, 0.0)) - sides.excess, 0.0))
+            return Logs(logs.middle, low, np.logaddexp(logs.high, np.log(sides.missing)))
 
 
 class GridEngine:
@@ -79,16 +87,27 @@ class GridEngine:
     def _sides(self, step: float, tail: float) -> Sides:
         upper: list[LatticePart] = []
         lower: list[LatticePart] = []
-        log_hidden = 0.0
+        logs, shown = np.zeros(3), 0.0  # logs of the finite mass: true, below, above; and what is revealed beside it
         for pair, count in self.parts:
             low, high = _support(pair, tail / count)
             if (high - low) / step > MOST_CELLS:
                 raise TooCostly
             found = discretise(pair, step, low, high)
             for masses, side in ((found.upper, upper), (found.lower, lower)):
-                side.append(_part(found.origin, found.first, masses, count))
-            log_hidden += count * math.log1p(-min(found.revealed, 1.0 - 2**-53))
-        return Sides(Measure(step, tuple(upper)), Measure(step, tuple(lower)), -math.expm1(log_hidden) * (1 + 1e-12))
+                side.append(_part(found.origin, found.first, masses, count, pair.rounding))
+            below, above = max(math.fsum(found.lower), 1e-300), math.fsum(found.upper)
+            logs += count * np.log([max(1.0 - pair.reveal, 1e-300), below, above])
+            shown += count * math.log1p(found.revealed / above)
+        true, below, above = (math.exp(min(log, 700.0)) for log in logs.tolist())
+        revealed = above * math.expm1(shown) * (1 + 1e-12)
+        slack = 1e-15 * (4 + sum(count for _, count in self.parts))  # rounding of the masses themselves
+        return Sides(
+            Measure(step, tuple(upper)),
+            Measure(step, tuple(lower)),
+            revealed=revealed,
+            missing=max(true - below, 0.0) + slack,
+            excess=max(above + revealed - true, 0.0) + slack,
+        )
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.steering.upper.moments(theta)
@@ -132,15 +151,15 @@ class GridEngine:
         if upper is None or lower is None:
             return None
         ordered = LatticeView(upper, lower) if theta > 0 else LatticeView(lower, upper)
-        return GridView(ordered, sides.revealed)
+        return GridView(ordered, sides)
 
 
-def _part(origin: float, first: int, masses: FloatArray, count: int) -> LatticePart:
+def _part(origin: float, first: int, masses: FloatArray, count: int, rounding: float) -> LatticePart:
     live = np.nonzero(masses > 0)[0]
     if not live.size:
         live, masses = np.zeros(1, dtype=np.int64), np.full(1, 1e-300)
-    size = abs(origin) + 1e-300
-    return LatticePart(origin, (first + live).astype(np.int64), np.log(masses[live]), count, 16 * UNIT, 8 * UNIT * size)
+    error = 8 * UNIT * abs(origin) + rounding
+    return LatticePart(origin, (first + live).astype(np.int64), np.log(masses[live]), count, 16 * UNIT, error)
 
 
 def _support(pair: Pair, tail: float) -> tuple[float, float]:

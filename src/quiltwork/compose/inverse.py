@@ -91,7 +91,7 @@ def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -
     upper, lower = x + step_up, x - step_down
     for _ in range(ROUNDS):
         at = view.logs(upper)
-        bad = at.high > upper_target if falling else at.low < upper_target
+        bad = ~(at.high <= upper_target) if falling else ~(at.low >= upper_target)
         if not bad.any():
             break
         step_up = np.where(bad, 2 * step_up + 1e-300, step_up)
@@ -100,7 +100,7 @@ def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -
         upper = np.where(bad, np.inf, upper)
     for _ in range(ROUNDS):
         at = view.logs(lower)
-        bad = at.low < lower_target if falling else at.high > lower_target
+        bad = ~(at.low >= lower_target) if falling else ~(at.high <= lower_target)
         if not bad.any():
             break
         step_down = np.where(bad, 2 * step_down + 1e-300, step_down)

@@ -116,6 +116,8 @@ def _read_delta(case: Case, view: View, epsilon: FloatArray) -> tuple[FloatArray
 
 def _clean(low: FloatArray, high: FloatArray, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Outward by a rounding, inside [max(0, 1 - e^eps), 1]."""
+    if bool(np.any(low > high + 1e-9 * np.abs(high))):
+        raise Declined  # a method that contradicts itself has nothing to say
     floor = -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT)
     low = np.maximum(low * (1 - 4 * UNIT), floor)
     high = np.clip(high * (1 + 4 * UNIT), low, 1.0)

@@ -113,7 +113,8 @@ def _top_atom(parts: Counted) -> tuple[float, float]:
         if not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high or masses[-1] <= 0:
             return -math.inf, 0.0
         log_mass += count * (math.log(masses[-1]) - 1e-12)
-    return log_mass, 64 * UNIT * math.fsum(count * (abs(p.low) + abs(p.high)) for p, count in parts)
+    room = math.fsum(count * (2 * p.rounding + 64 * UNIT * (abs(p.low) + abs(p.high))) for p, count in parts)
+    return log_mass, room
 
 
 def _largest_loss(parts: Counted, delta: FloatArray) -> Ends | None:

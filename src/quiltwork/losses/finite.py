@@ -207,7 +207,7 @@ def law(name: str, value: Any) -> tuple[float, ...]:
         raise InvalidParameter(
             name, value, allowed, f"they sum to {total!r}; divide by the sum if that is what you mean"
         )
-    return tuple(float(m) for m in masses)
+    return tuple(float(m) / total for m in masses)  # by at most 1e-12: what is left of the sum is rounding
 
 
 @attrs.frozen

@@ -168,7 +168,7 @@ def _components(value: Any) -> tuple[tuple[float, Family], ...]:
     total = math.fsum(w for w, _ in found)
     if abs(total - 1.0) > 1e-12:
         raise InvalidParameter("weights", [w for w, _ in found], allowed, f"they sum to {total!r}")
-    return found
+    return tuple((w / total, family) for w, family in found)
 
 
 @attrs.frozen

@@ -55,6 +55,7 @@ class Pair(ABC):
     reveal: float = 0.0
     vanish: float = 0.0
     reveal_error: float = 4 * UNIT  # relative error of `reveal` and `vanish`
+    relative: float = 8 * UNIT  # relative error of the masses of atoms
 
     @abstractmethod
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -36,7 +36,7 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 STRIPS = np.array([0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.2, 2.6, 2.9])
 REACH = 9.2  # standard deviations kept on an unshifted side: N(0,1) is below 1e-19 of its peak there
 MOST_NODES = 40_000
-RIEMANN_CELLS = 160
+RIEMANN_CELLS = 240
 LAYER_CELLS = 200
 
 
@@ -149,7 +149,9 @@ class PoissonGaussianTransform:
         """A trapezoid step for all |Im z| <= frequency, and the relative error it guarantees."""
         zeta, sigma, rate = self._zeta(theta), self.sigma, self.rate
         low, high = self._ends(zeta)
-        edges = np.linspace(low - 4.0, high + 4.0, RIEMANN_CELLS + 1)
+        # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
+        far = max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0))
+        edges = np.linspace(low - 4.0, far, RIEMANN_CELLS + 1)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         peak = np.where(edges[:-1] * edges[1:] <= 0, -HALF_LOG_2PI, np.maximum(log_normal[:-1], log_normal[1:]))
@@ -160,6 +162,15 @@ class PoissonGaussianTransform:
         phi = (STRIPS if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
         turn = np.arctan2(odds * np.sin(phi), 1 - rate + odds * np.cos(phi))
         logs = base + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)
+        # beyond the last edge the density falls at least like a Gaussian, and arg w <= phi; before the first, arg w
+        # is at most its value there
+        ends = log_normal[[0, -1]] + zeta * log_w[:, [0, -1]] - self._log_mgf(theta)[:, None]
+        tail = ends[:, 1] - np.log(np.maximum(far - max(zeta, 0.0) / sigma[:, 0], 0.5)) + frequency * phi[:, :, 0]
+        head = ends[:, 0] + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)[:, :, 0]
+        if zeta < 0:  # w >= 1 - q on the left, whatever the density does
+            rest = zeta * np.log1p(-np.minimum(rate[:, 0], 1 - 1e-16)) - self._log_mgf(theta)
+            head = np.maximum(head, log_normal[0] + rest + frequency * np.minimum(turn[:, :, 0], phi[:, :, 0]))
+        logs = np.concatenate((logs, tail[:, :, None], head[:, :, None]), axis=2)
         top = logs.max(axis=2)
         size = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2)) + 0.5 * (phi[:, :, 0] * sigma[:, 0]) ** 2
         if zeta < 0:
@@ -228,7 +239,7 @@ class PoissonGaussianTransform:
                 current = current * first + current + first
         one = log_one_plus(sums.real, sums.imag)
         u = frequencies[:, None]
-        term = np.minimum(u * wrong_spread, 2 * wrong_mass) + quadrature
+        term = np.minimum(u * wrong_spread, 2 * wrong_mass) + 2 * quadrature
         term = term + (6 + 4 * np.arange(size)[:, None]) * UNIT * np.minimum(u * spread, 2.0)
         error = (term / np.maximum(np.exp(one.real), 1e-300)) @ counts
         error = error + 8 * UNIT * frequencies * float(counts @ (np.abs(mean) + spread))

@@ -107,7 +107,7 @@ class Renyi(RenyiFamily):
 
     def group(self, size: int) -> Family:
         """Groups of 2^c (size is rounded up): order alpha/2^c, epsilon 3^c (Mironov 2017, Proposition 2)."""
-        steps = max(0, math.ceil(math.log2(size) - 1e-12))
+        steps = (size - 1).bit_length()
         known = zip(self.orders, self.epsilons, strict=True)
         kept = [(a / 2**steps, e * 3**steps) for a, e in known if a >= 2 ** (steps + 1)]
         if not kept:

@@ -149,7 +149,8 @@ class Nodes:
         spread = float(weights @ np.abs(offset))
         wrong = (relative + 3 * UNIT * np.abs(theta * losses) + abs(theta) * self.loss_error) * weights
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
-        error = error + (6 * UNIT * spread + self.loss_error) * frequencies + quadrature
+        # the nodes err at u and at 0, and phi - 1 is the difference
+        error = error + (6 * UNIT * spread + self.loss_error) * frequencies + 2 * quadrature
         error = error / np.maximum(np.exp(log_phi.real), 1e-300) + 8 * UNIT * frequencies * (abs(mean) + spread)
         return Spectrum(log_mgf, log_phi + 1j * (frequencies * mean), mgf_error + self.quadrature, error)
 

@@ -1,0 +1,149 @@
+"""Different methods, one truth: their brackets meet; the router names who answered and says when it is wide."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quiltwork as qw
+from quiltwork.compose.contour import ContourEngine
+from quiltwork.compose.route import METHODS, case_of, engines, width_met
+from quiltwork.errors import InvalidParameter
+from quiltwork.losses.gaussian import GaussianPair
+from quiltwork.losses.laplace import LaplacePair
+from quiltwork.losses.response import response_pair
+from tests.losses.laws import mp
+
+GENERAL = ("characteristic function", "grid")
+COMPOSITIONS = [
+    30 * qw.laplace(2.0),
+    200 * qw.poisson(qw.gaussian(0.9), 0.05),
+    25 * qw.poisson(qw.laplace(1.0), 0.2),
+    8 * qw.mixture([(0.5, qw.laplace(1.0)), (0.5, qw.gaussian(1.2))]),
+    3 * qw.gaussian(2.0) + 5 * qw.laplace(4.0) + 2 * qw.pure(0.3),
+]
+LATTICES = [40 * qw.pure(0.25), 10 * qw.pure(0.3) + 6 * qw.pure(0.1), 12 * qw.constraints([(0.3, 0.0), (0.15, 0.02)]), 6 * qw.discrete_gaussian(1.5)]
+
+
+def meet(brackets):
+    """All brackets of one number share a point."""
+    low, high = max(float(np.max(b.lower)) for b in brackets), min(float(np.min(b.upper)) for b in brackets)
+    return low <= high
+
+
+@pytest.mark.parametrize("loss", COMPOSITIONS, ids=str)
+@pytest.mark.parametrize("side", ["remove", "add"])
+def test_contour_and_grid_meet(loss, side):
+    loss = loss.direction(side)
+    for delta in (0.3, 1e-3, 1e-12):
+        assert meet([loss.epsilon(delta, method=method) for method in (None, *GENERAL)])
+    for epsilon in (-0.5, 0.4, 3.0):
+        assert meet([loss.delta(epsilon, method=method) for method in (None, *GENERAL)])
+    for alpha in (1e-3, 0.2, 0.8):
+        assert meet([loss.beta(alpha, method=method) for method in (None, *GENERAL)])
+
+
+@pytest.mark.parametrize("loss", LATTICES, ids=str)
+def test_lattice_contour_and_grid_meet(loss):
+    for delta in (0.3, 1e-3, 1e-12):
+        assert meet([loss.epsilon(delta, method=method) for method in (None, "lattice", *GENERAL)])
+    for epsilon in (-0.5, 0.43, 1.7):
+        assert meet([loss.delta(epsilon, method=method) for method in (None, "lattice", *GENERAL)])
+
+
+@settings(max_examples=20)
+@given(mu=st.floats(0.05, 2.0), count=st.integers(1, 50), log_delta=st.floats(-60.0, -0.2))
+def test_three_methods_on_gaussians(mu, count, log_delta):
+    loss = count * qw.gdp(mu)
+    delta = math.exp(log_delta)
+    found = [loss.epsilon(delta, method=method) for method in (None, *GENERAL)]
+    assert meet(found)
+    assert found[0].relative_width < 1e-9 or found[0].upper < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("loss", "method"),
+    [
+        (7 * qw.gaussian(2.0), "closed form"),
+        (qw.laplace(2.0), "exact tails"),
+        (qw.pure(0.3), "exact tails"),
+        (9 * qw.pure(0.3), "lattice"),
+        (9 * qw.pure(0.3) + 2 * qw.pure(0.1), "lattice"),
+        (1000 * qw.laplace(10.0), "characteristic function"),
+        (1000 * qw.poisson(qw.gaussian(0.8), 0.01), "characteristic function"),
+        (30 * qw.pure(math.pi) + 30 * qw.pure(1.0), "characteristic function"),
+        (2 * qw.zcdp(0.1), "Rényi moments"),
+        (qw.compose(), "closed form"),
+    ],
+    ids=str,
+)
+def test_who_answers(loss, method):
+    assert loss.epsilon(1e-3).method == method
+
+
+def test_default_widths():
+    for loss in COMPOSITIONS + LATTICES:
+        found = loss.epsilon(1e-6)
+        assert found.met
+        assert found.relative_width <= 1e-3
+
+
+def test_asked_widths_are_reached_or_flagged():
+    for loss in (1000 * qw.laplace(10.0), 500 * qw.poisson(qw.gaussian(0.8), 0.02), 100 * qw.pure(0.1)):
+        for rtol in (1e-4, 1e-8):
+            found = loss.epsilon(1e-6, rtol=rtol)
+            assert found.met
+            assert found.relative_width <= rtol
+    wide = (40 * qw.laplace(1.0)).epsilon(1e-3, rtol=1e-12, method="grid")
+    assert not wide.met
+
+
+@pytest.mark.parametrize("bad", ["magic", "", 3, ["grid"], True])
+def test_unknown_methods_are_named(bad):
+    for ask in (lambda m: qw.pure(1.0).epsilon(0.1, method=m), lambda m: qw.pure(1.0).delta(0.1, method=m), lambda m: qw.pure(1.0).beta(0.1, method=m)):
+        with pytest.raises(InvalidParameter, match=r"^method must be one of 'closed form'"):
+            ask(bad)
+
+
+def test_a_method_that_cannot_answer_gives_the_widest_truth():
+    """A lattice for a density: nothing is made up."""
+    found = (5 * qw.laplace(1.0)).epsilon(1e-3, method="lattice")
+    assert found.lower <= (5 * qw.laplace(1.0)).epsilon(1e-3).upper
+    assert found.upper >= (5 * qw.laplace(1.0)).epsilon(1e-3).lower
+
+
+@given(
+    reveals=st.lists(st.floats(0.0, 0.999), min_size=1, max_size=4),
+    counts=st.lists(st.integers(1, 10**6), min_size=4, max_size=4),
+)
+def test_total_reveal_mass_is_enclosed(reveals, counts):
+    parts = [(response_pair(0.1, r), k) for r, k in zip(reveals, counts, strict=False)]
+    low, high = case_of(ContourEngine([], []), parts).reveal
+    true = -mp.expm1(mp.fsum(k * mp.log1p(-mp.mpf(pair.reveal)) for pair, k in parts))
+    assert low <= true <= high
+
+
+def test_the_largest_loss_adds_up():
+    parts = [(LaplacePair(0.1), 7), (response_pair(0.25), 3)]
+    assert case_of(ContourEngine([], []), parts).top == pytest.approx(1.45, rel=1e-14)
+    assert math.isinf(case_of(ContourEngine([], []), [(GaussianPair(1.0), 1)]).top)
+
+
+def test_engines_come_best_first():
+    names = [engine.method for engine in engines([(response_pair(0.5), 9)], None)]
+    assert names == ["lattice", "characteristic function", "grid"]
+    assert [e.method for e in engines([(GaussianPair(0.5), 9)], None)] == ["closed form"]
+    assert set(names) <= set(METHODS)
+
+
+def test_width_met():
+    def ends(low, high):
+        return np.array([low]), np.array([high])
+
+    assert width_met(ends(1.0, 1.0005), 1e-3, 0.0)
+    assert not width_met(ends(1.0, 1.01), 1e-3, 0.0)
+    assert width_met(ends(0.0, 1e-10), 1e-3, 1e-9)
+    assert width_met(ends(math.inf, math.inf), 1e-3, 0.0)
+    assert not width_met(ends(1.0, math.inf), 1e-3, 0.0)
