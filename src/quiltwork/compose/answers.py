@@ -92,7 +92,7 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
         lower: FloatArray = np.zeros(alpha.size)
         if all(moments is not None for moments in both):
             lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
-        return np.minimum(lower, 1.0 - alpha), 1.0 - alpha
+        return np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0)), np.nextafter(1.0 - alpha, 2.0)
 
     return ends
 
@@ -264,12 +264,12 @@ def _delta_inside(
 def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None) -> Answer:
     """Trade-off function at each alpha: the smaller of the two directions."""
     parts, method = telling(parts), _checked(method)
+    perfect = np.nextafter(1.0 - alpha, -1.0), np.nextafter(1.0 - alpha, 2.0)
     if not parts:
-        ends = 1.0 - alpha
-        return Answer(ends, ends, "closed form", True)
+        return Answer(np.maximum(perfect[0], 0.0), np.minimum(perfect[1], 1.0), "closed form", True)
 
     def answer(sides: list[Counted]) -> route.Answer:
-        low, high, name = 1.0 - alpha, 1.0 - alpha, ""
+        low, high, name = np.ones(alpha.size), perfect[1], ""
         for pairs in sides:
             if any(pair.reveal >= 1 for pair, _ in pairs):
                 more: route.Answer = (np.zeros(alpha.size), np.zeros(alpha.size), "closed form")
@@ -282,7 +282,7 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
     low, high, name = answer(_sides(parts, side))
     if sandwiched(parts):
         possible = answer(_sides(parts, side, optimistic=True))[1] + _slack(parts)
-        high = np.minimum(np.maximum(high, possible), 1.0 - alpha)
+        high = np.minimum(np.maximum(high, possible), perfect[1])
     if any(map(is_renyi, parts)):
         low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
         name = renyi.METHOD

@@ -60,7 +60,7 @@ class Test:
 def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Certified ends of beta at each alpha in [0, 1]."""
     test = Test.of(case, mirror)
-    lower, upper = np.zeros(alpha.size), 1.0 - alpha
+    lower, upper = np.zeros(alpha.size), np.nextafter(1.0 - alpha, 2.0)
     upper = np.minimum(upper, (1.0 - case.reveal[0]) * (1 + 2 * UNIT))
     lower[alpha == 0] = (1.0 - case.reveal[1]) * (1 - 2 * UNIT)
     hidden = (alpha >= 1.0 - test.vanish[0] * (1 - 4 * UNIT)) | (alpha == 1)

@@ -77,10 +77,11 @@ class _Search:
 
     def _other(self, x: float, f: float) -> Point:
         """A second point with a different epsilon: it tells which way the parameter works."""
-        for size in (math.log(GROWTH), -math.log(GROWTH), 0.1, -0.1):
-            other = self.excess(math.exp(x + size))
-            if other != f and math.isfinite(other):
-                return x + size, other
+        for steps in range(1, 1 + round(math.log(MOST) / math.log(GROWTH))):
+            for size in (steps * math.log(GROWTH), -steps * math.log(GROWTH)):
+                other = self.excess(math.exp(x + size))
+                if other != f and math.isfinite(other):
+                    return x + size, other
         raise Unreachable(self._target(), "the values tried", "epsilon does not change with the parameter")
 
     def _bracket(self, x: float, f: float, toward_safe: float) -> tuple[Point, Point]:
@@ -120,27 +121,26 @@ class _Search:
 
     def counted(self, start: float) -> float:
         """The greatest safe whole number of at least 1 (use), or the least (noise)."""
-        low = max(1, int(start))
-        rising = self.excess(low) <= self.excess(2 * low)
-        good = self.excess(low) <= 0
+        here = max(1, int(start))
+        rising = self.excess(here) <= self.excess(2 * here)
+        if rising:
+            if self.excess(1) > 0:
+                raise Unreachable(self._target(), "whole numbers from 1", "even one is too many")
+            return self._boundary(1, True)
+        return 1 if self.excess(1) <= 0 else self._boundary(1, False) + 1
+
+    def _boundary(self, first: int, safe: bool) -> int:
+        """The last whole number from `first` on that is as safe (or unsafe) as it, by doubling and bisection."""
         step = 1
-        if rising and not good and low > 1:
-            low, good = 1, self.excess(1) <= 0
-        if rising != good:
-            raise (
-                Unreachable(self._target(), f"whole numbers from {low}", "lower the start")
-                if rising
-                else Unreachable(self._target(), f"whole numbers up to {low}", "every value tried is safe")
-            )
-        while step < MOST and (self.excess(low + step) <= 0) == good:
+        while (self.excess(first + step) <= 0) == safe:
             step *= 2
-        if step >= MOST:
-            raise Unreachable(self._target(), f"whole numbers up to {MOST:g}")
-        a, b = low + step // 2 if step > 1 else low, low + step
-        while b - a > 1:
-            middle = (a + b) // 2
-            a, b = (middle, b) if (self.excess(middle) <= 0) == good else (a, middle)
-        return a if rising else b
+            if step > MOST:
+                raise Unreachable(self._target(), f"whole numbers up to {MOST:g}")
+        low, high = first + step // 2, first + step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if (self.excess(middle) <= 0) == safe else (low, middle)
+        return low
 
     def _target(self) -> str:
         return f"epsilon {self.epsilon:g} at delta {self.delta:g}"

@@ -33,8 +33,9 @@ class GaussianView:
         mu = self.mu
         if self.theta > 0:
             value, error = log_stick(mu, epsilon)
-            # D(0) = 2 Phi(mu/2) - 1 <= mu / sqrt(2 pi): all that is left when mu is below the roundoff
+            # D <= Phi(a), and D <= D(0) <= mu / sqrt(2 pi): all that is left when mu is below the roundoff
             most = np.where(epsilon >= 0, math.log(mu) - 0.9189385332, np.inf)
+            most = np.minimum(most, log_ndtr(mu / 2 - epsilon / mu) * (1 - 1e-12) + 1e-12)
             value = np.minimum(value, most)
             return Logs(value, value - error, np.fmin(value + error, most))
         else:

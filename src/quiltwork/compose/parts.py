@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
+from quiltwork import checks
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPair, GaussianPrivacy
 from quiltwork.losses.pair import Pair
@@ -30,7 +31,7 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
     counts: dict[Family, int] = {}
     for part in parts:
         if part.count:
-            counts[part.family] = counts.get(part.family, 0) + part.count
+            counts[part.family] = checks.count("count", counts.get(part.family, 0) + part.count)
     return tuple(Part(family, count) for family, count in counts.items())
 
 

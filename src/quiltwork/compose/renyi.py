@@ -147,7 +147,8 @@ def delta_bound(moments: LogMoments, reveal: float, epsilon: FloatArray, listed:
 
     with np.errstate(all="ignore"):
         best = _refined(bound, listed)
-    value: FloatArray = np.minimum(np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal, 1.0)
+    bound_at = np.exp(np.minimum(best + 1e-12 * (1 + np.abs(best)), 0.0)) + reveal
+    value: FloatArray = np.clip(bound_at, 1e-300, 1.0)  # never a zero that is only an underflow
     return value
 
 

@@ -36,8 +36,8 @@ def log_stick(mu: float, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
         plain = np.maximum(left - right, 0.0)
         value = np.where(a < 0, log_ndtr(a) + np.log1p(-ratio), np.log(plain))
         loss_of_digits = np.where(a < 0, 1.0 / (1.0 - ratio), (left + right) / plain)
-    arguments = 8 * (np.abs(a) + 1.0) * (mu / 2 + np.abs(loss) / mu)
-    error = UNIT * (32 * loss_of_digits + arguments + 32 + 8 * np.abs(loss))
+        arguments = 8 * (np.abs(a) + 1.0) * (mu / 2 + np.abs(loss) / mu)
+        error = UNIT * (32 * loss_of_digits + arguments + 32 + 8 * np.abs(loss))
     return value, np.where(np.isfinite(error), error, np.inf)
 
 
@@ -76,7 +76,8 @@ class GaussianPair(Pair):
 
     def cells(self, edges: FloatArray) -> Cells:
         p_mass, q_mass, p_error, q_error = tail_cells(self, edges)
-        growth = np.exp(edges[:-1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            growth = np.where(q_mass > 0, np.exp(edges[:-1]), 0.0)
         stick = np.clip(p_mass - growth * q_mass, 0.0, p_mass)
         return Cells(p_mass, stick, p_error, p_error + growth * (q_error + 4 * UNIT * q_mass))
 

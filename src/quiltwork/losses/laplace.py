@@ -64,7 +64,9 @@ class LaplacePair(Pair):
         q_mass = -0.5 * np.exp(-(start + self.top) / 2) * np.expm1(-width / 2)
         # within the support P - e^a Q = e^((a-e)/2) * 2 sinh^2(d/4): no cancellation
         stick = 2.0 * np.exp((start - self.top) / 2) * np.sinh(width / 4) ** 2
-        stick = np.minimum(stick + np.exp(edges[:-1]) * np.expm1(start - edges[:-1]) * q_mass, p_mass)
+        # e^a (e^(start-a) - 1) = e^start - e^a for edges left of the support, 0 elsewhere
+        left = np.minimum(edges[:-1], start)
+        stick = np.minimum(stick - np.exp(start) * np.expm1(left - start) * q_mass, p_mass)
         return Cells(p_mass, stick, TAIL_ULPS * UNIT * p_mass, 2 * TAIL_ULPS * UNIT * p_mass)
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:

@@ -145,9 +145,11 @@ class PoissonPair(Pair):
             return p, q, ulps * p + 2 * p_density * moved, ulps * q + 2 * q_density * moved
         p_mass, q_mass, p_wrong, q_wrong = tail_cells(self.base, mapped)
         with np.errstate(all="ignore"):
-            hazard = np.maximum(self.base.hazard(mapped[:-1]), self.base.hazard(mapped[1:]))
+            speed = self.base.hazard(mapped)
+            speed = np.where(np.isfinite(speed), speed, 0.0)  # an edge beyond the support does not move
+            hazard = np.maximum(speed[:-1], speed[1:])
             tails = [np.minimum(a, b) for a, b in zip(self.base.above(mapped), self.base.below(mapped), strict=True)]
-            slip = np.where(np.isfinite(hazard), hazard * moved, 0.0)
+            slip = hazard * moved
         p_wrong = p_wrong + slip * np.maximum(tails[0][:-1], tails[0][1:])
         return p_mass, q_mass, p_wrong, q_wrong + slip * np.maximum(tails[1][:-1], tails[1][1:])
 
