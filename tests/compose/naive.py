@@ -45,7 +45,7 @@ def hockey_stick(outcomes, t):
 
 def trade_off(outcomes, alpha):
     """Neyman-Pearson: spend alpha on the largest likelihood ratios first."""
-    ordered = sorted((o for o in outcomes if any(o)), key=lambda o: -(o[0] / o[1]) if o[1] else -Fraction(10) ** 400)
+    ordered = sorted((o for o in outcomes if any(o)), key=lambda o: -(o[0] / o[1]) if o[1] else -(Fraction(10) ** 400))
     beta, left = sum(p for p, _ in ordered), Fraction(alpha)
     for p, q in ordered:
         if q > left:

@@ -74,7 +74,14 @@ def test_regions_hold_and_are_exact_for_finite_losses():
 
 @pytest.mark.parametrize(
     "loss",
-    [qw.gaussian(1.0), qw.laplace(1.0), qw.poisson(qw.gaussian(1.0), 0.1), qw.zcdp(0.1), qw.compose(), qw.pair([1.0, 0.0], [0.0, 1.0])],
+    [
+        qw.gaussian(1.0),
+        qw.laplace(1.0),
+        qw.poisson(qw.gaussian(1.0), 0.1),
+        qw.zcdp(0.1),
+        qw.compose(),
+        qw.pair([1.0, 0.0], [0.0, 1.0]),
+    ],
     ids=str,
 )
 def test_every_loss_has_a_region(loss):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-import quiltwork as qw
 from tests.compose import naive
 from tests.truth.closed import gaussian_beta
 from tests.truth.numbers import mp
+
+import quiltwork as qw
 
 ALPHAS = [0.0, 1e-9, 1e-3, 0.02, 0.125, 0.4, 0.77, 0.999, 1.0]
 dyadic = st.lists(st.integers(0, 8), min_size=3, max_size=3).filter(lambda x: sum(x) > 0)
@@ -40,13 +40,17 @@ def test_small_products_by_brute_force(p, q, count, side):
 
 @settings(max_examples=25)
 @given(
-    first=st.tuples(dyadic, dyadic), second=st.tuples(dyadic, dyadic), counts=st.tuples(st.integers(1, 2), st.integers(1, 2))
+    first=st.tuples(dyadic, dyadic),
+    second=st.tuples(dyadic, dyadic),
+    counts=st.tuples(st.integers(1, 2), st.integers(1, 2)),
 )
 def test_products_of_two_kinds_by_brute_force(first, second, counts):
     pairs = [tuple(law(w) for w in pair) for pair in (first, second)]
     assume(pairs[0] != pairs[1])
     loss = qw.compose(*(k * qw.pair(*pair) for k, pair in zip(counts, pairs, strict=True)))
-    both = [naive.product([pair[::way] for k, pair in zip(counts, pairs, strict=True) for _ in range(k)]) for way in (1, -1)]
+    both = [
+        naive.product([pair[::way] for k, pair in zip(counts, pairs, strict=True) for _ in range(k)]) for way in (1, -1)
+    ]
     found = loss.beta([0.01, 0.3, 0.8])
     for i, alpha in enumerate((0.01, 0.3, 0.8)):
         assert number(min(naive.trade_off(outcomes, alpha) for outcomes in both)) in found[i]
@@ -104,7 +108,13 @@ def test_adding_is_the_inverse_of_removing(loss):
 
 @pytest.mark.parametrize(
     "loss",
-    [30 * qw.laplace(2.0), 20 * qw.poisson(qw.gaussian(0.7), 0.1), 11 * qw.pure(0.4), qw.laplace(0.7), 4 * qw.discrete_gaussian(1.1)],
+    [
+        30 * qw.laplace(2.0),
+        20 * qw.poisson(qw.gaussian(0.7), 0.1),
+        11 * qw.pure(0.4),
+        qw.laplace(0.7),
+        4 * qw.discrete_gaussian(1.1),
+    ],
     ids=str,
 )
 def test_beta_is_the_conjugate_of_delta(loss):

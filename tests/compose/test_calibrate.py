@@ -5,11 +5,11 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.truth.closed import gaussian_delta
+from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable
-from tests.truth.closed import gaussian_delta
-from tests.truth.numbers import mp
 
 NOISE = {
     "gaussian": lambda s: 100 * qw.gaussian(s),
@@ -21,7 +21,7 @@ USE = {
     "rate": lambda q: 1000 * qw.poisson(qw.gaussian(1.0), min(q, 1.0)),
     "epsilon": lambda e: 20 * qw.pure(e),
     "sensitivity": lambda s: qw.gaussian(5.0, s),
-    "rho": lambda r: qw.zcdp(r),
+    "rho": qw.zcdp,
 }
 
 
@@ -71,14 +71,14 @@ def test_least_whole_noise(start):
     ("make", "options"),
     [
         (lambda s: qw.pure(1.0), {}),  # does not depend on the parameter
-        (lambda s: qw.gaussian(s), {"delta": 0.0}),  # no Gaussian is pure
+        (qw.gaussian, {"delta": 0.0}),  # no Gaussian is pure
         (lambda s: qw.approximate(1 / s, 1e-3), {}),  # delta is spent at once
         (lambda k: k * qw.gaussian(0.1), {"integer": True}),  # one is too many
     ],
 )
 def test_what_cannot_be_reached_is_said(make, options):
     options = {"epsilon": 0.5, "delta": 1e-6, **options}
-    with pytest.raises(Unreachable, match="epsilon 0.5 at delta"):
+    with pytest.raises(Unreachable, match=r"epsilon 0\.5 at delta"):
         qw.calibrate(make, **options)
 
 

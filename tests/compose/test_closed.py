@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from quiltwork.compose.closed import GaussianEngine, SingleEngine
 from tests.losses.laws import Gaussian, mp
 from tests.losses.test_pair import CASES
+
+from quiltwork.compose.closed import GaussianEngine, SingleEngine
 
 
 @settings(max_examples=120)

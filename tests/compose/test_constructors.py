@@ -73,7 +73,9 @@ def test_too_many_or_wrong_arguments_are_pythons_own_errors(name):
 
 
 @pytest.mark.parametrize("bad", [np.complex128(1.0), 1j, np.array(["x"]), {}, set(), object(), b"1", lambda: 1])
-@pytest.mark.parametrize("make", [qw.gaussian, qw.laplace, qw.discrete_gaussian, qw.discrete_laplace, qw.pure, qw.gdp, qw.zcdp])
+@pytest.mark.parametrize(
+    "make", [qw.gaussian, qw.laplace, qw.discrete_gaussian, qw.discrete_laplace, qw.pure, qw.gdp, qw.zcdp]
+)
 def test_nonsense_is_refused_by_name(make, bad):
     with pytest.raises(QuiltworkError, match=r"^(sigma|scale|epsilon|mu|rho) must be"):
         make(bad)

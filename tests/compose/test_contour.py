@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compose import naive
+from tests.losses import laws
+from tests.losses.laws import mp
 
 from quiltwork.compose import contour
 from quiltwork.compose.contour import ContourEngine, transforms_of
@@ -13,9 +16,6 @@ from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.response import response_pair
-from tests.compose import naive
-from tests.losses import laws
-from tests.losses.laws import mp
 
 
 @given(x=st.floats(-30.0, 30.0), scale=st.floats(-3.0, 0.7))
@@ -36,7 +36,7 @@ def test_smoothing_gap_inequality(x, scale):
 def test_smoothing_gap_formula(mu, x):
     """The same gap as the integral over m in (0, mu) that the module states."""
     gap = laws.Gaussian(mu).stick(x) - max(-mp.expm1(mp.mpf(x)), 0)
-    inner = mp.quad(lambda m: mp.exp(-mp.mpf(x) ** 2 / (2 * m * m) - m * m / 8), [mp.mpf("1e-12"), mu / 2, mu])
+    inner = mp.quad(lambda m: mp.exp(-(mp.mpf(x) ** 2) / (2 * m * m) - m * m / 8), [mp.mpf("1e-12"), mu / 2, mu])
     assert abs(gap - mp.exp(mp.mpf(x) / 2) * inner / mp.sqrt(2 * mp.pi)) < mp.mpf("1e-12")
 
 
@@ -135,5 +135,3 @@ def test_batches_answer_like_single_transforms():
     one, two = whole.logs(spots), alone.logs(spots)
     assert (np.maximum(one.low, two.low) <= np.minimum(one.high, two.high)).all()
     np.testing.assert_allclose(one.middle, two.middle, rtol=1e-9)
-
-

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from quiltwork.compose.convolve import Convolution, LatticeEngine, LatticePart, Measure, Names, convolve
 from tests.compose import naive
 from tests.losses.laws import mp
+
+from quiltwork.compose.convolve import Convolution, LatticeEngine, LatticePart, Measure, Names, convolve
 
 
 @st.composite
@@ -21,7 +21,11 @@ def measures(draw):
         indices = np.array(sorted(draw(st.sets(st.integers(-4, 6), min_size=1, max_size=4))), dtype=np.int64)
         weights = np.array(draw(st.lists(st.floats(0.01, 1.0), min_size=indices.size, max_size=indices.size)))
         masses = weights / weights.sum() * draw(st.sampled_from([1.0, 0.9]))
-        parts.append(LatticePart(draw(st.sampled_from([0.0, 0.25, -1.0])), indices, np.log(masses), draw(st.integers(1, 6)), 0.0, 0.0))
+        parts.append(
+            LatticePart(
+                draw(st.sampled_from([0.0, 0.25, -1.0])), indices, np.log(masses), draw(st.integers(1, 6)), 0.0, 0.0
+            )
+        )
     return Measure(step, tuple(parts))
 
 
@@ -94,8 +98,14 @@ def test_long_windows_agree_with_the_binomial(theta):
     measure = Measure(0.01, (LatticePart(0.0, np.array([0, 1]), np.log(masses), 5000, 0.0, 0.0),))
     found = convolve(measure, theta)
     assert found is not None
-    law = [(mp.mpf(0.01) * j, mp.binomial(5000, j) * mp.mpf(0.25) ** (5000 - j) * mp.mpf(0.75) ** j) for j in range(5001)]
-    check(found, law, np.array([found.centre, found.centre + 3 * found.spread, found.centre - 3 * found.spread, 37.5, -1.0, 49.9]))
+    law = [
+        (mp.mpf(0.01) * j, mp.binomial(5000, j) * mp.mpf(0.25) ** (5000 - j) * mp.mpf(0.75) ** j) for j in range(5001)
+    ]
+    check(
+        found,
+        law,
+        np.array([found.centre, found.centre + 3 * found.spread, found.centre - 3 * found.spread, 37.5, -1.0, 49.9]),
+    )
 
 
 def test_deltas_far_below_any_double():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from quiltwork.compose.discretise import convex, discretise
 from tests.losses.laws import mp
 from tests.losses.test_pair import CASES
+
+from quiltwork.compose.discretise import convex, discretise
 
 MODERATE = [name for name in CASES if "wide" not in name and "narrow" not in name and "1e-06" not in name]
 
@@ -17,7 +17,9 @@ MODERATE = [name for name in CASES if "wide" not in name and "narrow" not in nam
 def curve(origin, step, first, masses, loss):
     """psi(l) = sum m (1 - e^(l - knot))+ of a discrete measure, in 50 digits."""
     knots = [mp.mpf(origin) + mp.mpf(step) * (first + i) for i in range(masses.size)]
-    return mp.fsum(-mp.mpf(float(m)) * mp.expm1(mp.mpf(loss) - k) for k, m in zip(knots, masses, strict=True) if m and k > loss)
+    return mp.fsum(
+        -mp.mpf(float(m)) * mp.expm1(mp.mpf(loss) - k) for k, m in zip(knots, masses, strict=True) if m and k > loss
+    )
 
 
 def check_order(pair, law, step, low, high, spots):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.truth.closed import gaussian_delta
 
 from quiltwork.compose.closed import GaussianEngine
 from quiltwork.compose.contour import ContourEngine
@@ -20,7 +21,6 @@ from quiltwork.compose.engine import (
 )
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.response import response_pair
-from tests.truth.closed import gaussian_delta
 
 
 @given(target=st.floats(-12.0, 12.0), start=st.floats(1e-3, 10.0))

@@ -1,10 +1,13 @@
 """The grid: views above and below the truth, steps that follow the asked width."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compose import naive
+from tests.losses import laws
+from tests.losses.laws import mp
+from tests.truth.residues import LaplacePower
 
 import quiltwork as qw
 from quiltwork.compose.grid import GridEngine
@@ -12,10 +15,6 @@ from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.mixture import mixed_pair
 from quiltwork.losses.response import response_pair
-from tests.compose import naive
-from tests.losses import laws
-from tests.losses.laws import mp
-from tests.truth.residues import LaplacePower
 
 
 @settings(max_examples=20)
@@ -54,7 +53,9 @@ def test_the_step_follows_the_asked_width(log_width):
 )
 def test_incommensurable_atoms_by_enumeration(losses, counts, share):
     loss = qw.compose(*(k * qw.pure(e) for e, k in zip(losses, counts, strict=False)))
-    law = naive.convolution([([(at, p) for at, p, _ in laws.response(e).points], k) for e, k in zip(losses, counts, strict=False)])
+    law = naive.convolution(
+        [([(at, p) for at, p, _ in laws.response(e).points], k) for e, k in zip(losses, counts, strict=False)]
+    )
     epsilon = share * sum(e * k for e, k in zip(losses, counts, strict=False))
     assert naive.stick(law, epsilon) in loss.delta(epsilon, method="grid")
 
@@ -86,5 +87,3 @@ def test_twofold_subsampled_gaussian(side, epsilon):
 
     true = TwoSubsampledGaussians(1.0, 0.25, side).delta(epsilon)
     assert true in (2 * qw.poisson(qw.gaussian(1.0), 0.25)).direction(side).delta(epsilon, method="grid")
-
-

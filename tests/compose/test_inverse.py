@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.truth.closed import gaussian_delta
+from tests.truth.numbers import mp
 
 from quiltwork.compose.closed import GaussianEngine
 from quiltwork.compose.engine import Logs
 from quiltwork.compose.inverse import enclosures, roots
-from tests.truth.closed import gaussian_delta
-from tests.truth.numbers import mp
 
 
 @attrs.frozen

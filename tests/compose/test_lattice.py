@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.compose import naive
+from tests.losses import laws
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.parts import directed
-from tests.compose import naive
-from tests.losses import laws
-from tests.losses.laws import mp
 
 
 def engine_of(loss):
@@ -99,7 +99,9 @@ def test_families_on_their_own_lattice(loss, step):
 
 def test_discrete_and_response_together():
     loss = 2 * qw.discrete_laplace(0.5, 2) + 3 * qw.pure(0.2)
-    atoms = [[(at, p) for at, p, _ in law.points] for law in (laws.discrete_laplace(0.5, 2), laws.response(mp.mpf("0.2")))]
+    atoms = [
+        [(at, p) for at, p, _ in law.points] for law in (laws.discrete_laplace(0.5, 2), laws.response(mp.mpf("0.2")))
+    ]
     law = naive.convolution([(atoms[0], 2), (atoms[1], 3)])
     for epsilon in (0.3, 3.0, 7.5):
         found = loss.delta(epsilon, rtol=1e-9)

@@ -47,16 +47,27 @@ def test_nothing_released(nothing):
     assert nothing.guarantee().because == ("nothing was released",)
 
 
-@pytest.mark.parametrize("nothing", [qw.compose(), qw.pure(0.0), 5 * qw.approximate(0.0, 0.0), qw.pure(0.0) + qw.zcdp(0.0)], ids=str)
+@pytest.mark.parametrize(
+    "nothing", [qw.compose(), qw.pure(0.0), 5 * qw.approximate(0.0, 0.0), qw.pure(0.0) + qw.zcdp(0.0)], ids=str
+)
 def test_what_reveals_nothing_costs_nothing(nothing):
     assert nothing.epsilon(1e-9).upper <= 1e-12
-    assert nothing.delta([0.0, 1.0, -1.0, math.inf, -math.inf]).upper == pytest.approx([0, 0, 1 - math.exp(-1), 0, 1], abs=1e-9)
+    assert nothing.delta([0.0, 1.0, -1.0, math.inf, -math.inf]).upper == pytest.approx(
+        [0, 0, 1 - math.exp(-1), 0, 1], abs=1e-9
+    )
     assert 0.75 in nothing.beta(0.25)
     assert nothing.region().epsilons.size >= 0
 
 
 @pytest.mark.parametrize(
-    "loss", [10**12 * qw.laplace(1e6), 10**12 * qw.gaussian(1e6), 10**12 * qw.pure(1e-6), 10**12 * qw.poisson(qw.gaussian(1.0), 1e-6)], ids=str
+    "loss",
+    [
+        10**12 * qw.laplace(1e6),
+        10**12 * qw.gaussian(1e6),
+        10**12 * qw.pure(1e-6),
+        10**12 * qw.poisson(qw.gaussian(1.0), 1e-6),
+    ],
+    ids=str,
 )
 def test_counts_of_a_million_millions(loss):
     found = loss.epsilon(1e-5)
@@ -131,7 +142,23 @@ def test_shapes_are_kept():
     assert isinstance(loss, Curve) or all(hasattr(loss, name) for name in ("epsilon", "delta", "beta"))
 
 
-BAD_DELTAS = [-1e-9, 1.0000001, math.nan, math.inf, "0.1", None, True, [], [[]], ["x"], [0.1, math.nan], [0.1, 2.0], {}, object(), [[0.1], [0.1, 0.2]]]
+BAD_DELTAS = [
+    -1e-9,
+    1.0000001,
+    math.nan,
+    math.inf,
+    "0.1",
+    None,
+    True,
+    [],
+    [[]],
+    ["x"],
+    [0.1, math.nan],
+    [0.1, 2.0],
+    {},
+    object(),
+    [[0.1], [0.1, 0.2]],
+]
 
 
 @pytest.mark.parametrize("bad", BAD_DELTAS, ids=repr)
@@ -185,7 +212,9 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(
-    "loss", [100 * qw.poisson(qw.gaussian(0.9), 0.05), 20 * qw.laplace(2.0), 20 * qw.pure(0.3) + 5 * qw.pure(0.1)], ids=str
+    "loss",
+    [100 * qw.poisson(qw.gaussian(0.9), 0.05), 20 * qw.laplace(2.0), 20 * qw.pure(0.3) + 5 * qw.pure(0.1)],
+    ids=str,
 )
 def test_eight_threads_get_identical_answers(loss):
     alone = [query(loss) for query in QUERIES]

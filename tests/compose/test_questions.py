@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compose import naive
+from tests.losses import laws
+from tests.losses.laws import mp
+from tests.truth.closed import gaussian_delta, response_delta
+from tests.truth.residues import LaplacePower
 
 import quiltwork as qw
 from quiltwork.compose.contour import ContourEngine
@@ -16,11 +21,6 @@ from quiltwork.compose.route import case_of
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.response import response_pair
-from tests.compose import naive
-from tests.losses import laws
-from tests.losses.laws import mp
-from tests.truth.closed import gaussian_delta, response_delta
-from tests.truth.residues import LaplacePower
 
 
 def gaussian_case(mu, count):
@@ -72,7 +72,9 @@ def test_order_and_shape_do_not_matter():
             one = loss.epsilon(grid[i, j])
             assert max(one.lower, found.lower[i, j]) <= min(one.upper, found.upper[i, j])
     back = loss.epsilon(grid.ravel()[::-1])
-    assert (np.maximum(back.lower[::-1], found.lower.ravel()) <= np.minimum(back.upper[::-1], found.upper.ravel())).all()
+    assert (
+        np.maximum(back.lower[::-1], found.lower.ravel()) <= np.minimum(back.upper[::-1], found.upper.ravel())
+    ).all()
 
 
 def test_epsilon_falls_with_delta_and_delta_with_epsilon():

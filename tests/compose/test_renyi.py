@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.losses.laws import Gaussian, mp
+from tests.truth.closed import gaussian_beta
 
 import quiltwork as qw
 from quiltwork.compose.parts import directed
@@ -21,8 +23,6 @@ from quiltwork.compose.renyi import (
 )
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
-from tests.losses.laws import Gaussian, mp
-from tests.truth.closed import gaussian_beta
 
 
 @given(theta=st.floats(1e-4, 1e4))

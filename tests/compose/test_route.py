@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.compose.contour import ContourEngine
@@ -14,7 +15,6 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.response import response_pair
-from tests.losses.laws import mp
 
 GENERAL = ("characteristic function", "grid")
 COMPOSITIONS = [
@@ -24,7 +24,12 @@ COMPOSITIONS = [
     8 * qw.mixture([(0.5, qw.laplace(1.0)), (0.5, qw.gaussian(1.2))]),
     3 * qw.gaussian(2.0) + 5 * qw.laplace(4.0) + 2 * qw.pure(0.3),
 ]
-LATTICES = [40 * qw.pure(0.25), 10 * qw.pure(0.3) + 6 * qw.pure(0.1), 12 * qw.constraints([(0.3, 0.0), (0.15, 0.02)]), 6 * qw.discrete_gaussian(1.5)]
+LATTICES = [
+    40 * qw.pure(0.25),
+    10 * qw.pure(0.3) + 6 * qw.pure(0.1),
+    12 * qw.constraints([(0.3, 0.0), (0.15, 0.02)]),
+    6 * qw.discrete_gaussian(1.5),
+]
 
 
 def meet(brackets):
@@ -102,7 +107,11 @@ def test_asked_widths_are_reached_or_flagged():
 
 @pytest.mark.parametrize("bad", ["magic", "", 3, ["grid"], True])
 def test_unknown_methods_are_named(bad):
-    for ask in (lambda m: qw.pure(1.0).epsilon(0.1, method=m), lambda m: qw.pure(1.0).delta(0.1, method=m), lambda m: qw.pure(1.0).beta(0.1, method=m)):
+    for ask in (
+        lambda m: qw.pure(1.0).epsilon(0.1, method=m),
+        lambda m: qw.pure(1.0).delta(0.1, method=m),
+        lambda m: qw.pure(1.0).beta(0.1, method=m),
+    ):
         with pytest.raises(InvalidParameter, match=r"^method must be one of 'closed form'"):
             ask(bad)
 
@@ -122,7 +131,9 @@ def test_total_reveal_mass_is_enclosed(reveals, counts):
     parts = [(response_pair(0.1, r), k) for r, k in zip(reveals, counts, strict=False)]
     low, high = case_of(ContourEngine([], []), parts).reveal
     true = -mp.expm1(mp.fsum(k * mp.log1p(-mp.mpf(pair.reveal)) for pair, k in parts))
-    assert mp.mpf(low) * (1 - mp.mpf("1e-40")) <= true <= mp.mpf(high) * (1 + mp.mpf("1e-40"))  # the truth has 50 digits
+    assert (
+        mp.mpf(low) * (1 - mp.mpf("1e-40")) <= true <= mp.mpf(high) * (1 + mp.mpf("1e-40"))
+    )  # the truth has 50 digits
 
 
 def test_the_largest_loss_adds_up():

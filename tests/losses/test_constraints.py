@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.constraints import Constraints, ProfilePoints, active, constrained_pair, weights
-from tests.losses.laws import mp
 
 FIGURE_2 = [(0.3, 0.0), (0.15, 0.02)]
 # theory/multi-constraints.md section 6 (25 digits in reference/multi-constraints.json)

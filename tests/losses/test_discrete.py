@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
-from tests.losses import laws
 
 
 @settings(max_examples=30)
@@ -38,7 +38,9 @@ def test_discrete_laplace_by_the_definition(scale, sensitivity, epsilon):
     assert found.lower <= law.stick(epsilon) <= max(found.upper, 1e-290)
 
 
-@pytest.mark.parametrize("family", [DiscreteGaussian(1.5, 2), DiscreteLaplace(0.7, 3), DiscreteGaussian(0.3), DiscreteLaplace(1.1)])
+@pytest.mark.parametrize(
+    "family", [DiscreteGaussian(1.5, 2), DiscreteLaplace(0.7, 3), DiscreteGaussian(0.3), DiscreteLaplace(1.1)]
+)
 def test_the_lattice_is_exact_and_complete(family):
     pair = family.pairs()["both"]
     lattice = pair.lattice()

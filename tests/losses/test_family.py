@@ -50,7 +50,9 @@ def test_gaussian_groups_scale(size, sigma):
     assert qw.gaussian(sigma).group(size).parts[0].family.mu == pytest.approx(size / sigma, rel=1e-14)
 
 
-@pytest.mark.parametrize("loss", [qw.pair([0.25, 0.75], [0.5, 0.5]), qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)])], ids=str)
+@pytest.mark.parametrize(
+    "loss", [qw.pair([0.25, 0.75], [0.5, 0.5]), qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)])], ids=str
+)
 def test_families_without_a_rule_say_so(loss):
     with pytest.raises(Unsupported, match="group privacy"):
         loss.group(2)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.finite import FinitePair, from_laws, mixed_loss
-from tests.losses import laws
-from tests.losses.laws import mp
 
 masses = st.lists(st.integers(0, 12), min_size=2, max_size=6)
 
@@ -51,7 +51,12 @@ def test_swapping_the_pair_is_swapping_the_laws(p, q):
     np.testing.assert_allclose(one.stick(loss), two.stick(loss), rtol=1e-12, atol=1e-15)
 
 
-@given(p=masses, q=masses, rate=st.floats(1e-6, 1.0, exclude_max=True), t=st.fractions(Fraction(1, 20), 20, max_denominator=30))
+@given(
+    p=masses,
+    q=masses,
+    rate=st.floats(1e-6, 1.0, exclude_max=True),
+    t=st.fractions(Fraction(1, 20), 20, max_denominator=30),
+)
 def test_subsampling_by_the_definition(p, q, rate, t):
     """(1-r) Q + r P against Q, both ways, in rationals."""
     size = min(len(p), len(q))
@@ -117,7 +122,9 @@ def test_a_lattice_through_the_atoms_is_found(losses, step):
     masses_ = np.full(len(losses), 1.0 / len(losses))
     lattice = FinitePair(np.array(losses), masses_, masses_).lattice()
     assert lattice is not None
-    np.testing.assert_allclose(float(lattice.offset) + float(lattice.step) * lattice.indices, losses, rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(
+        float(lattice.offset) + float(lattice.step) * lattice.indices, losses, rtol=1e-14, atol=1e-16
+    )
     assert float(lattice.step) == pytest.approx(step)
     assert not lattice.exact  # a lattice of floats is never compared with another
 

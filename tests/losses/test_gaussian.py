@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.truth.closed import gaussian_delta
+from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy, log_stick
-from tests.truth.closed import gaussian_delta
-from tests.truth.numbers import mp
 
 
 @settings(max_examples=150)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.truth.closed import laplace_delta
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.laplace import Laplace, LaplacePair
-from tests.truth.closed import laplace_delta
 
 
 @given(scale=st.floats(0.02, 500.0), share=st.floats(-1.5, 1.5))

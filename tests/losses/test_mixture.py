@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.mixture import Mixture, MixturePair
-from tests.losses import laws
 
 PARTS = [(0.25, qw.laplace(2.0)), (0.5, qw.gaussian(1.5)), (0.25, qw.approximate(0.3, 0.01))]
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.finite import FinitePair, from_laws
@@ -15,8 +17,6 @@ from quiltwork.losses.mixture import mixed_pair
 from quiltwork.losses.pair import tail_cells
 from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.response import response_pair
-from tests.losses import laws
-from tests.losses.laws import mp
 
 FINITE_P, FINITE_Q = [0.25, 0.0, 0.125, 0.5, 0.125], [0.125, 0.25, 0.25, 0.375, 0.0]
 
@@ -82,7 +82,7 @@ with_density = pytest.mark.parametrize("name", WITH_DENSITY)
 
 def places(name, count=25):
     """Losses across the bulk and far into both tails, never on an atom."""
-    pair, law, centre, scale = CASES[name]
+    _, law, centre, scale = CASES[name]
     rng = np.random.default_rng([ord(letter) for letter in name])
     spots = centre + scale * np.concatenate((rng.uniform(-3, 3, count), rng.uniform(-25, 25, count // 3)))
     atoms = np.array([float(at) for at, _, _ in law.atoms()])

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -13,8 +15,6 @@ from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.poisson import Poisson, PoissonPair
 from quiltwork.losses.response import Pure
-from tests.losses import laws
-from tests.losses.laws import mp
 
 BASES = {
     "gaussian": (qw.gaussian(0.8), laws.Gaussian(1 / 0.8)),
@@ -113,7 +113,9 @@ def test_only_losses_are_sampled(bad):
         qw.poisson(bad, 0.5)
 
 
-@pytest.mark.parametrize("loss", [2 * qw.gaussian(1.0), qw.gaussian(1.0) + qw.pure(1.0), qw.gaussian(1.0).direction("add"), qw.compose()])
+@pytest.mark.parametrize(
+    "loss", [2 * qw.gaussian(1.0), qw.gaussian(1.0) + qw.pure(1.0), qw.gaussian(1.0).direction("add"), qw.compose()]
+)
 def test_compositions_are_not_one_release(loss):
     with pytest.raises(Unsupported, match="Poisson subsampling"):
         qw.poisson(loss, 0.5)
@@ -122,7 +124,10 @@ def test_compositions_are_not_one_release(loss):
 def test_bases_with_two_directions_sample_the_removed_one():
     """(1-q) Q + q P against Q, whichever of P and Q is the wider law."""
     p, q = [0.25, 0.5, 0.25], [0.5, 0.375, 0.125]
-    for loss in (qw.poisson(qw.pair(p, q), 0.25), qw.poisson(qw.tradeoff([(0, 1), (0.125, 0.75), (0.5, 0.25), (1, 0)]), 0.25)):
+    for loss in (
+        qw.poisson(qw.pair(p, q), 0.25),
+        qw.poisson(qw.tradeoff([(0, 1), (0.125, 0.75), (0.5, 0.25), (1, 0)]), 0.25),
+    ):
         for side in ("remove", "add"):
             law = laws.Poisson(laws.Finite(p, q), 0.25, side == "remove")
             for epsilon in (-0.05, 0.0, 0.05, 0.1):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transform import TooCostly
-from tests.losses import laws
-from tests.losses.laws import mp
 
 
 @settings(max_examples=60)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 from quiltwork.losses.laplace import LaplacePair
 from quiltwork.losses.poisson import PoissonPair
-from tests.losses import laws
-from tests.losses.laws import mp
 
 
 @settings(max_examples=20)

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.losses.laws import mp
 
 from quiltwork.losses.quadrature import panel_rule, panels_needed
-from tests.losses.laws import mp
 
 
 @pytest.mark.parametrize("panels", [1, 2, 8])
@@ -20,7 +20,9 @@ def test_weights_measure_the_interval_and_its_polynomials(panels):
     assert abs(x).max() < 2.5
 
 
-@pytest.mark.parametrize(("tilt", "frequency", "top"), [(0.5, 3.0, 1.0), (-4.0, 40.0, 3.0), (20.0, 0.0, 2.0), (1.0, 400.0, 0.5)])
+@pytest.mark.parametrize(
+    ("tilt", "frequency", "top"), [(0.5, 3.0, 1.0), (-4.0, 40.0, 3.0), (20.0, 0.0, 2.0), (1.0, 400.0, 0.5)]
+)
 @pytest.mark.parametrize("target", [-2.0, -12.0, -30.0])
 def test_the_promised_error_holds(tilt, frequency, top, target):
     """f = e^((tilt + i frequency) x): its size on an ellipse is known, and so is its integral."""

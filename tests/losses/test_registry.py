@@ -35,7 +35,9 @@ SIMPLE = {
     "pair": st.builds(qw.pair, laws_of(3), laws_of(3)),
     "tradeoff": st.floats(0.1, 0.9).map(lambda a: qw.tradeoff([(0.0, 1.0), (a / 2, 0.5 * (1 - a)), (1.0, 0.0)])),
 }
-SIMPLE["poisson"] = st.builds(qw.poisson, st.one_of(SIMPLE["gaussian"], SIMPLE["laplace"], SIMPLE["pure"]), st.floats(1e-6, 0.999))
+SIMPLE["poisson"] = st.builds(
+    qw.poisson, st.one_of(SIMPLE["gaussian"], SIMPLE["laplace"], SIMPLE["pure"]), st.floats(1e-6, 0.999)
+)
 SIMPLE["mixture"] = st.builds(
     lambda a, b, w: qw.mixture([(w, a), (1 - w, b)]), SIMPLE["gaussian"], SIMPLE["poisson"], st.floats(0.01, 0.99)
 )

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.losses.laws import Gaussian, mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.renyi import Renyi, ZeroConcentrated
-from tests.losses.laws import Gaussian, mp
 
 
 def converted(curve, delta):

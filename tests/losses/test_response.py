@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.response import Approximate, Pure, group_delta, response_pair
-from tests.losses.laws import mp
 
 
 @given(epsilon=st.floats(0.0, 3000.0), delta=st.floats(0.0, 0.999))

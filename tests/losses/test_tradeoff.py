@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
+from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.tradeoff import TradeOffFunction, from_vertices, polygon_pair, sandwich
-from tests.losses import laws
 
 TRIANGLE = [(0.0, 0.75), (0.25, 0.25), (1.0, 0.0)]
 

@@ -1,4 +1,4 @@
-"""Moment generating functions against 40-digit ones: steering, the certified spectrum, the decay that truncation trusts."""
+"""Moment generating functions against 40-digit ones: steering, certified spectra, the decay truncation trusts."""
 
 import math
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.losses import laws
+from tests.losses.laws import mp
 
 from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.finite import from_laws
@@ -15,8 +17,6 @@ from quiltwork.losses.mixture import mixed_pair
 from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.response import response_pair
 from quiltwork.losses.transform import layer_cake, layered_decay, log_one_plus, no_decay, sinc_envelope
-from tests.losses import laws
-from tests.losses.laws import mp
 
 P, Q = [0.25, 0.0, 0.125, 0.5, 0.125], [0.125, 0.25, 0.25, 0.375, 0.0]
 
@@ -112,7 +112,7 @@ def test_spectrum_keeps_its_promise(name):
     count=st.sampled_from([1, 7, 1000, 10**6]),
 )
 def test_random_laplace_spectra(top, theta, reach, count):
-    """Closed form on the other side, so any width of the support may be tried: also 158, where e^(theta L) underflows."""
+    """Closed form on the other side, so any width may be tried: also 158, where e^(theta L) underflows."""
     top = 10**top
     transform, law = LaplacePair(top).transform(count), laws.Laplace(top)
     spread = math.sqrt(float(transform.moments(np.array([theta]))[2][0]) / count)
