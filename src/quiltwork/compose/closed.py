@@ -27,7 +27,7 @@ class GaussianView:
     spread: float
 
     def middle(self, epsilon: FloatArray) -> FloatArray:
-        return self.logs(epsilon).middle
+        return log_stick(self.mu, epsilon)[0] if self.theta > 0 else self.logs(epsilon).middle
 
     def logs(self, epsilon: FloatArray) -> Logs:
         mu = self.mu

@@ -26,6 +26,7 @@ from quiltwork.losses.transform import UNIT
 LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
+SMALL = 1 << 14  # entries of one block of moments
 FAINT = -500.0  # log of a relative mass that may stand for anything smaller: subnormal numbers are slow
 DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -43,16 +44,19 @@ class LatticePart:
     loss_error: float  # absolute error of one loss value
 
     def moments(self, theta: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """log M, mean and variance of one copy, one tilt at a time."""
+        """log M, mean and variance of one copy: small measures at once, long ones a few tilts at a time (in cache)."""
         losses = self.offset + step * self.indices
+        rows = max(1, SMALL // losses.size)
         found = np.empty((3, theta.size))
-        for i, tilt in enumerate(theta):
-            exponent = self.log_masses + tilt * losses
-            top = float(exponent.max())
-            weights = np.exp(np.maximum(exponent - top, FAINT))
-            total = float(weights.sum())
-            mean = float((weights * losses).sum()) / total  # not a dot product: its threads cost more than they save
-            found[:, i] = top + math.log(total), mean, float((weights * (losses - mean) ** 2).sum()) / total
+        for i in range(0, theta.size, rows):
+            exponent = self.log_masses + np.multiply.outer(theta[i : i + rows], losses)
+            top = exponent.max(axis=1)
+            weights = np.exp(np.maximum(exponent - top[:, None], FAINT))
+            total = weights.sum(axis=1)
+            mean = (weights * losses).sum(axis=1) / total  # not a dot product: its threads cost more than they save
+            found[0, i : i + rows] = top + np.log(total)
+            found[1, i : i + rows] = mean
+            found[2, i : i + rows] = (weights * (losses - mean[:, None]) ** 2).sum(axis=1) / total
         return found[0], found[1], found[2]
 
 

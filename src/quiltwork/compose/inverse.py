@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -42,8 +43,32 @@ def roots(view: View, target: FloatArray) -> tuple[FloatArray, FloatArray]:
         right, low = np.where(out, left, right), np.where(out, high, low)
         left = np.where(out, left - 2 * np.abs(left - view.centre) - view.spread, left)
         high = np.where(out, height(left), high)
-    close = (1e-14 if target.size == 1 else 1e-12) * (1.0 + np.abs(target))
-    return _secant(height, left, right, high, low, close)
+    if target.size == 1:
+        x, slope = _scalar_secant(
+            height, *(float(v[0]) for v in (left, right, high, low)), 1e-14 * (1 + abs(target[0]))
+        )
+        return np.array([x]), np.array([slope])
+    return _secant(height, left, right, high, low, 1e-12 * (1.0 + np.abs(target)))
+
+
+def _scalar_secant(
+    height: Callable[[FloatArray], FloatArray], ends: tuple[float, float], heights: tuple[float, float], close: float
+) -> tuple[float, float]:
+    """The same steps for one question, without the cost of arrays."""
+    (left, right), (x0, x1), (f0, f1) = ends, ends, heights
+    slope = (f1 - f0) / (x1 - x0) if x1 != x0 else -1.0
+    for _ in range(ROUNDS):
+        x = x1 - f1 * (x1 - x0) / (f1 - f0) if f1 != f0 else math.nan
+        if not left < x < right:
+            x = 0.5 * (left + right)
+        value = float(height(np.array([x]))[0])
+        left, right = (x, right) if value > 0 else (left, x)
+        if x != x1 and (moved := (value - f1) / (x - x1)) < 0 and math.isfinite(moved):
+            slope = moved
+        x0, f0, x1, f1 = x1, f1, x, value
+        if abs(value) <= close or right - left <= 4 * UNIT * abs(x):
+            break
+    return x1, slope
 
 
 def _secant(
