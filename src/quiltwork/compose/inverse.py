@@ -44,9 +44,8 @@ def roots(view: View, target: FloatArray) -> tuple[FloatArray, FloatArray]:
         left = np.where(out, left - 2 * np.abs(left - view.centre) - view.spread, left)
         high = np.where(out, height(left), high)
     if target.size == 1:
-        x, slope = _scalar_secant(
-            height, *(float(v[0]) for v in (left, right, high, low)), 1e-14 * (1 + abs(target[0]))
-        )
+        ends, heights = (float(left[0]), float(right[0])), (float(high[0]), float(low[0]))
+        x, slope = _scalar_secant(height, ends, heights, 1e-14 * (1 + abs(float(target[0]))))
         return np.array([x]), np.array([slope])
     return _secant(height, left, right, high, low, 1e-12 * (1.0 + np.abs(target)))
 
