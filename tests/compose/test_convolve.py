@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.compose import naive
 from tests.losses.laws import mp
 
-from quiltwork.compose.convolve import Convolution, LatticeEngine, LatticePart, Measure, Names, convolve
+from quiltwork.compose.convolve import Convolution, LatticePart, LatticeView, Measure, convolve
 
 
 @st.composite
@@ -144,10 +144,11 @@ def test_two_sided_views_take_each_end_from_its_own_measure():
     """Upper mass at 1, lower mass at 0: D from above, C from below, and the other way round."""
     high = Measure(1.0, (LatticePart(1.0, np.array([0]), np.zeros(1), 1, 0.0, 0.0),))
     low = Measure(1.0, (LatticePart(0.0, np.array([0]), np.zeros(1), 1, 0.0, 0.0),))
-    engine = LatticeEngine(high, low, Names.GRID)
     for theta in (0.5, -0.5):
-        view = engine.view(theta, 1e-3)
-        assert view is not None
+        laws = convolve(high, theta), convolve(low, theta)
+        assert laws[0] is not None
+        assert laws[1] is not None
+        view = LatticeView(*(laws if theta > 0 else laws[::-1]))
         logs = view.logs(np.array([-0.5]))
         ends = sorted([naive.stick([(mp.one, mp.one)], -0.5), naive.stick([(mp.zero, mp.one)], -0.5)])
         if theta < 0:

@@ -129,7 +129,7 @@ def test_a_method_that_cannot_answer_gives_the_widest_truth():
 )
 def test_total_reveal_mass_is_enclosed(reveals, counts):
     parts = [(response_pair(0.1, r), k) for r, k in zip(reveals, counts, strict=False)]
-    low, high = case_of(ContourEngine([], []), parts).reveal
+    low, high = case_of(ContourEngine([]), parts).reveal
     true = -mp.expm1(mp.fsum(k * mp.log1p(-mp.mpf(pair.reveal)) for pair, k in parts))
     assert (
         mp.mpf(low) * (1 - mp.mpf("1e-40")) <= true <= mp.mpf(high) * (1 + mp.mpf("1e-40"))
@@ -138,8 +138,8 @@ def test_total_reveal_mass_is_enclosed(reveals, counts):
 
 def test_the_largest_loss_adds_up():
     parts = [(LaplacePair(0.1), 7), (response_pair(0.25), 3)]
-    assert case_of(ContourEngine([], []), parts).top == pytest.approx(1.45, rel=1e-14)
-    assert math.isinf(case_of(ContourEngine([], []), [(GaussianPair(1.0), 1)]).top)
+    assert case_of(ContourEngine([]), parts).top == pytest.approx(1.45, rel=1e-14)
+    assert math.isinf(case_of(ContourEngine([]), [(GaussianPair(1.0), 1)]).top)
 
 
 def test_engines_come_best_first():

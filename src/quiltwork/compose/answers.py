@@ -134,7 +134,7 @@ def _top(pairs: Counted) -> tuple[float, float]:
 def _no_engine() -> Engine:
     from quiltwork.compose.contour import ContourEngine
 
-    return ContourEngine([], [])
+    return ContourEngine([])
 
 
 def _epsilon_inside(

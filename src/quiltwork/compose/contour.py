@@ -182,14 +182,14 @@ class ContourEngine:
 
     method = "characteristic function"
 
-    def __init__(self, parts: Counted, transforms: list[Transform]) -> None:
+    def __init__(self, transforms: list[Transform]) -> None:
         self.transforms = transforms
 
     @classmethod
     def of(cls, parts: Counted) -> ContourEngine | None:
         """The engine, or None when some part has no transform."""
         transforms = transforms_of(parts)
-        return None if transforms is None else cls(parts, transforms)
+        return None if transforms is None else cls(transforms)
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         if len(self.transforms) == 1:

@@ -13,7 +13,6 @@ Reference: theory/engine.md section 4.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -163,26 +162,22 @@ class LatticeView:
 
 
 class LatticeEngine:
-    """Tilted FFT on a measure that dominates the composition and one that is dominated by it."""
+    """Tilted FFT on a lattice that all losses share: no discretisation."""
 
-    def __init__(self, upper: Measure, lower: Measure, method: str) -> None:
-        self.upper, self.lower, self.method = upper, lower, method
+    method = "lattice"
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.upper.moments(theta)
+        return self.measure.moments(theta)
 
     def everywhere(self, complement: bool) -> View | None:
         return None
 
     def view(self, theta: float, log_width: float) -> View | None:
-        upper = convolve(self.upper, theta)
-        if upper is None:
-            return None
-        lower = upper if self.lower is self.upper else convolve(self.lower, theta)
-        if lower is None:
-            return None
-        # C is below what it should be where D is above: the roles of the two measures swap
-        return LatticeView(upper, lower) if theta > 0 or lower is upper else LatticeView(lower, upper)
+        law = convolve(self.measure, theta)
+        return None if law is None else LatticeView(law, law)
 
 
 def _window(measure: Measure, theta: float, centre: float, spread: float) -> tuple[float, float]:
@@ -336,10 +331,3 @@ def _plain_sums(
     far = np.append(np.cumsum(far[::-1])[::-1], 0.0)
     with np.errstate(divide="ignore"):
         return losses, np.log(near), np.log(far), ends, lost
-
-
-class Names:
-    """How a lattice came about, for the report."""
-
-    OWN: ClassVar[str] = "lattice"
-    GRID: ClassVar[str] = "grid"

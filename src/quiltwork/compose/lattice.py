@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from quiltwork.compose.convolve import LONGEST, LatticeEngine, LatticePart, Measure, Names
+from quiltwork.compose.convolve import LONGEST, LatticeEngine, LatticePart, Measure
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import Lattice, Pair
 from quiltwork.losses.transform import UNIT
@@ -37,7 +37,7 @@ def lattice_engine(parts: Sequence[tuple[Pair, int]]) -> LatticeEngine | None:
     low, high = measure.span
     if not _fits(measure, high - low):
         return None
-    return LatticeEngine(measure, measure, Names.OWN)
+    return LatticeEngine(measure)
 
 
 def _fits(measure: Measure, span: int) -> bool:

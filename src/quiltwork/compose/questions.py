@@ -1,4 +1,4 @@
-"""epsilon, delta and beta of one direction of a composition, for scalars and vectors, from as few views as possible."""
+"""epsilon and delta of one direction of a composition, for scalars and vectors, from as few views as possible."""
 
 from __future__ import annotations
 

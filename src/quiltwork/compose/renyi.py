@@ -91,7 +91,7 @@ def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments,
     others = directed([part for part in parts if not is_renyi(part)])
     pairs = others.get(direction) or others.get("both") or []
     known = pair_moments(pairs) if pairs else None
-    reveal = case_of(ContourEngine([], []), pairs).reveal[1] if pairs else 0.0
+    reveal = case_of(ContourEngine([]), pairs).reveal[1] if pairs else 0.0
     bounds = [(part.family, part.count) for part in parts if isinstance(part.family, RenyiFamily)]
 
     def moments(theta: FloatArray) -> FloatArray:

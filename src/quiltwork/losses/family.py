@@ -2,7 +2,7 @@
 
 Nothing is computed here. `pairs()` hands the engine one numerical pair for "both" directions, or two, "remove" and
 "add", when exchanging the worlds changes the test. Families that are only bounds on Rényi divergences have no pair
-(`pairs()` is empty) and give `renyi` instead.
+(`pairs()` is empty) and bound log moments instead (see renyi.py).
 """
 
 from __future__ import annotations

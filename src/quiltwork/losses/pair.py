@@ -34,7 +34,7 @@ class Cells:
 
 @attrs.frozen(eq=False)
 class Lattice:
-    """Atoms at offset + step * indices. An exact `unit` says step and offset are known rationals, not only floats."""
+    """Atoms at offset + step * indices. Fractions say that step and offset are known rationals, not only floats."""
 
     offset: Fraction | float
     step: Fraction | float
