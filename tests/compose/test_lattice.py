@@ -32,8 +32,7 @@ def test_decimals_share_a_lattice(one, two, step):
     """Differences of a response are 2 eps, so the common step is the gcd of the doubled epsilons."""
     found = engine_of(2 * qw.pure(one) + 3 * qw.pure(two))
     assert found is not None
-    assert found.upper.step == pytest.approx(step, rel=1e-14)
-    assert found.lower is found.upper
+    assert found.measure.step == pytest.approx(step, rel=1e-14)
 
 
 @pytest.mark.parametrize(("one", "two"), [(0.3, 0.1), (0.05, 0.1), (1e-3, 7e-4), (1.1, 0.3)])
@@ -58,7 +57,7 @@ def test_incommensurable_epsilons_are_declined(one, two):
 def test_one_irrational_response_is_its_own_lattice():
     found = engine_of(50 * qw.pure(np.pi))
     assert found is not None
-    assert found.upper.step == pytest.approx(2 * np.pi)
+    assert found.measure.step == pytest.approx(2 * np.pi)
 
 
 def test_a_float_lattice_is_compared_with_no_other():
@@ -94,7 +93,7 @@ def test_densities_have_no_lattice():
 def test_families_on_their_own_lattice(loss, step):
     found = engine_of(7 * loss)
     assert found is not None
-    assert found.upper.step == pytest.approx(step, rel=1e-14)
+    assert found.measure.step == pytest.approx(step, rel=1e-14)
 
 
 def test_discrete_and_response_together():
