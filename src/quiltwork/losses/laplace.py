@@ -99,7 +99,7 @@ class LaplaceTransform(PanelTransform):
         losses = np.concatenate(([-self.top], x, [self.top]))
         inside = math.log(0.25) + (x - self.top) / 2 + log_weight
         logs = np.concatenate(([math.log(0.5) - self.top], inside, [math.log(0.5)]))
-        return Nodes(logs, losses, 0.0, quadrature=quadrature)
+        return Nodes(logs, losses, 0.0, self.relative, quadrature)
 
     def layers(self, theta: float, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
         log_density = math.log(0.25) - self.top / 2 + (theta + 0.5) * edges

@@ -10,7 +10,16 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.losses.quadrature import panels_needed
-from quiltwork.losses.transform import Nodes, Spectrum, TooCostly, layer_cake, layered_decay, repeated
+from quiltwork.losses.transform import (
+    TERM_ULPS,
+    UNIT,
+    Nodes,
+    Spectrum,
+    TooCostly,
+    layer_cake,
+    layered_decay,
+    repeated,
+)
 
 EllipseBound = Callable[[FloatArray, float, float, float], FloatArray]
 LAYER_CELLS = 160
@@ -22,6 +31,7 @@ class PanelTransform(ABC):
 
     def __init__(self, top: float, count: int) -> None:
         self.top, self.count = top, count
+        self.relative = (TERM_ULPS + 2 * top) * UNIT  # a node is rounded on the scale of the whole support
         self._steering: tuple[float, Nodes] | None = None
 
     @abstractmethod

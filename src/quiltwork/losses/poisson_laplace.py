@@ -52,8 +52,8 @@ class PoissonLaplaceTransform(PanelTransform):
         inside = math.log(0.25) - (x + self.top) / 2 + log_weight
         log_q = np.concatenate(([math.log(0.5)], inside, [math.log(0.5) - self.top]))
         if self.removed:
-            return Nodes(log_q + mixed, mixed, 0.0, quadrature=quadrature)
-        return Nodes(log_q, -mixed, 0.0, quadrature=quadrature)
+            return Nodes(log_q + mixed, mixed, 0.0, self.relative, quadrature)
+        return Nodes(log_q, -mixed, 0.0, self.relative, quadrature)
 
     def layers(self, theta: float, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
         mixed = mixed_loss(edges, self.rate)

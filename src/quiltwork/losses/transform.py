@@ -75,8 +75,9 @@ class Nodes:
     loss_error: float = 0.0  # what each loss may be off beyond its own rounding
 
     def _wrong(self, exponent: FloatArray) -> FloatArray:
-        """Relative error of each tilted mass: its own, and that of its exponent."""
-        return self.relative + 3 * UNIT * np.abs(exponent)
+        """Relative error of each tilted mass: its own, that of its logarithm, and that of its exponent."""
+        wrong: FloatArray = self.relative + 3 * UNIT * (np.abs(self.log_masses) + np.abs(exponent))
+        return wrong
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M, mean and variance at several tilts."""
@@ -133,7 +134,7 @@ class Nodes:
         mean = float(weights @ self.losses)
         live = weights > NEGLIGIBLE / weights.size  # what is left out weighs less than NEGLIGIBLE in all
         weights, losses, quadrature = weights[live], self.losses[live], self.quadrature + 2 * NEGLIGIBLE
-        relative = self.relative if np.ndim(self.relative) == 0 else np.asarray(self.relative)[live]
+        wrong = (self._wrong(theta * self.losses)[live] + abs(theta) * self.loss_error) * weights
         offset = losses - mean
         size = frequencies.size
         if size * offset.size > MOST_WORK:
@@ -147,7 +148,6 @@ class Nodes:
             real[start : start + rows] = -2.0 * ((half * half) @ weights)
         log_phi = log_one_plus(real, imaginary)
         spread = float(weights @ np.abs(offset))
-        wrong = (relative + 3 * UNIT * np.abs(theta * losses) + abs(theta) * self.loss_error) * weights
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
         # the nodes err at u and at 0, and phi - 1 is the difference
         error = error + (6 * UNIT * spread + self.loss_error) * frequencies + 2 * quadrature
