@@ -14,6 +14,7 @@ from functools import reduce
 import numpy as np
 
 from quiltwork.compose.convolve import LONGEST, LatticeEngine, LatticePart, Measure
+from quiltwork.losses.constraints import common_divisor
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import Lattice, Pair
 from quiltwork.losses.transform import UNIT
@@ -63,12 +64,7 @@ def _common_step(lattices: list[Lattice]) -> Fraction | float | None:
         return moving[0].step * _gaps(moving[0])
     if not all(lattice.exact for lattice in moving):
         return None
-    return reduce(_gcd, (Fraction(lattice.step) * _gaps(lattice) for lattice in moving))
-
-
-def _gcd(a: Fraction, b: Fraction) -> Fraction:
-    numerator = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-    return Fraction(numerator, a.denominator * b.denominator)
+    return reduce(common_divisor, (Fraction(lattice.step) * _gaps(lattice) for lattice in moving))
 
 
 def _part(pair: FinitePair, lattice: Lattice, count: int, step: Fraction | float) -> LatticePart:

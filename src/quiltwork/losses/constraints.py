@@ -100,7 +100,7 @@ def constrained_pair(constraints: Iterable[Constraint]) -> FinitePair:
     loss, log_p = np.array(losses)[order], np.array(logs)[order]
     p = np.exp(log_p)
     exact = [Fraction(repr(e)) for e, _ in kept if e > 0]
-    unit = reduce(_common, exact) if exact else None
+    unit = reduce(common_divisor, exact) if exact else None
     lattice = None
     if unit is not None and exact[0] / unit <= 10**6:
         signed = [Fraction(repr(abs(x))) / unit * (1 if x >= 0 else -1) for x in loss.tolist()]
@@ -118,7 +118,7 @@ def constrained_pair(constraints: Iterable[Constraint]) -> FinitePair:
     )
 
 
-def _common(a: Fraction, b: Fraction) -> Fraction:
+def common_divisor(a: Fraction, b: Fraction) -> Fraction:
     """Greatest common divisor of two positive rationals."""
     numerator = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
     return Fraction(numerator, a.denominator * b.denominator)
