@@ -99,3 +99,10 @@ def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> Flo
     if not bool(np.all((array >= low) & (array <= high))):
         raise InvalidParameter(name, value, allowed)
     return array
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, nothing that merely resembles them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameter(name, value, "True or False")
+    return bool(value)

@@ -54,7 +54,7 @@ def test_names_in_any_script_on_any_terminal(tmp_path):
     assert "Gr??e ?" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["account", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["account", "--help"], ["region", "--help"]])
 def test_help_loads_nothing_heavy(arguments):
     report = "print(*sys.modules, file=sys.stderr)"
     idle = subprocess.run(
@@ -70,6 +70,15 @@ def test_missing_extras_are_one_line(package):
     done = quiltwork("account", TOO_MUCH, before=f"import sys; sys.modules[{package!r}] = None")
     assert done.returncode == 2
     assert one_line(done.stderr) == f"quiltwork: {package} is not installed: pip install 'quiltwork[cli]'\n"
+
+
+def test_a_region_without_matplotlib(tmp_path):
+    target = tmp_path / "r.svg"
+    block = "import sys; sys.modules['matplotlib'] = None"
+    done = quiltwork("region", "--constraint", "0.3,0", "--figure", str(target), before=block)
+    assert done.returncode == 2
+    assert one_line(done.stderr) == "quiltwork: matplotlib is not installed: pip install 'quiltwork[report]'\n"
+    assert not target.exists()
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])

@@ -1,12 +1,10 @@
-"""Directions, sandwiches, faces: how one-sided answers become the answer."""
+"""Directions and sandwiches: how one-sided answers become the answer."""
 
 import math
 
-import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.compose.answers import faces
 
 ASYMMETRIC = [
     200 * qw.poisson(qw.gaussian(0.9), 0.05),
@@ -47,21 +45,6 @@ def test_negative_epsilons_are_the_mirror(loss, epsilon):
     right = loss.direction("add").delta(epsilon, rtol=1e-6)
     ends = [1 - math.exp(-epsilon) * (1 - end) for end in (right.lower, right.upper)]
     assert max(left.lower, ends[0]) <= min(left.upper, ends[1]) + 1e-12
-
-
-def test_faces_of_finite_losses_are_all_their_sums():
-    found = faces((3 * qw.pure(1.0)).parts, "worst", 50)
-    assert found.tolist() == [0.0, 1.0, 3.0]
-    mixed = faces((qw.pure(1.0) + qw.pure(0.25)).parts, "worst", 50)
-    assert mixed.tolist() == [0.0, 0.75, 1.25]
-
-
-def test_faces_of_other_losses_are_spread_out():
-    found = faces((3 * qw.laplace(1.0)).parts, "worst", 50)
-    assert found.size == 50
-    assert found[0] == 0.0
-    assert (np.diff(found) > 0).all()
-    assert faces((), "worst", 50).tolist() == [0.0]
 
 
 def test_regions_hold_and_are_exact_for_finite_losses():

@@ -103,8 +103,7 @@ def test_discrete_and_response_together():
     ]
     law = naive.convolution([(atoms[0], 2), (atoms[1], 3)])
     for epsilon in (0.3, 3.0, 7.5):
-        found = loss.delta(epsilon, rtol=1e-9)
-        assert found.method == "lattice"
+        found = loss.delta(epsilon, rtol=1e-9, method="lattice")
         assert naive.stick(law, epsilon) in found
 
 

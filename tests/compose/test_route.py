@@ -74,11 +74,14 @@ def test_three_methods_on_gaussians(mu, count, log_delta):
         (7 * qw.gaussian(2.0), "closed form"),
         (qw.laplace(2.0), "exact tails"),
         (qw.pure(0.3), "exact tails"),
-        (9 * qw.pure(0.3), "lattice"),
-        (9 * qw.pure(0.3) + 2 * qw.pure(0.1), "lattice"),
+        (9 * qw.pure(0.3), "exact atoms"),
+        (9 * qw.pure(0.3) + 2 * qw.pure(0.1), "exact atoms"),
+        (50_000 * qw.pure(0.003), "lattice"),
+        (50_000 * qw.pure(0.003) + 9 * qw.pure(0.002), "lattice"),
         (1000 * qw.laplace(10.0), "characteristic function"),
         (1000 * qw.poisson(qw.gaussian(0.8), 0.01), "characteristic function"),
-        (30 * qw.pure(math.pi) + 30 * qw.pure(1.0), "characteristic function"),
+        (30 * qw.pure(math.pi) + 30 * qw.pure(1.0), "exact atoms"),
+        (300 * qw.pure(math.pi / 10) + 300 * qw.pure(0.1), "characteristic function"),
         (2 * qw.zcdp(0.1), "Rényi moments"),
         (qw.compose(), "closed form"),
     ],
@@ -144,7 +147,7 @@ def test_the_largest_loss_adds_up():
 
 def test_engines_come_best_first():
     names = [engine.method for engine in engines([(response_pair(0.5), 9)], None)]
-    assert names == ["lattice", "characteristic function", "grid"]
+    assert names == ["exact atoms", "lattice", "characteristic function", "grid"]
     assert [e.method for e in engines([(GaussianPair(0.5), 9)], None)] == ["closed form"]
     assert set(names) <= set(METHODS)
 

@@ -1,7 +1,11 @@
+"""Regions: hulls, inclusion, membership and area, on given points and on compositions."""
+
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -11,7 +15,10 @@ from hypothesis import strategies as st
 from mpmath import mpf
 from tests.curves.exact import ExactProfile
 from tests.curves.strategies import profiles
+from tests.truth import constraints as truth
+from tests.truth.numbers import mp
 
+import quiltwork as qw
 from quiltwork.curves import Curve, Profile, Region, TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
 
@@ -145,3 +152,126 @@ def test_regions_that_hide_nothing() -> None:
     assert not some.includes(nothing)
     assert nothing.intersection(nothing).area() == 1.0
     assert nothing.intersection(some).delta(1.0).upper == pytest.approx(0.1)
+
+
+# ---- regions of compositions
+
+FIGURE_2 = [(0.3, 0.0), (0.15, 0.02)]
+SETS = {
+    "two": [(0.3, 0.0), (0.15, 0.02)],
+    "three": [(1.0, 0.01), (0.5, 0.1), (0.0, 0.3)],
+    "one": [(0.7, 0.05)],
+    "pure": [(0.7, 0.0)],
+    "variation": [(0.0, 0.2)],
+    "unequal": [(0.813, 0.001), (0.307, 0.11)],
+}
+
+
+def spelled(points: list[tuple[float, float]]) -> list[tuple[str, str]]:
+    return [(repr(epsilon), repr(delta)) for epsilon, delta in points]
+
+
+def test_composed_intersection_is_the_hull() -> None:
+    """Figure 2, k = 3, epsilon = .25: .0720053 for both guarantees together, .0776067 for the better of the two."""
+    eta = 0.09336249687374911691223076
+    one, two = (3 * qw.constraints([(0.3, 0.0), (0.0, eta)])).region(), (3 * qw.approximate(0.15, 0.02)).region()
+    both = one.intersection(two)
+    smaller = np.minimum(one.delta(0.25).upper, two.delta(0.25).upper)
+    assert smaller == pytest.approx(0.07760666087613530340, rel=1e-12)
+    assert both.delta(0.25).upper == pytest.approx(0.07200534267647575603, rel=1e-12)
+    assert both.delta(0.25).lower == pytest.approx(0.07200534267647575603, rel=1e-12)
+    exact, remark_1 = (3 * qw.constraints(FIGURE_2)).region(), (3 * qw.pure(0.3)).region().intersection(two)
+    for outer, inner in ((both, exact), (remark_1, both), (remark_1, exact), (one, both), (two, both)):
+        assert outer.includes(inner)
+        assert not inner.includes(outer)
+    assert both.intersection(exact).area() == pytest.approx(exact.area(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_more_releases_mean_a_larger_region(name: str) -> None:
+    once = qw.constraints(SETS[name])
+    regions = [once.region(k) for k in range(1, 6)]
+    for fewer, more in itertools.pairwise(regions):
+        assert more.includes(fewer)
+        assert not fewer.includes(more)
+        assert fewer.area() < more.area()
+        assert fewer.intersection(more).area() == pytest.approx(fewer.area(), rel=1e-12)
+    assert all(region.includes(region) for region in regions)
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_more_constraints_mean_a_smaller_region(k: int) -> None:
+    points = SETS["three"]
+    everything = qw.constraints(points).region(k)
+    for left_out in range(len(points)):
+        fewer = qw.constraints(points[:left_out] + points[left_out + 1 :]).region(k)
+        assert fewer.includes(everything)
+        assert not everything.includes(fewer)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("name", SETS)
+def test_composed_area_and_corners(name: str, k: int) -> None:
+    """Against the polygon in many digits; corners that are not known to the last digit are moved outward."""
+    law = truth.composed([(spelled(SETS[name]), k)])
+    corners = [*truth.vertices(law), (mp.one, mp.zero)]
+    region = qw.constraints(SETS[name]).region(k)
+    assert region.area() == pytest.approx(float(truth.area(corners)), rel=1e-12)
+    for alpha, beta in corners:
+        inner = towards_the_middle(float(alpha)), towards_the_middle(float(beta))
+        assert region.contains(*inner)
+        assert region.contains(1.0 - inner[0], 1.0 - inner[1])
+    for alpha, beta in region.vertices:
+        assert beta <= law.beta(mp.mpf(float(alpha))) + mp.mpf("1e-16")  # never above the truth
+        assert beta >= law.beta(mp.mpf(float(alpha))) * (1 - mp.mpf("1e-12")) - mp.mpf("1e-14")
+
+
+def towards_the_middle(error: Any) -> Any:
+    """An error pair with both of its numbers moved so is nearer to blind guessing, which every region holds."""
+    return error + (0.5 - error) * 1e-12
+
+
+def all_tests(p: list[float], q: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Type I and type II error of every deterministic test: reject Q on each subset of the outcomes."""
+    alphas, betas = np.zeros(1), np.ones(1)
+    for a, b in zip(p, q, strict=True):
+        alphas = np.concatenate((alphas, alphas + b))
+        betas = np.concatenate((betas, betas - a))
+    return alphas, betas
+
+
+@pytest.mark.parametrize(
+    ("points", "k"), [(SETS["two"], 2), (SETS["pure"], 4), (SETS["one"], 2), ([(1.0, 0.0), (0.4, 0.1)], 2)]
+)
+def test_every_test_of_the_tight_pair_is_inside_and_the_best_are_on_the_boundary(
+    points: list[tuple[float, float]], k: int
+) -> None:
+    p, q = truth.joint([truth.pair(points)] * k)
+    seen = [(float(a), float(b)) for a, b in zip(p, q, strict=True) if a or b]
+    region = qw.constraints(points).region(k)
+    alphas, betas = (np.clip(x, 0.0, 1.0) for x in all_tests([a for a, _ in seen], [b for _, b in seen]))
+    assert len(alphas) >= 2**14
+    hair = 1e-14  # rounding of up to sixteen additions
+    assert np.all(region.contains(towards_the_middle(alphas), towards_the_middle(betas)))
+    # no test does better than the lower boundary, and its corners are tests
+    assert np.all(betas >= np.asarray(region.beta(alphas).lower) - hair)
+    for alpha, beta in region.vertices[:-1]:
+        assert np.min(np.hypot(alphas - alpha, betas - beta)) < 1e-12
+    # a step beyond the best tests is outside, on either side of the region
+    best = np.nonzero(betas <= np.asarray(region.beta(alphas).upper) + hair)[0]
+    best = best[(betas[best] > 1e-6) & (alphas[best] < 1 - 1e-6)]
+    assert best.size
+    assert not np.any(region.contains(alphas[best], betas[best] - 1e-9))
+    assert not np.any(region.contains(1 - alphas[best], 1 - betas[best] + 1e-9 * (betas[best] >= 1e-9)))
+
+
+def test_composed_region_in_one_order() -> None:
+    """Asymmetric laws: intersections and inclusion look at both orders of the two worlds."""
+    one = qw.pair([0.5, 0.3, 0.2], [0.25, 0.25, 0.5]).direction("remove")
+    twice, thrice = one.region(2), one.region(3)
+    assert thrice.includes(twice)
+    assert not twice.includes(thrice)
+    outcomes = list(itertools.product([Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)], repeat=2))
+    others = list(itertools.product([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)], repeat=2))
+    total_variation = sum(max(a * b - c * d, Fraction(0)) for (a, b), (c, d) in zip(outcomes, others, strict=True))
+    assert twice.delta(0.0).upper == pytest.approx(float(total_variation), rel=1e-12)

@@ -12,7 +12,8 @@ from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.tradeoff import TradeOffFunction, from_vertices, polygon_pair, sandwich
+from quiltwork.losses.sandwich import Sandwich
+from quiltwork.losses.tradeoff import TradeOffFunction, from_vertices, polygon_pair
 
 TRIANGLE = [(0.0, 0.75), (0.25, 0.25), (1.0, 0.0)]
 
@@ -55,7 +56,7 @@ def test_a_polygon_is_a_finite_pair():
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
 def test_the_polygons_hold_the_function(mu):
-    curve, family = gaussian_curve(mu), sandwich(gaussian_curve(mu))
+    curve, family = gaussian_curve(mu), Sandwich(gaussian_curve(mu))
     alpha = np.concatenate((np.geomspace(1e-18, 0.5, 200), 1 - np.geomspace(1e-15, 0.5, 200)))
     for a in alpha.tolist():
         for vertices, sign in ((family.below, 1), (family.above, -1)):
@@ -125,5 +126,5 @@ def test_bad_trade_offs_are_refused(bad):
 
 
 def test_json_of_both_sides():
-    family = sandwich(gaussian_curve(1.0))
+    family = Sandwich(gaussian_curve(1.0))
     assert TradeOffFunction(**family.fields()) == family

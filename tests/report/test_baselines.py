@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quiltwork as qw
-from quiltwork.report.baselines import advanced, compared
+from quiltwork.compose.baselines import advanced
+from quiltwork.report.baselines import compared
 from quiltwork.spec import Plan, plan_of, read_plan
 
 DELTA = 1e-6
@@ -40,7 +41,7 @@ def test_advanced_against_the_printed_formula():
     drift = count * epsilon * (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
     second = drift + epsilon * math.sqrt(2 * count * math.log(math.e + math.sqrt(count * epsilon**2) / slack))
     third = drift + epsilon * math.sqrt(2 * count * math.log(1 / slack))
-    assert advanced([(epsilon, count)], slack) == pytest.approx(min(count * epsilon, second, third), rel=1e-12)
+    assert advanced([(epsilon, 0.0, count)], slack)[0] == pytest.approx(min(count * epsilon, second, third), rel=1e-12)
     assert rules(plan_of([("a", count * qw.pure(epsilon))]))["advanced"] == pytest.approx(third, rel=1e-12)
 
 

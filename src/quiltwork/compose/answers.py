@@ -12,15 +12,13 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose import renyi, route
 from quiltwork.compose.engine import Engine
-from quiltwork.compose.parts import Counted, Part, directed, is_renyi, sandwiched, telling
+from quiltwork.compose.parts import Counted, Part, directed, is_open, is_renyi, refined, sandwiched, telling
 from quiltwork.compose.questions import Declined
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT
 from quiltwork.losses.transform import TooCostly
 
-MOST_FACES = 4000
-POLYGON_SLACK = 1e-15  # vertices of a sandwich are rounded: sup norm of the trade-off function, per release
+FINEST = 2.0**-12  # step of a sandwich
 LEAST = 1e-300  # smaller numbers are reported as below this
 
 
@@ -37,7 +35,7 @@ class Answer:
 Ask = Callable[[Counted], route.Answer]
 
 
-def _sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
+def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
     """The tests to answer: one, or both directions, the one that usually decides first."""
     found = directed(parts, optimistic)
     if side != "worst":
@@ -62,7 +60,7 @@ def _run(ask: Ask, pairs: Counted, trivial: Callable[[Counted], tuple[FloatArray
 
 def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
     def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
-        case = route.case_of(_no_engine(), pairs)
+        case = route.case_of(no_engine(), pairs)
         moments = renyi.pair_moments(pairs)
         upper = np.full(delta.size, case.top)
         if moments is not None:
@@ -74,7 +72,7 @@ def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
 
 def _wide_delta(epsilon: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
     def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
-        reveal = route.case_of(_no_engine(), pairs).reveal
+        reveal = route.case_of(no_engine(), pairs).reveal
         moments = renyi.pair_moments(pairs)
         upper = np.ones(epsilon.size)
         if moments is not None:
@@ -88,7 +86,7 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
     def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
         mirrored = [(pair.swapped(), count) for pair, count in pairs]
         both = [renyi.pair_moments(pairs), renyi.pair_moments(mirrored)]
-        reveal = max(route.case_of(_no_engine(), side).reveal[1] for side in (pairs, mirrored))
+        reveal = max(route.case_of(no_engine(), side).reveal[1] for side in (pairs, mirrored))
         lower: FloatArray = np.zeros(alpha.size)
         if all(moments is not None for moments in both):
             lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
@@ -99,7 +97,34 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
 
 def _slack(parts: Sequence[Part]) -> float:
     """How far the optimistic polygons of sandwiched functions may lie below the functions, all releases together."""
-    return math.fsum(part.count * POLYGON_SLACK for part in parts if part.family.sandwiched)
+    return math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
+
+
+def _steps(parts: Sequence[Part], rtol: float) -> list[float]:
+    """Steps for functions that leave their accuracy open: each half the one before, four times as accurate.
+
+    k releases on a step h change log D by some k h^2 / 8 times theta (1 + theta); the first step expects 1 of these.
+    """
+    count = sum(part.count for part in parts if is_open(part))
+    first = 2.0 ** math.floor(math.log2(2 * math.sqrt(rtol / count)))
+    return [step for i in range(4) if (step := min(max(first, FINEST), 1 / 16) / 2**i) >= FINEST]
+
+
+def _refining(parts: Sequence[Part], rtol: float, ask: Callable[[Sequence[Part]], Answer]) -> Answer:
+    """The answer on finer and finer grids until it is as narrow as asked, or no longer gets narrower."""
+    best: Answer | None = None
+    for step in _steps(parts, rtol):
+        found = ask(refined(parts, step))
+        name = f"{found.method}, sandwich step 1/{round(1 / step)}"
+        if best is None:
+            best = attrs.evolve(found, method=name)
+        else:
+            lower, upper = np.maximum(best.lower, found.lower), np.minimum(best.upper, found.upper)
+            best = Answer(lower, upper, name, best.met or found.met)
+        if best.met:
+            break
+    assert best is not None
+    return best
 
 
 # ---- epsilon
@@ -108,13 +133,15 @@ def _slack(parts: Sequence[Part]) -> float:
 def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None) -> Answer:
     """Smallest epsilon for each delta."""
     parts, method = telling(parts), _checked(method)
+    if any(map(is_open, parts)):
+        return _refining(parts, rtol, lambda held: epsilon(held, side, delta, rtol, method))
     lower, upper, name = np.zeros(delta.size), np.zeros(delta.size), "closed form"
     inner = (delta > 0) & (delta < 1)
     if parts and inner.any():
         lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
     if parts and (delta == 0).any():
-        possible = max(_top(pairs)[0] for pairs in _sides(parts, side, optimistic=True))
-        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in _sides(parts, side))
+        possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
+        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))
         lower[delta == 0] = min(possible, promised) if not sandwiched(parts) else 0.0
         upper[delta == 0] = promised
     return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-9))
@@ -124,14 +151,14 @@ def _top(pairs: Counted) -> tuple[float, float]:
     """Ends of the smallest epsilon with delta = 0: the largest loss."""
     if any(pair.reveal > 0 for pair, _ in pairs):
         return math.inf, math.inf
-    top = route.case_of(_no_engine(), pairs).top
+    top = route.case_of(no_engine(), pairs).top
     if math.isinf(top):
         return top, top
     room = math.fsum(2 * count * pair.rounding for pair, count in pairs)
     return max(top * (1 - 16 * UNIT) - room, 0.0), max(top, 0.0)
 
 
-def _no_engine() -> Engine:
+def no_engine() -> Engine:
     from quiltwork.compose.contour import ContourEngine
 
     return ContourEngine([])
@@ -140,7 +167,7 @@ def _no_engine() -> Engine:
 def _epsilon_inside(
     parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
 ) -> route.Answer:
-    if any(map(is_renyi, parts)) and all(_known(pairs, delta) is None for pairs in _sides(parts, side)):
+    if any(map(is_renyi, parts)) and all(_known(pairs, delta) is None for pairs in sides(parts, side)):
         return _epsilon_renyi(parts, side, delta, rtol, method)
 
     def answer(sides: list[Counted], delta: FloatArray) -> route.Answer:
@@ -155,10 +182,10 @@ def _epsilon_inside(
             name = _named(name, more[2])
         return low, high, name
 
-    low, high, name = answer(_sides(parts, side), delta)
+    low, high, name = answer(sides(parts, side), delta)
     if sandwiched(parts):  # the lower end from what is possible, a little above the asked delta
         eased = delta + _slack(parts)
-        possible = answer(_sides(parts, side, optimistic=True), np.minimum(eased, 1.0 - UNIT))[0]
+        possible = answer(sides(parts, side, optimistic=True), np.minimum(eased, 1.0 - UNIT))[0]
         low = np.where(eased < 1, np.minimum(low, possible), 0.0)
     return low, high, name
 
@@ -178,7 +205,7 @@ def _known(pairs: Counted, delta: FloatArray) -> route.Answer | None:
 def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
     """Whether this direction's Chernoff bound is already below what the other direction is known to cost."""
     try:
-        reveal = route.case_of(_no_engine(), pairs).reveal[1]
+        reveal = route.case_of(no_engine(), pairs).reveal[1]
         return bool(np.all(renyi.quick_epsilon_bound(pairs, reveal, delta, lower) <= lower * (1 - 1e-9)))
     except (TooCostly, OverflowError):
         return False
@@ -187,7 +214,7 @@ def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
 def _below_already(pairs: Counted, epsilon: FloatArray, lower: FloatArray) -> np.ndarray:
     """Where this direction's Chernoff bound on delta is already below what the other direction is known to cost."""
     try:
-        reveal = route.case_of(_no_engine(), pairs).reveal[1]
+        reveal = route.case_of(no_engine(), pairs).reveal[1]
         return renyi.quick_delta_bound(pairs, reveal, epsilon) <= lower * (1 - 1e-9)
     except (TooCostly, OverflowError):
         return np.zeros(epsilon.size, dtype=bool)
@@ -213,14 +240,16 @@ def _epsilon_renyi(
 def delta(parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None) -> Answer:
     """Hockey-stick divergence at each epsilon."""
     parts, method = telling(parts), _checked(method)
+    if any(map(is_open, parts)):
+        return _refining(parts, rtol, lambda held: delta(held, side, epsilon, rtol, method))
     lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
     upper, name = lower.copy(), "closed form"
     inner = np.isfinite(epsilon)
     if parts and inner.any():
         lower[inner], upper[inner], name = _delta_inside(parts, side, epsilon[inner], rtol, method)
     if parts and (epsilon == np.inf).any():
-        ends = [route.case_of(_no_engine(), pairs).reveal for pairs in _sides(parts, side)]
-        optimistic = [route.case_of(_no_engine(), pairs).reveal for pairs in _sides(parts, side, optimistic=True)]
+        ends = [route.case_of(no_engine(), pairs).reveal for pairs in sides(parts, side)]
+        optimistic = [route.case_of(no_engine(), pairs).reveal for pairs in sides(parts, side, optimistic=True)]
         lower[epsilon == np.inf] = max(low for low, _ in optimistic)
         upper[epsilon == np.inf] = max(high for _, high in ends)
     return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-290))
@@ -245,9 +274,9 @@ def _delta_inside(
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
 
-    low, high, name = answer(_sides(parts, side))
+    low, high, name = answer(sides(parts, side))
     if sandwiched(parts):
-        low = np.minimum(low, answer(_sides(parts, side, optimistic=True))[0] - _slack(parts))
+        low = np.minimum(low, answer(sides(parts, side, optimistic=True))[0] - _slack(parts))
         low = np.maximum(low, -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT))
     if any(map(is_renyi, parts)):
         # for eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs
@@ -264,6 +293,8 @@ def _delta_inside(
 def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None) -> Answer:
     """Trade-off function at each alpha: the smaller of the two directions."""
     parts, method = telling(parts), _checked(method)
+    if any(map(is_open, parts)):
+        return _refining(parts, 1e-3, lambda held: beta(held, side, alpha, method))
     perfect = np.nextafter(1.0 - alpha, -1.0), np.nextafter(1.0 - alpha, 2.0)
     if not parts:
         return Answer(np.maximum(perfect[0], 0.0), np.minimum(perfect[1], 1.0), "closed form", True)
@@ -279,44 +310,12 @@ def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None
             name = _named(name, more[2]) if name else more[2]
         return low, high, name
 
-    low, high, name = answer(_sides(parts, side))
+    low, high, name = answer(sides(parts, side))
     if sandwiched(parts):
-        possible = answer(_sides(parts, side, optimistic=True))[1] + _slack(parts)
+        possible = answer(sides(parts, side, optimistic=True))[1] + _slack(parts)
         high = np.minimum(np.maximum(high, possible), perfect[1])
     if any(map(is_renyi, parts)):
         low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
         name = renyi.METHOD
     low, high = np.where(low < LEAST, 0.0, low), np.where((high > 0) & (high < LEAST), LEAST, high)
     return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + LEAST)))
-
-
-# ---- regions
-
-
-def faces(parts: Sequence[Part], side: str, most: int) -> FloatArray:
-    """Epsilons >= 0 of the faces: all of them for a small finite loss, else a spread-out choice."""
-    parts = telling(parts)
-    if not parts:
-        return np.zeros(1)
-    found = _finite_faces(_sides(parts, side))
-    if found is not None:
-        return found
-    reach = epsilon(parts, side, np.array([1e-12]), 1e-2, None).upper[0]
-    reach = reach if math.isfinite(reach) else float(epsilon(parts, side, np.array([0.5]), 1e-2, None).upper[0])
-    return np.linspace(0.0, reach if math.isfinite(reach) else 1.0, most)
-
-
-def _finite_faces(sides: list[Counted]) -> FloatArray | None:
-    """All attainable sums of finite losses, while they are few."""
-    kept: set[float] = {0.0}
-    for pairs in sides:
-        sums = np.zeros(1)
-        for pair, count in pairs:
-            if not isinstance(pair, FinitePair) or math.isinf(pair.high):
-                return None
-            for _ in range(count):
-                sums = np.unique(np.round(np.add.outer(sums, pair.losses).ravel(), 12))
-                if sums.size > MOST_FACES:
-                    return None
-        kept.update(float(x) for x in sums if x >= 0)
-    return np.array(sorted(kept))

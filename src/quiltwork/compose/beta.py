@@ -22,10 +22,13 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose import exact
+from quiltwork.compose.atoms import enumerate_atoms
 from quiltwork.compose.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.convolve import LatticeView
-from quiltwork.compose.engine import Landmarks, View, landmarks, search
-from quiltwork.compose.questions import LEAST, Case, Declined
+from quiltwork.compose.engine import Engine, Landmarks, View, landmarks, search
+from quiltwork.compose.exact import ExactEngine, ExactLaw
+from quiltwork.compose.questions import LEAST, Case, Declined, left_log_space
 from quiltwork.losses.pair import UNIT, Pair
 
 Region = Literal["large", "middle", "small"]
@@ -36,6 +39,7 @@ SHARP = 1e-4  # asked of a view: log D or log C to this width
 VIEWS = 40
 KNOTS = 4
 FEW = 64
+LIST = 100_000  # values of a single finite release
 HUNT = np.linspace(-1.0, 1.0, 25)
 
 
@@ -69,8 +73,12 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
     if isinstance(case.engine, GaussianEngine):
         lower[todo], upper[todo] = _gaussian(case.engine.mu, alpha[todo])
         return np.minimum(lower, upper), np.where(todo, np.maximum(upper, LEAST), upper)
-    if isinstance(case.engine, SingleEngine):
-        lower[todo], best = _single(case.engine.pair, alpha[todo])
+    listed = _listed(case.engine)
+    if listed is not None or isinstance(case.engine, SingleEngine):
+        if listed is not None:
+            lower[todo], best = exact.beta(listed, mirror.reveal, alpha[todo])
+        elif isinstance(case.engine, SingleEngine):
+            lower[todo], best = _single(case.engine.pair, alpha[todo])
         upper[todo] = np.minimum(upper[todo], best)
         return np.minimum(lower, upper), np.where(todo, np.maximum(upper, LEAST), upper)
     open_ = todo.copy()
@@ -89,6 +97,16 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
         todo[same[near]] = False
         todo[first] = False
     return np.minimum(lower, upper), np.where(open_, np.maximum(upper, LEAST), upper)
+
+
+def _listed(engine: Engine) -> ExactLaw | None:
+    """The list of all values, of a composition that has one or of a single finite release."""
+    if isinstance(engine, ExactEngine):
+        return engine.law
+    if isinstance(engine, SingleEngine):
+        atoms = enumerate_atoms([(engine.pair, 1)], LIST)
+        return None if atoms is None else ExactLaw(atoms)
+    return None
 
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -295,8 +313,7 @@ def _values(
     test: Test, view: View, region: Region, epsilon: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Certified ends of c."""
-    logs = view.logs(-epsilon if region == "small" else epsilon)
-    low, high = np.exp(np.minimum(logs.low, 0.0)), np.exp(np.minimum(logs.high, 0.0))
+    low, high = left_log_space(view.logs(-epsilon if region == "small" else epsilon))
     with np.errstate(over="ignore", invalid="ignore"):
         t = np.exp(epsilon)
         slack = 8 * UNIT * (1 + np.abs(epsilon)) + (view.upper.nudge if isinstance(view, LatticeView) else 0.0)

@@ -13,6 +13,7 @@ from scipy.special import log_ndtr
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engine import Logs, View
+from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.gaussian import log_stick
 from quiltwork.losses.pair import UNIT, Pair
 
@@ -82,6 +83,11 @@ class SingleView:
         # losses of atoms are rounded: D falls and C rises with epsilon, so look a hair to the certified side
         hair = 4 * UNIT * np.abs(epsilon) + self.pair.rounding
         with np.errstate(all="ignore"):
+            if self.theta > 0 and isinstance(self.pair, FinitePair) and self.pair.stated:
+                # stated losses compare with a stated epsilon as typed; only the distances to those above are rounded
+                value, room = self.pair.stick(epsilon), hair * self.pair.above(epsilon)[0]
+                room = (room + value * self.pair.stick_error(epsilon)) * (1 + 1e-9)
+                return Logs(np.log(value), np.log(np.maximum(value - room, 0.0)), np.log(value + room))
             if self.theta > 0:
                 at_low, at_high = epsilon + hair, epsilon - hair
                 low, high = np.log(self.pair.stick(at_low)), np.log(self.pair.stick(at_high))

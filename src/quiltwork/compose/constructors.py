@@ -18,7 +18,8 @@ from quiltwork.losses.laplace import Laplace
 from quiltwork.losses.mixture import Mixture
 from quiltwork.losses.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
-from quiltwork.losses.tradeoff import from_vertices, sandwich
+from quiltwork.losses.sandwich import Sandwich
+from quiltwork.losses.tradeoff import from_vertices
 
 
 def gaussian(sigma: float, sensitivity: float = 1.0) -> Loss:
@@ -71,9 +72,16 @@ def rdp(orders: Any, epsilons: Any) -> Loss:
     return Loss.of(Renyi(orders, epsilons))
 
 
-def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]]) -> Loss:
-    """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function."""
-    return Loss.of(sandwich(f) if callable(f) else from_vertices(f))
+def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, symmetric: bool = False) -> Loss:
+    """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function.
+
+    A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
+    4e-16. `symmetric` says that it is its own inverse: then only the half with f(alpha) > alpha is read, and tests in
+    both directions keep their digits.
+    """
+    if not callable(f):
+        return Loss.of(from_vertices(f))
+    return Loss.of(Sandwich(f, checks.flag("symmetric", symmetric)))
 
 
 def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:

@@ -164,10 +164,8 @@ def _part(origin: float, first: int, masses: FloatArray, count: int, rounding: f
 
 def _support(pair: Pair, tail: float) -> tuple[float, float]:
     """[low, high] with P(L < low) <= tail and hockey stick(high) <= tail, found on the exact tails."""
-    return (
-        -_reach(lambda x: pair.below(-x)[0], -pair.low, tail),
-        _reach(pair.stick, pair.high, tail),
-    )
+    low, high = -_reach(lambda x: pair.below(-x)[0], -pair.low, tail), _reach(pair.stick, pair.high, tail)
+    return min(low, high), high  # nearly all mass may sit on one atom, which both ends may pass
 
 
 def _reach(tail_at: Callable[[FloatArray], FloatArray], end: float, tail: float) -> float:

@@ -15,14 +15,12 @@ from quiltwork.compose import answers
 from quiltwork.compose.parts import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.profile import Profile
 from quiltwork.curves.region import Region
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 from quiltwork.losses.registry import family_from_json
 
 SCHEMA = "quiltwork/loss/1"
-FACES = 200  # faces drawn of a region that has infinitely many
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -119,10 +117,14 @@ class Loss:
     # ---- views
 
     def region(self, k: int = 1) -> Region:
-        """The privacy region of k copies: every face that a finite loss has, or a fine outer polygon."""
+        """The privacy region of k copies: every face that a finite loss has, or a fine outer polygon.
+
+        `Region.method` says which.
+        """
+        from quiltwork.compose.regions import region
+
         total = k * self
-        epsilons = answers.faces(total.parts, total.side, FACES)
-        return Region(Profile(epsilons, np.atleast_1d(total.delta(epsilons).upper), symmetric=self.side == "worst"))
+        return region(total.parts, total.side)
 
     def guarantee(
         self, protects: str = "one record, added or removed", assumes: Sequence[str] = (), witness: str | None = None

@@ -13,7 +13,7 @@ from quiltwork.losses.gaussian import Gaussian, GaussianPair, GaussianPrivacy
 from quiltwork.losses.pair import Pair
 from quiltwork.losses.renyi import RenyiFamily, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
-from quiltwork.losses.tradeoff import TradeOffFunction
+from quiltwork.losses.sandwich import Sandwich
 
 DIRECTIONS = ("remove", "add")
 
@@ -70,10 +70,8 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
             variances.append(part.count * family.mu**2)
         elif isinstance(family, RenyiFamily):
             variances.append(part.count * family.attained_mu() ** 2)
-        elif optimistic and isinstance(family, TradeOffFunction):
-            found.append((family.optimistic(), part.count))
         else:
-            found.append((family.pairs(), part.count))
+            found.append((family.optimistic() if optimistic else family.pairs(), part.count))
     variance = math.fsum(variances)
     if variance > 0:
         found.append(({"both": GaussianPair(math.sqrt(variance))}, 1))
@@ -84,3 +82,17 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
 def sandwiched(parts: Sequence[Part]) -> bool:
     """Whether some family is known only between two polygons, so that both sides must be composed."""
     return any(part.family.sandwiched for part in parts)
+
+
+def refined(parts: Sequence[Part], step: float) -> tuple[Part, ...]:
+    """Functions that leave their accuracy open, held on a grid of this step."""
+    return tuple(Part(_held(part.family, step), part.count) for part in parts)
+
+
+def _held(family: Family, step: float) -> Family:
+    return attrs.evolve(family, step=step) if isinstance(family, Sandwich) and family.step is None else family
+
+
+def is_open(part: Part) -> bool:
+    """Whether the part is a function that waits for a question to say how finely it must be held."""
+    return isinstance(part.family, Sandwich) and part.family.step is None

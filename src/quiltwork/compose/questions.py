@@ -11,6 +11,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engine import (
     Engine,
     Landmarks,
+    Logs,
     View,
     inner_tilt,
     inner_tilt_for_complement,
@@ -107,11 +108,18 @@ def _delta_view(engine: Engine, place: Landmarks, epsilon: float, complement: bo
 
 
 def _read_delta(case: Case, view: View, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-    logs = view.logs(epsilon)
-    low, high = np.exp(np.minimum(logs.low, 0.0)), np.exp(np.minimum(logs.high, 0.0))
+    low, high = left_log_space(view.logs(epsilon))
     if view.theta < 0:
         return _clean(np.maximum((1.0 - high) * (1 - 2 * UNIT), case.reveal[0]), 1.0 - low, epsilon)
     return _clean(low + case.reveal[0], high + case.reveal[1], epsilon)
+
+
+def left_log_space(logs: Logs) -> tuple[FloatArray, FloatArray]:
+    """e^low and e^high, at most 1, outward: a logarithm of size x is itself off by x units of roundoff."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        low = np.minimum(logs.low, 0.0) - np.where(np.isfinite(logs.low), (2 + 2 * np.abs(logs.low)) * UNIT, 0.0)
+        high = np.minimum(logs.high, 0.0) + np.where(np.isfinite(logs.high), (2 + 2 * np.abs(logs.high)) * UNIT, 0.0)
+    return np.exp(low), np.minimum(np.exp(high), 1.0)
 
 
 def _clean(low: FloatArray, high: FloatArray, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -191,9 +199,10 @@ def _invert(case: Case, view: View, delta: FloatArray, complement: bool) -> tupl
         with np.errstate(divide="ignore", invalid="ignore"):
             strict = np.log(np.maximum(delta - case.reveal[1] * (1 + 2 * UNIT), 1e-320))
             loose = np.log(np.maximum(delta - case.reveal[0] * (1 - 2 * UNIT), 1e-320))
-        low, high = enclosures(view, strict - 2 * UNIT, loose + 2 * UNIT)
+        hair = [4 * UNIT * (1 + np.abs(target)) for target in (strict, loose)]
+        low, high = enclosures(view, strict - hair[0], loose + hair[1])
         # a delta that epsilon = 0 already meets may have no root at all
-        high = np.where(view.logs(np.zeros(1)).high[0] <= strict - 2 * UNIT, np.minimum(high, 0.0), high)
+        high = np.where(view.logs(np.zeros(1)).high[0] <= strict - hair[0], np.minimum(high, 0.0), high)
     high = np.minimum(np.maximum(high + 2 * UNIT * np.abs(high), 0.0), case.top)
     low = np.clip(low - 2 * UNIT * np.abs(low), 0.0, high)
     return low, high

@@ -1,4 +1,6 @@
-"""The choice between methods: exact shortcut, lattice, characteristic function, grid. Decline, never loosen.
+"""The choice between methods: exact shortcut, list of all values, lattice, characteristic function, grid.
+
+A method declines where it cannot certify; it never loosens.
 
 Reference: theory/engine.md section 6.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,9 +19,11 @@ from quiltwork.compose.beta import beta as beta_of
 from quiltwork.compose.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.contour import ContourEngine
 from quiltwork.compose.engine import Engine
+from quiltwork.compose.exact import ExactEngine
 from quiltwork.compose.grid import GridEngine
 from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.questions import Case, Declined
+from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.transform import TooCostly
@@ -26,7 +31,9 @@ from quiltwork.losses.transform import TooCostly
 Counted = Sequence[tuple[Pair, int]]
 Ends = tuple[FloatArray, FloatArray]
 Answer = tuple[FloatArray, FloatArray, str]
-METHODS = ("closed form", "exact tails", "lattice", "characteristic function", "grid")
+METHODS = ("closed form", "exact tails", "exact atoms", "lattice", "characteristic function", "grid")
+USUAL = 1e-3  # width that is asked for when nobody says
+FEW, MANY = 20_000, 2_000_000  # values of a finite loss: listed at once, or only when faster methods stay too wide
 
 
 def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
@@ -37,6 +44,9 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
     if len(parts) == 1 and parts[0][1] == 1 and method in (None, "exact tails"):
         yield SingleEngine(parts[0][0])
         return
+    listed = ExactEngine.of(parts, FEW) if method in (None, "exact atoms") else None
+    if listed is not None:
+        yield listed
     if method in (None, "lattice"):
         lattice = lattice_engine(parts)
         if lattice is not None:
@@ -45,6 +55,10 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
         contour = ContourEngine.of(parts)
         if contour is not None:
             yield contour
+    if method in (None, "exact atoms") and listed is None:
+        listed = ExactEngine.of(parts, MANY)
+        if listed is not None:
+            yield listed
     if method in (None, "grid"):
         try:
             yield GridEngine(parts)
@@ -63,10 +77,19 @@ def case_of(engine: Engine, parts: Counted) -> Case:
         wrong = max((pair.reveal_error for pair, _ in showing), default=0.0)
         slack = wrong + 8 * UNIT * (1 + len(parts)) + 4 * UNIT * sum(k for _, k in showing) * (reveal > 1e-3)
     # the largest loss, past its own rounding: beyond it there is nothing but the reveal mass
-    top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in parts)
-    top += 4 * UNIT * abs(top)
+    top = _largest(parts)
     log_mass, room = _top_atom(parts)
     return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top, log_mass, room)
+
+
+def _largest(parts: Counted) -> float:
+    """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
+    if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in parts):
+        exact = sum((count * Fraction(repr(pair.high)) for pair, count in parts), Fraction(0))
+        top = float(exact)
+        return top if Fraction(repr(top)) >= exact else math.nextafter(top, math.inf)
+    top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in parts)
+    return top + 4 * UNIT * abs(top)
 
 
 def _ask(
@@ -85,7 +108,7 @@ def _ask(
         if best is not None:
             low, high = np.maximum(low, best[0]), np.minimum(high, best[1])
         best = low, high, engine.method
-        if enough((low, high)):
+        if enough((low, high)) or isinstance(engine, ExactEngine):  # what a full list leaves open is rounding
             break
     if best is None:
         raise Declined
@@ -97,12 +120,16 @@ def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None =
     quick = _largest_loss(parts, delta)
     if method is None and quick is not None and width_met(quick, rtol, 0.0):
         return (*quick, "largest loss")
-    return _ask(
+    low, high, name = _ask(
         parts,
         method,
         lambda case: questions.epsilon(case, delta, rtol),
         lambda ends: width_met(ends, rtol, 1e-9),
     )
+    if rtol < USUAL and not width_met((low, high), USUAL, 1e-9):
+        more = epsilon(parts, delta, USUAL, method)
+        low, high, name = np.maximum(low, more[0]), np.minimum(high, more[1]), more[2]
+    return low, high, name
 
 
 def _top_atom(parts: Counted) -> tuple[float, float]:
@@ -138,6 +165,10 @@ def delta(parts: Counted, epsilon: FloatArray, rtol: float, method: str | None =
         lambda case: questions.delta(case, epsilon, rtol),
         lambda ends: width_met(ends, rtol, 1e-290),
     )
+    if rtol < USUAL and not width_met((low, high), USUAL, 1e-290):
+        # asking for too much must not give less than asking for the usual
+        more = delta(parts, epsilon, USUAL, method)
+        low, high, name = np.maximum(low, more[0]), np.minimum(high, more[1]), more[2]
     if not width_met((low, high), rtol, 1e-290):
         log_mass, room = _top_atom(parts)
         top = math.fsum(count * pair.high for pair, count in parts)

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.profile import Profile, from_bracket
+from quiltwork.curves.profile import Profile, from_ends
 from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.curves.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -49,13 +48,14 @@ def mixture(parts: Iterable[tuple[float, Profile | TradeOff]]) -> Profile:
     knots = np.unique(np.concatenate([profile.epsilons for _, profile in used]))
     if not knots.size:
         return Profile([0.0], [1.0], symmetric=symmetric)
-    lower, upper, reached = np.zeros_like(knots), np.zeros_like(knots), np.zeros(knots.shape, dtype=bool)
+    lower, upper, reached, floor = np.zeros_like(knots), np.zeros_like(knots), np.zeros(knots.shape, dtype=bool), 0.0
     for weight, profile in used:
-        values = profile.delta(knots)
-        reached |= np.greater(values.upper, 0.0)
-        lower, upper = lower + weight * np.asarray(values.lower), upper + weight * np.asarray(values.upper)
+        low, high = profile.stored(knots)
+        reached |= high > 0.0
+        lower, upper = lower + weight * (low / (1.0 + profile.slack)), upper + weight * high
+        floor += weight * profile.floor
     error = (len(used) + 8) * UNIT
     steps = len(used) + 1  # each product may also lose half of the smallest number to underflow
     lower = np.where(reached, np.maximum(down(lower * (1.0 - error), steps), 0.0), 0.0)
     upper = np.where(reached, np.minimum(up(upper * (1.0 + error), steps), 1.0), 0.0)
-    return from_bracket(knots, Bracket(lower, upper, "delta"), symmetric)
+    return from_ends(knots, lower, upper, symmetric, floor * (1.0 + error))

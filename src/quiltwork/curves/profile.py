@@ -25,6 +25,7 @@ __all__ = ["Profile"]
 
 _SCHEMA = "quiltwork/profile/1"
 _METHOD = "exact profile"
+_SHARP, _TINY = 1e-9, 1e-250  # deltas known less well than that, or smaller, count by their absolute error
 _BELOW = 1e-9  # a delta may lie this far below 1 - e^epsilon by rounding; further down it is a mistake
 
 
@@ -51,8 +52,8 @@ class Profile:
     pruned; `epsilons` (ascending) and `deltas` are the active ones, `pruned` counts the others.  Points may come in any
     order.  A point at epsilon = inf bounds no finite epsilon and is pruned.
 
-    `slack` is the relative amount by which the true curve may lie below the stored one: rounding while pruning or
-    mixing raises the curve, never lowers it.  Brackets take it into account.
+    `slack` is the relative and `floor` the absolute amount by which the true curve may lie below the stored one:
+    rounding while pruning or mixing raises the curve, never lowers it.  Brackets take both into account.
 
     Reference: seed 002, Theorem 3 and Conjecture 1; theory/multi-constraints.md, section 2 (theorem and proof).
 
@@ -65,6 +66,7 @@ class Profile:
     deltas: FloatArray = attrs.field(converter=_deltas, eq=_array_key)
     symmetric: bool = attrs.field(default=False, kw_only=True)
     slack: float = attrs.field(default=0.0, kw_only=True)
+    floor: float = attrs.field(default=0.0, kw_only=True)
     pruned: int = attrs.field(init=False, default=0, eq=False)
     _lines: Lines = attrs.field(init=False, eq=False)
 
@@ -75,6 +77,8 @@ class Profile:
             raise InvalidParameter("the shapes of epsilons and deltas", shapes, "two lists of one length")
         if not self.slack >= 0:
             raise InvalidParameter("slack", self.slack, "a number >= 0")
+        if not 0 <= self.floor <= 1:
+            raise InvalidParameter("floor", self.floor, "a number in [0, 1]")
         if self.symmetric and bool(np.any(epsilons < 0)):
             raise InvalidParameter(
                 "epsilons",
@@ -82,14 +86,8 @@ class Profile:
                 "at least 0 in a symmetric profile",
                 "mirror them or drop `symmetric`",
             )
-        least = -np.expm1(np.minimum(epsilons, 0.0))
-        if bool(np.any(deltas < least - _BELOW)):
-            worst = int(np.argmax(least - deltas))
-            given = (float(epsilons[worst]), float(deltas[worst]))
-            raise InvalidParameter("a point (epsilon, delta)", given, "one with delta >= 1 - e^epsilon")
-        floor = np.where(epsilons < 0, np.minimum(up(least, 4), 1.0), 0.0)
-        lifted = 16.0 * UNIT if bool(np.any(floor > deltas)) else 0.0  # relative: least is 1 - t to a few units
-        epsilons, deltas, slack = _active(epsilons, np.maximum(deltas, floor), self.symmetric)
+        deltas, lifted = _lifted(epsilons, deltas)
+        epsilons, deltas, slack = _active(epsilons, deltas, self.symmetric)
         slack = slack + lifted * (1.0 + slack)
         object.__setattr__(self, "pruned", self.epsilons.size - epsilons.size)
         object.__setattr__(self, "epsilons", _locked(epsilons))
@@ -105,6 +103,16 @@ class Profile:
     def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
         """D(e^epsilon), exact up to outward rounding at every epsilon from -inf to inf."""
         place = checks.numbers("epsilon", epsilon, "a number (infinite allowed), not NaN", -np.inf, np.inf)
+        lower, upper = self.stored(place)
+        if self.slack or self.floor:
+            lower = np.maximum(down((lower - self.floor) / (1.0 + self.slack), 2), 0.0)
+            lower = np.maximum(lower, down(-np.expm1(np.minimum(place, 0.0)) * (1.0 - 4.0 * UNIT), 2))
+        nowhere = place == -np.inf
+        lower, upper = np.where(nowhere, 1.0, np.minimum(lower, 1.0)), np.where(nowhere, 1.0, upper)
+        return Bracket(lower, upper, "delta", _METHOD)
+
+    def stored(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ends of the curve through the stored points, before slack and floor."""
         lower, upper = self._delta(np.abs(place) if self.symmetric else place)
         if self.symmetric:  # D(t) = 1 - t + t D(1/t): positive terms only
             back = np.minimum(place, 0.0)
@@ -112,10 +120,7 @@ class Profile:
             mirrored = np.isfinite(place) & (place < 0)
             lower = np.where(mirrored, down((rest + share * lower) * (1.0 - 16.0 * UNIT), 2), lower)
             upper = np.where(mirrored, up((rest + share * upper) * (1.0 + 16.0 * UNIT), 2), upper)
-        lower = down(lower / (1.0 + self.slack), 2) if self.slack else lower
-        nowhere = place == -np.inf
-        lower, upper = np.where(nowhere, 1.0, np.minimum(lower, 1.0)), np.where(nowhere, 1.0, upper)
-        return Bracket(lower, upper, "delta", _METHOD)
+        return lower, np.minimum(upper, 1.0)
 
     def _delta(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Linear interpolation in t; every exponent is a difference of epsilons and negative."""
@@ -150,8 +155,8 @@ class Profile:
         """The smallest epsilon >= 0 with D(e^epsilon) <= delta; infinite below `reveal`."""
         asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
         lower, upper = self._epsilon(asked)
-        if self.slack:
-            lower, _ = self._epsilon(np.minimum(up(asked * (1.0 + self.slack), 2), 1.0))
+        if self.slack or self.floor:
+            lower, _ = self._epsilon(np.minimum(up(asked * (1.0 + self.slack) + self.floor, 3), 1.0))
         return Bracket(lower, upper, "epsilon", _METHOD)
 
     def _epsilon(self, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -181,7 +186,8 @@ class Profile:
     def beta(self, alpha: Any) -> Bracket:
         """The trade-off function f(alpha) = sup_t 1 - D(t) - t alpha, from the faces directly."""
         lower, upper = self._lines.beta(checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0))
-        return Bracket(lower, np.maximum(upper + self.slack, lower) if self.slack else upper, "beta", _METHOD)
+        spare = self.slack + self.floor
+        return Bracket(lower, np.maximum(upper + spare, lower) if spare else upper, "beta", _METHOD)
 
     def tradeoff(self) -> TradeOff:
         """The same guarantee as a trade-off function.
@@ -204,7 +210,8 @@ class Profile:
         if not self.symmetric or not self.epsilons.size:
             return self if not self.symmetric else Profile([0.0], [1.0])
         knots = np.union1d(self.epsilons, -self.epsilons)
-        return from_bracket(knots, self.delta(knots), symmetric=False)
+        lower, upper = self.stored(knots)
+        return from_ends(knots, lower / (1.0 + self.slack) * (1.0 - 4.0 * UNIT), upper, False, self.floor)
 
     def weights(self) -> tuple[float, FloatArray]:
         """The curve as a mixture: probability of a full reveal, then one weight for each of `epsilons`.
@@ -246,6 +253,7 @@ class Profile:
             "deltas": json_numbers(self.deltas),
             "symmetric": self.symmetric,
             "slack": json_numbers(self.slack),
+            "floor": json_numbers(self.floor),
         }
 
     @classmethod
@@ -255,31 +263,56 @@ class Profile:
         epsilons, deltas = plain_numbers(data["epsilons"]), plain_numbers(data["deltas"])
         if np.size(epsilons) == 0:
             epsilons, deltas = np.zeros(1), np.ones(1)
-        return cls(epsilons, deltas, symmetric=bool(data["symmetric"]), slack=float(plain_numbers(data["slack"])))
+        slack, floor = (float(plain_numbers(data.get(name, 0.0))) for name in ("slack", "floor"))
+        return cls(epsilons, deltas, symmetric=bool(data["symmetric"]), slack=slack, floor=floor)
 
 
-def from_bracket(epsilons: Any, deltas: Bracket, symmetric: bool) -> Profile:
-    """The profile through upper ends; how far the lower ends lie below becomes its slack.
+def from_ends(
+    epsilons: FloatArray, lower: FloatArray, upper: FloatArray, symmetric: bool, floor: float = 0.0
+) -> Profile:
+    """The profile through upper ends, with what is left to the lower ends as slack and floor; `floor` comes on top.
 
-    The true curve must be straight between these epsilons, so that a ratio that holds at both ends holds between.
+    The true curve must be straight between these epsilons, so that a bound that holds at both ends holds between.
     """
-    lower, upper = np.asarray(deltas.lower), np.asarray(deltas.upper)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        excess = np.where(upper > lower, (upper - lower) / lower, 0.0)
-    return Profile(
-        epsilons,
-        upper,
-        symmetric=symmetric,
-        slack=float(up(excess.max() * (1.0 + 8.0 * UNIT))) if excess.max() else 0.0,
-    )
+    slack, rest = slack_and_floor(lower, upper)
+    floor = rest + floor
+    return Profile(epsilons, upper, symmetric=symmetric, slack=slack, floor=min(up(floor), 1.0) if floor else 0.0)
+
+
+def slack_and_floor(lower: FloatArray, upper: FloatArray) -> tuple[float, float]:
+    """Small numbers with lower >= (upper - floor) / (1 + slack): relative where that is sharp, absolute elsewhere.
+
+    A lower end may be negative: between the knots the curve may be lower than at any of them.
+    """
+    gap = upper - lower
+    sharp = (gap <= _SHARP * lower) & (upper > _TINY)
+    slack = float(np.max(gap[sharp] / lower[sharp], initial=0.0)) * (1.0 + 16.0 * UNIT)
+    rest = np.where(gap > 0, upper - lower * np.where(lower > 0, 1.0 + slack, 1.0), 0.0)
+    floor = float(np.max(rest, initial=0.0)) * (1.0 + 16.0 * UNIT)
+    return slack, min(up(floor, 4), 1.0) if floor else 0.0
+
+
+def _lifted(epsilons: FloatArray, deltas: FloatArray) -> tuple[FloatArray, float]:
+    """Deltas below 1 - e^epsilon by rounding are raised to it; by how much at most, relative."""
+    if not bool(np.any(epsilons < 0)):
+        return deltas, 0.0
+    least = -np.expm1(np.minimum(epsilons, 0.0))
+    if bool(np.any(deltas < least - _BELOW)):
+        worst = int(np.argmax(least - deltas))
+        given = (float(epsilons[worst]), float(deltas[worst]))
+        raise InvalidParameter("a point (epsilon, delta)", given, "one with delta >= 1 - e^epsilon")
+    floor = np.where(epsilons < 0, np.minimum(up(least, 4), 1.0), 0.0)
+    # relative: least is 1 - t to a few units
+    return np.maximum(deltas, floor), 16.0 * UNIT if bool(np.any(floor > deltas)) else 0.0
 
 
 def _active(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, float]:
     """Sort, keep what falls strictly, then keep the vertices of the envelope."""
     keep = (deltas < 1.0) & (epsilons < np.inf)
     epsilons, deltas = epsilons[keep], deltas[keep]
-    order = np.lexsort((deltas, epsilons))
-    epsilons, deltas = epsilons[order], deltas[order]
+    if bool(np.any(np.diff(epsilons) <= 0)):
+        order = np.lexsort((deltas, epsilons))
+        epsilons, deltas = epsilons[order], deltas[order]
     before = np.concatenate(([1.0], np.minimum.accumulate(deltas)[:-1])) if deltas.size else deltas
     falling = deltas < before
     knots = np.concatenate(([-np.inf], epsilons[falling]))

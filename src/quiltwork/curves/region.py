@@ -17,6 +17,8 @@ from quiltwork.errors import Unsupported
 
 __all__ = ["Region"]
 
+_ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number
+
 
 @attrs.frozen
 class Region:
@@ -24,12 +26,13 @@ class Region:
 
     Its lower faces are the active constraints (epsilon_j, delta_j).  When two guarantees hold at once the region is the
     intersection of theirs; its profile is the lower convex hull of both point sets, which may lie strictly below the
-    smaller of the two deltas.
+    smaller of the two deltas.  `method` says how the faces were found, and whether they are all of them.
 
     Reference: seed 002, section II; theory/multi-constraints.md, item 16.
     """
 
     profile: Profile
+    method: str = attrs.field(default="stated faces", kw_only=True, eq=False)
 
     @classmethod
     def of(cls, curve: object) -> Region:
@@ -97,6 +100,7 @@ class Region:
                 _some(np.concatenate((one.deltas, two.deltas)), 1.0),
                 symmetric=symmetric,
                 slack=max(one.slack, two.slack),
+                floor=max(one.floor, two.floor),
             )
         )
 
@@ -110,7 +114,8 @@ class Region:
         if not one.epsilons.size:
             return True
         places = np.append(one.epsilons, np.inf)
-        return bool(np.all(np.greater_equal(one.delta(places).upper, two.delta(places).lower)))
+        moved = places + _ROUNDING * (1.0 + np.abs(places))
+        return bool(np.all(np.greater_equal(one.delta(places).upper, two.delta(moved).lower)))
 
     def _alike(self, other: Region) -> tuple[Profile, Profile, bool]:
         symmetric = self.profile.symmetric and other.profile.symmetric

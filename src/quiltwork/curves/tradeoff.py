@@ -196,7 +196,7 @@ class TradeOff:
         right by its error, to where D is surely given by the vertex on its left (no cancellation).  With
         `symmetric=True` only slopes of at least 1 are kept, which is sound only when f is its own inverse.
         """
-        from quiltwork.curves.profile import Profile
+        from quiltwork.curves.profile import Profile, slack_and_floor
 
         if symmetric and not self.is_symmetric():
             raise InvalidParameter(
@@ -205,11 +205,20 @@ class TradeOff:
                 "False for a trade-off function that differs from its inverse",
                 "call .symmetrised() first",
             )
-        knots = self._slopes[np.isfinite(self._slopes)]
-        knots = knots + 2.0 * _slope_error(knots)
+        finite = np.isfinite(self._slopes)
+        knots, ends = self._slopes[finite], self.alphas[1:][finite]
+        moved = 2.0 * _slope_error(knots)
+        knots = knots + moved
         if symmetric:
-            knots = np.append(knots[knots > 0], 0.0)
-        return Profile(knots, self._delta(knots)[1], symmetric=symmetric) if knots.size else Profile([0.0], [1.0])
+            kept = knots > 0
+            knots, ends, moved = (np.append(x[kept], 0.0) for x in (knots, ends, moved))
+        if not knots.size:
+            return Profile([0.0], [1.0])
+        lower, upper = self._delta(knots)
+        # left of a moved knot the chord may exceed D by the move times the slope t alpha, which is at most 1
+        excess = upper - lower + 2.0 * moved * np.minimum(scaled(knots, ends)[0], 1.0)
+        slack, floor = slack_and_floor(upper - excess, upper)
+        return Profile(knots, upper, symmetric=symmetric, slack=slack, floor=floor)
 
     def inverse(self) -> TradeOff:
         """The test with the two worlds exchanged: f^-1(b) = inf{a : f(a) <= b}; betas are rounded down."""

@@ -11,100 +11,134 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.family import Family
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
-from quiltwork.losses.response import group_delta, nothing_hidden
+from quiltwork.losses.response import DIGITS, group_delta, nothing_hidden, response_masses, typed
 
 Constraint = tuple[float, float]
-INACTIVE = 1e-15  # dropping a constraint is pessimistic, so a weight at rounding level may go
+Exact = tuple[Decimal, Decimal]
+IDLE = Decimal(16 * UNIT)  # a point this little (relative to its delta) below the chord of its neighbours may go
 
 
-def _inverse_expm1(x: float) -> float:
-    """1 / (e^x - 1) for x > 0, without overflow."""
-    return math.exp(-x) / -math.expm1(-x)
+def _gone(x: Decimal) -> Decimal:
+    """1 - e^-x for x >= 0, also where e^-x is 1 to all digits."""
+    if x > Decimal("1e-9"):
+        return 1 - (-x).exp()
+    return x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))))
 
 
-def _terms(above: Constraint | None, here: Constraint, below: Constraint | None) -> tuple[float, float]:
-    """w_j as a difference of two positive terms (overflow- and cancellation-safe form of theory section 2)."""
+def _rise(above: Exact | None, here: Exact, below: Exact | None) -> Decimal:
+    """How far `here` lies under the chord of its neighbours, over its delta; without a neighbour above: its slope jump.
+
+    Slopes are multiplied by s = e^epsilon of the point, and `below` is the anchor (-1, 1) when None.
+    """
     epsilon, delta = here
-    spread = 1.0 + math.exp(-epsilon)
-    second = 0.0 if above is None else spread * (delta - above[1]) * _inverse_expm1(above[0] - epsilon)
-    if below is None:
-        return 1.0 - delta, second
-    return spread * (below[1] - delta) / -math.expm1(below[0] - epsilon), second
+    span = 1 + (-epsilon).exp() if below is None else _gone(epsilon - below[0])
+    before = ((1 if below is None else below[1]) - delta) / span
+    if above is None:
+        return before
+    far = _gone(above[0] - epsilon)
+    back = (1 - far) / far
+    return (before - (delta - above[1]) * back) * span / (1 + span * back) / delta
 
 
 def active(constraints: Iterable[Constraint]) -> list[Constraint]:
     """The constraints that matter, epsilon falling and delta rising; empty when nothing is promised."""
+    return _envelope(constraints)[0]
+
+
+def _envelope(constraints: Iterable[Constraint]) -> tuple[list[Constraint], float]:
+    """Active constraints, and by how much (relative) leaving out those that rounding made active raises the profile."""
     best: dict[float, float] = {}
     for epsilon, delta in constraints:
         if delta < 1.0:
             best[epsilon] = min(delta, best.get(epsilon, 1.0))
-    kept: list[Constraint] = []
-    for point in sorted(best.items(), reverse=True):
-        if kept and point[1] <= kept[-1][1]:
-            kept = [c for c in kept if c[1] < point[1]]  # a smaller epsilon with no larger delta wins outright
+    kept: list[Exact] = []
+    left: list[Exact] = []
+
+    def drop_idle(below: Exact | None) -> None:
         # the smallest delta is the reveal mass: it goes only when it is truly idle
-        while kept and _weight(kept, point) <= (INACTIVE if len(kept) > 1 else 0.0):
-            kept.pop()
-        kept.append(point)
-    while len(kept) > 1 and _weight(kept, None) <= INACTIVE:
-        kept.pop()
-    return kept
+        while kept and (rise := _rise(kept[-2] if len(kept) > 1 else None, kept[-1], below)) <= IDLE * (len(kept) > 1):
+            point = kept.pop()
+            if rise > 0:
+                left.append(point)
+
+    with localcontext(prec=DIGITS):
+        for epsilon, delta in sorted(best.items(), reverse=True):
+            point = typed(float(epsilon)), typed(float(delta))
+            while kept and kept[-1][1] >= point[1]:  # a smaller epsilon with no larger delta wins outright
+                kept.pop()
+            drop_idle(point)
+            kept.append(point)
+        drop_idle(None)
+        raised = max((_raised(kept, point) for point in left), default=Decimal(0))
+    return [(float(epsilon), float(delta)) for epsilon, delta in kept], float(raised)
 
 
-def _weight(kept: list[Constraint], below: Constraint | None) -> float:
-    first, second = _terms(kept[-2] if len(kept) > 1 else None, kept[-1], below)
-    return first - second
+def _raised(kept: list[Exact], point: Exact) -> Decimal:
+    """The profile of the kept points over that of a point left out, less 1."""
+    place = sum(epsilon > point[0] for epsilon, _ in kept)
+    if place == 0:
+        return Decimal(0)  # past the largest epsilon the profile is as low as it gets
+    top, least = kept[place - 1]
+    end = kept[place][1] if place < len(kept) else Decimal(1)
+    span = _gone(top - kept[place][0]) if place < len(kept) else 1 + (-top).exp()
+    return (least + (end - least) * _gone(top - point[0]) / span) / point[1] - 1
 
 
-def weights(kept: list[Constraint]) -> tuple[float, list[float], float]:
-    """Reveal weight, response weights and the worst relative error of a response weight."""
-    out, worst = [], 0.0
-    for j, here in enumerate(kept):
-        above = kept[j - 1] if j else None
-        below = kept[j + 1] if j + 1 < len(kept) else None
-        first, second = _terms(above, here, below)
-        out.append(first - second)
-        worst = max(worst, 16 * UNIT * (first + second) / (first - second))
-    return kept[0][1], out, worst
+def weights(kept: list[Constraint]) -> tuple[float, list[float]]:
+    """Reveal weight and one response weight for each active constraint, rounded once."""
+    with localcontext(prec=DIGITS):
+        return kept[0][1], [float(weight) for weight in _decimal_weights(kept)]
 
 
-def constrained_pair(constraints: Iterable[Constraint]) -> FinitePair:
+def _decimal_weights(kept: list[Constraint]) -> list[Decimal]:
+    """w_j = (1 + 1/s_j) (before_j - after_j), where s = e^eps and the slopes of the envelope are multiplied by s_j."""
+    points = [(typed(epsilon), typed(delta)) for epsilon, delta in kept]
+    spreads = [1 + (-epsilon).exp() for epsilon, _ in points]
+    found, after = [], Decimal(0)
+    for j, (epsilon, delta) in enumerate(points):
+        if j + 1 == len(points):
+            found.append(1 - delta - spreads[j] * after)
+            break
+        below, more = points[j + 1]
+        gone = _gone(epsilon - below)
+        before = (more - delta) / gone
+        found.append(spreads[j] * (before - after))
+        after = before * (1 - gone)
+    return found
+
+
+@lru_cache(maxsize=64)
+def constrained_pair(constraints: tuple[Constraint, ...]) -> FinitePair:
     """The tight pair of a set of constraints, on a common lattice when the epsilons are commensurable decimals."""
-    kept = active(constraints)
+    kept, raised = _envelope(constraints)
     if not kept:
         return nothing_hidden()
-    reveal, mass, relative = weights(kept)
-    losses: list[float] = []
-    logs: list[float] = []
-    for (epsilon, _), w in zip(kept, mass, strict=True):
-        if epsilon == 0:
-            losses.append(0.0)
-            logs.append(math.log(w))
-        else:
-            low = math.log1p(math.exp(-epsilon))
-            losses += [-epsilon, epsilon]
-            logs += [math.log(w) - epsilon - low, math.log(w) - low]
-    order = np.argsort(losses)
-    loss, log_p = np.array(losses)[order], np.array(logs)[order]
-    p = np.exp(log_p)
-    exact = [Fraction(repr(e)) for e, _ in kept if e > 0]
-    unit = reduce(common_divisor, exact) if exact else None
-    lattice = None
-    if unit is not None and exact[0] / unit <= 10**6:
-        signed = [Fraction(repr(abs(x))) / unit * (1 if x >= 0 else -1) for x in loss.tolist()]
-        lattice = Lattice(Fraction(0), unit, np.array([int(x) for x in signed], dtype=np.int64), p)
+    reveal = kept[0][1]
+    atoms: list[tuple[float, float, float]] = []  # loss, mass, log mass
+    with localcontext(prec=DIGITS):
+        for (epsilon, _), weight in zip(kept, _decimal_weights(kept), strict=True):
+            low, high = response_masses(typed(epsilon), weight)
+            log_weight = float(weight.ln())  # the weight itself may be below the smallest double
+            log_high = log_weight - math.log1p(math.exp(-epsilon))
+            if epsilon == 0:
+                atoms.append((0.0, float(weight), log_weight))
+            else:
+                atoms += [(-epsilon, low, log_high - epsilon), (epsilon, high, log_high)]
+    loss, p, log_p = (np.array(column) for column in zip(*sorted(atoms), strict=True))
     return FinitePair(
         loss,
         p,
@@ -112,10 +146,21 @@ def constrained_pair(constraints: Iterable[Constraint]) -> FinitePair:
         reveal=reveal,
         vanish=reveal,
         log_p=log_p,
-        relative=relative + 8 * UNIT,
+        relative=2 * UNIT + raised,
         reveal_error=0.0,
-        lattice=lattice,
+        lattice=_lattice(loss, p),
+        stated=True,
     )
+
+
+def _lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
+    """All losses as multiples of one decimal, unless that is too fine to be of use."""
+    exact = [Fraction(repr(loss)) for loss in losses.tolist()]
+    units = [loss for loss in exact if loss > 0]
+    unit = reduce(common_divisor, units) if units else None
+    if unit is None or units[-1] / unit > 10**6:
+        return None
+    return Lattice(Fraction(0), unit, np.array([int(loss / unit) for loss in exact], dtype=np.int64), masses)
 
 
 def common_divisor(a: Fraction, b: Fraction) -> Fraction:
@@ -127,12 +172,20 @@ def common_divisor(a: Fraction, b: Fraction) -> Fraction:
 def _read(value: Any) -> tuple[Constraint, ...]:
     allowed = "a non-empty list of (epsilon, delta) pairs"
     try:
-        points = [(e, d) for e, d in value]
-    except (TypeError, ValueError):
+        items = list(value)
+    except TypeError:
         raise InvalidParameter("constraints", value, allowed) from None
-    if not points:
+    if not items:
         raise InvalidParameter("constraints", value, allowed, "with no constraint nothing is promised")
-    return tuple((checks.non_negative("epsilon", e), checks.probability("delta", d)) for e, d in points)
+    points = []
+    for place, item in enumerate(items, 1):
+        where = f"see point {place} of {len(items)}"
+        try:
+            epsilon, delta = item
+        except (TypeError, ValueError):
+            raise InvalidParameter("constraints", item, allowed, where) from None
+        points.append((checks.non_negative("epsilon", epsilon, where), checks.probability("delta", delta, where)))
+    return tuple(points)
 
 
 @attrs.frozen
@@ -151,7 +204,8 @@ class Constraints(Family):
 
     def group(self, size: int) -> Family:
         """Each constraint scales by itself, and all still hold at once."""
-        return Constraints(tuple((e * size, group_delta(e, d, size)) for e, d in self.points))
+        # a multiple of the decimal typed: the product of the double may leave the lattice of the others
+        return Constraints(tuple((float(typed(e) * size), group_delta(e, d, size)) for e, d in self.points))
 
     def fields(self) -> dict[str, Any]:
         return {"points": [list(point) for point in self.points]}

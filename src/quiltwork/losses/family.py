@@ -50,6 +50,15 @@ class Family(ABC):
         """Whether the pair is only a bound, with another one on the other side."""
         return False
 
+    def optimistic(self) -> dict[str, Pair]:
+        """Pairs of a mechanism that is still possible: the lower side of every bracket."""
+        return self.pairs()
+
+    @property
+    def slack(self) -> float:
+        """How far `optimistic` may lie below what is possible, in type II error, by rounding."""
+        return 0.0
+
     def fields(self) -> dict[str, Any]:
         """Plain JSON values of the parameters."""
         return {

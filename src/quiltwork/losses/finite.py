@@ -23,6 +23,7 @@ class FinitePair(Pair):
 
     Both masses are kept: e^(-loss) overflows where Q does not. `relative` bounds the relative error of each mass,
     `loss_error` what a loss may be off beyond its own rounding, `reveal_error` the relative error of the reveal mass.
+    `stated` losses are a user's own numbers, off by no more than the rounding of a decimal.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class FinitePair(Pair):
         loss_error: float = 0.0,
         reveal_error: float = 4 * UNIT,
         unbounded: bool = False,
+        stated: bool = False,
     ) -> None:
         self.losses, self.p, self.q = losses, p, q
+        self.stated = stated
         self.reveal, self.vanish, self.relative = reveal, vanish, relative
         self.loss_error, self.reveal_error = loss_error, reveal_error
         self.log_p = np.log(p) if log_p is None else log_p
@@ -91,6 +94,7 @@ class FinitePair(Pair):
             loss_error=self.loss_error,
             reveal_error=self.reveal_error,
             unbounded=math.isinf(self.high),
+            stated=self.stated,
         )
 
     @property
@@ -165,7 +169,7 @@ def _rounded_lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
         return Lattice(float(losses[0]), 1.0, np.zeros(1, dtype=np.int64), masses)
     gaps = np.diff(losses)
     step = float(gaps.min())
-    if step <= 0 or (losses[-1] - losses[0]) / step > 1e6:
+    if step <= 0 or losses[-1] - losses[0] > 1e6 * step:
         return None
     steps = round(float(losses[-1] - losses[0]) / step)
     step = float(losses[-1] - losses[0]) / steps

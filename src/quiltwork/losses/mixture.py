@@ -142,18 +142,23 @@ def mixed_pair(parts: Weighted) -> Pair:
     finite = [(w, pair) for w, pair in parts if isinstance(pair, FinitePair)]
     if len(finite) < len(parts):
         return MixturePair(parts)
-    losses = np.concatenate([pair.losses for _, pair in finite])
+    reveal, vanish = (math.fsum(w * getattr(pair, name) for w, pair in finite) for name in ("reveal", "vanish"))
+    telling = [(w, pair) for w, pair in finite if np.isfinite(pair.log_p).any()]  # the rest reveals everything
+    if not telling:
+        return finite[0][1]
+    losses = np.concatenate([pair.losses for _, pair in telling])
     order = np.argsort(losses, kind="stable")
     return FinitePair(
         losses[order],
-        np.concatenate([w * pair.p for w, pair in finite])[order],
-        np.concatenate([w * pair.q for w, pair in finite])[order],
-        reveal=math.fsum(w * pair.reveal for w, pair in finite),
-        vanish=math.fsum(w * pair.vanish for w, pair in finite),
-        log_p=np.concatenate([math.log(w) + pair.log_p for w, pair in finite])[order],
-        relative=max(pair.relative for _, pair in finite) + 4 * UNIT,
-        loss_error=max(pair.loss_error for _, pair in finite),
-        unbounded=any(math.isinf(pair.high) for _, pair in finite),
+        np.concatenate([w * pair.p for w, pair in telling])[order],
+        np.concatenate([w * pair.q for w, pair in telling])[order],
+        reveal=reveal,
+        vanish=vanish,
+        log_p=np.concatenate([math.log(w) + pair.log_p for w, pair in telling])[order],
+        relative=max(pair.relative for _, pair in telling) + 4 * UNIT,
+        loss_error=max(pair.loss_error for _, pair in telling),
+        unbounded=any(math.isinf(pair.high) for _, pair in telling),
+        stated=all(pair.stated for _, pair in telling),
     )
 
 

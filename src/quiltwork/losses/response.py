@@ -7,6 +7,7 @@ reveals the world outright.
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar
 
@@ -21,20 +22,42 @@ from quiltwork.losses.pair import UNIT, Lattice, Pair
 INDICES = np.array([0, 1], dtype=np.int64)
 
 
+DIGITS = 50  # of a weight before it is rounded once; a user's decimals are read as typed
+
+
+def typed(number: float) -> Decimal:
+    """The decimal that was typed: the shortest one that rounds to this double."""
+    return Decimal(repr(number))
+
+
+def response_masses(epsilon: Decimal, weight: Decimal) -> tuple[float, float]:
+    """P masses of the losses -epsilon and +epsilon of a randomized response of this weight, each rounded once."""
+    fade = (-epsilon).exp()
+    return float(weight * fade / (1 + fade)), float(weight / (1 + fade))
+
+
 def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
     """Randomized response at epsilon, mixed with a full reveal of probability delta."""
-    keep = 1.0 - delta
+    with localcontext(prec=DIGITS):
+        keep = 1 - typed(delta)
+        low, high = response_masses(typed(epsilon), keep)
     if epsilon == 0:
-        losses, p = np.zeros(1), np.array([keep])
-        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0)
-    log_low, log_high = -epsilon - math.log1p(math.exp(-epsilon)), -math.log1p(math.exp(-epsilon))
-    log_p = np.array([log_low, log_high]) + math.log1p(-delta)
-    p = np.exp(log_p)
+        losses, p = np.zeros(1), np.array([float(keep)])
+        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=2 * UNIT, stated=True)
+    log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
+    p = np.array([low, high])
     exact = Fraction(repr(epsilon))
-    lattice = Lattice(-exact, 2 * exact, INDICES, p)
-    losses = np.array([-epsilon, epsilon])
     return FinitePair(
-        losses, p, p[::-1].copy(), reveal=delta, vanish=delta, log_p=log_p, lattice=lattice, reveal_error=0.0
+        np.array([-epsilon, epsilon]),
+        p,
+        p[::-1].copy(),
+        reveal=delta,
+        vanish=delta,
+        log_p=np.array([log_high - epsilon, log_high]),
+        lattice=Lattice(-exact, 2 * exact, INDICES, p),
+        relative=2 * UNIT,
+        reveal_error=0.0,
+        stated=True,
     )
 
 

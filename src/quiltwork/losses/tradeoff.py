@@ -1,4 +1,4 @@
-"""Trade-off functions as losses: vertices of a convex polygon, or any convex function sandwiched by two polygons.
+"""Trade-off functions as losses: vertices of a convex polygon, or two polygons around a function.
 
 Between two vertices the test has one likelihood ratio: Q mass is the step in alpha, P mass the fall of beta. What f(0)
 lacks to 1 is revealed; where f is 0 before alpha = 1, Q has mass that P never shows.
@@ -6,7 +6,6 @@ lacks to 1 is revealed; where f is 0 before alpha = 1, Q has mass that P never s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -19,8 +18,7 @@ from quiltwork.losses.finite import FinitePair, from_laws
 from quiltwork.losses.pair import Pair
 
 Vertices = tuple[tuple[float, float], ...]
-SLACK = 4e-16  # assumed absolute accuracy of a user's function near 1
-SAMPLES = 800
+SLACK = 1e-15  # vertices of a stated sandwich are rounded: sup norm, per release
 
 
 def polygon_pair(vertices: Vertices) -> FinitePair:
@@ -45,10 +43,10 @@ def _vertices(value: Any) -> Vertices:
     slopes = np.diff(beta) / np.diff(alpha)
     if np.any(np.diff(slopes) < -1e-9 * (1 + np.abs(slopes[1:]))) or np.any(beta > 1 - alpha + 1e-12):
         raise InvalidParameter("trade-off", value, allowed, "it is not convex, or lies above 1 - alpha")
-    return tuple((float(a), float(b)) for a, b in _hull(alpha, beta))
+    return tuple((float(a), float(b)) for a, b in hull(alpha, beta))
 
 
-def _hull(alpha: FloatArray, beta: FloatArray) -> list[tuple[float, float]]:
+def hull(alpha: FloatArray, beta: FloatArray) -> list[tuple[float, float]]:
     """Lower convex hull of points sorted by alpha."""
     kept: list[tuple[float, float]] = []
     for a, b in zip(alpha.tolist(), beta.tolist(), strict=True):
@@ -72,7 +70,7 @@ class TradeOffFunction(Family):
 
     def pairs(self) -> dict[str, Pair]:
         """The promised side; `optimistic` has the other."""
-        return _directed(polygon_pair(self.below))
+        return directed(polygon_pair(self.below))
 
     @property
     def sandwiched(self) -> bool:
@@ -85,7 +83,11 @@ class TradeOffFunction(Family):
 
     def optimistic(self) -> dict[str, Pair]:
         """Pairs of a mechanism that the function still allows: the lower end of every bracket."""
-        return _directed(polygon_pair(self.above))
+        return directed(polygon_pair(self.above))
+
+    @property
+    def slack(self) -> float:
+        return SLACK if self.sandwiched else 0.0
 
     def fields(self) -> dict[str, Any]:
         return {"below": [list(v) for v in self.below], "above": [list(v) for v in self.above]}
@@ -94,49 +96,8 @@ class TradeOffFunction(Family):
         return f"tradeoff({len(self.below)} vertices)"
 
 
-def _directed(pair: FinitePair) -> dict[str, Pair]:
+def directed(pair: FinitePair) -> dict[str, Pair]:
     return {"remove": pair, "add": pair.swapped()}
-
-
-def sandwich(function: Callable[[float], float]) -> TradeOffFunction:
-    """Polygons below and above a convex function from its values alone.
-
-    Chords lie above; the extension of the neighbouring chords lies below. The function is taken as exact up to 4e-16,
-    which floors delta near 1e-15 per release.
-    """
-    tail = np.geomspace(1e-16, 0.5, SAMPLES)
-    alpha = np.concatenate(([0.0], tail, 1.0 - tail[-2::-1], [1.0]))
-    alpha = np.unique(alpha)
-    try:
-        beta = np.array([float(function(float(a))) for a in alpha])
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter("trade-off", function, "a function of one number in [0, 1]", str(error)) from None
-    beta[-1] = 0.0 if abs(beta[-1]) <= SLACK else beta[-1]
-    if not bool(np.all((beta >= -SLACK) & (beta <= 1 - alpha + 1e-12))) or np.any(np.diff(beta) > 1e-14):
-        raise InvalidParameter("trade-off", function, "convex and falling with 0 <= f(alpha) <= 1 - alpha")
-    above = np.clip(beta + SLACK, 0.0, 1.0 - alpha)
-    lower = _extended(alpha, np.maximum(beta - SLACK, 0.0))
-    return TradeOffFunction(tuple(_hull(*lower)), tuple(_hull(alpha, above)))
-
-
-def _extended(alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The samples joined below the function: where the chords on both sides of an interval meet, or its better end."""
-    slope = np.diff(beta) / np.diff(alpha)
-    xs, ys = [0.0], [min(float(beta[0]), max(0.0, float(beta[1] - slope[1] * alpha[1])))]
-    for i in range(1, alpha.size - 1):
-        xs.append(float(alpha[i]))
-        ys.append(float(beta[i]))
-        left, right = slope[i - 1], slope[i + 1] if i + 1 < slope.size else 0.0
-        if right > left:
-            # beta_i + left (x - a_i) = beta_(i+1) + right (x - a_(i+1))
-            end = beta[i + 1] if i + 1 < slope.size else 0.0
-            x = (end - right * alpha[i + 1] - beta[i] + left * alpha[i]) / (left - right)
-            x = min(max(float(x), float(alpha[i])), float(alpha[i + 1]))
-            if alpha[i] < x < alpha[i + 1]:
-                meet = min(float(beta[i] + left * (x - alpha[i])), float(end + right * (x - alpha[i + 1])))
-                xs.append(x)
-                ys.append(max(0.0, meet - SLACK))
-    return np.array([*xs, 1.0]), np.array([*ys, 0.0])
 
 
 def from_vertices(vertices: Any) -> TradeOffFunction:

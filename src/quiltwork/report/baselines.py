@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from quiltwork.compose.baselines import Release, advanced, basic
 from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.renyi import epsilon_bound, worst_moments
@@ -81,19 +82,18 @@ def _spent(spare: float, name: str) -> Baseline | None:
     return None
 
 
-def _epsilons(singles: Sequence[_Single], spare: float) -> list[tuple[float, int]]:
-    """(epsilon, count) of each release, with the spare delta shared by those that have no bounded loss."""
+def _releases(singles: Sequence[_Single], spare: float) -> list[Release]:
+    """Each release at its own epsilon, with the spare delta shared by those that have no bounded loss.
+
+    What these epsilons cost in delta is already taken from the asked delta, so it is left out here.
+    """
     users = sum(single.count for single in singles if math.isinf(single.top))
-    return [(single.epsilon(spare / users if users else 0.0), single.count) for single in singles]
-
-
-def _sum(each: Sequence[tuple[float, int]]) -> float:
-    return math.fsum(count * epsilon for epsilon, count in each)
+    return [(single.epsilon(spare / users if users else 0.0), 0.0, single.count) for single in singles]
 
 
 def _basic(singles: Sequence[_Single], spare: float) -> Baseline:
     name, note = "basic composition", "epsilons and deltas add up (Dwork et al. 2006)"
-    return _spent(spare, name) or Baseline(name, _sum(_epsilons(singles, spare)), note)
+    return _spent(spare, name) or Baseline(name, basic(_releases(singles, spare))[0], note)
 
 
 def _advanced(singles: Sequence[_Single], spare: float) -> Baseline:
@@ -104,27 +104,10 @@ def _advanced(singles: Sequence[_Single], spare: float) -> Baseline:
         return spent
     bounded = all(math.isfinite(single.top) for single in singles)
     slack = spare if bounded else spare / 2
-    best = _sum(_epsilons(singles, spare))
+    best, _ = basic(_releases(singles, spare))
     if slack > 0:
-        best = min(best, advanced(_epsilons(singles, spare - slack), slack))
+        best = min(best, advanced(_releases(singles, spare - slack), slack)[0])
     return Baseline(name, best, note)
-
-
-def advanced(epsilons: Sequence[tuple[float, int]], slack: float) -> float:
-    """The composed epsilon of (epsilon, count) releases when `slack` of delta is given up: the least of three sums.
-
-    Reference: Kairouz, Oh and Viswanath 2015, Theorem 3.5, which improves on Dwork, Rothblum and Vadhan 2010.
-
-    >>> round(advanced([(0.1, 1000)], 1e-6), 4)
-    21.6184
-    """
-    plain = _sum(epsilons)
-    if math.isinf(plain):
-        return plain
-    drift = math.fsum(count * epsilon * math.tanh(epsilon / 2) for epsilon, count in epsilons)
-    square = math.fsum(count * epsilon * epsilon for epsilon, count in epsilons)
-    logs = math.log(math.e + math.sqrt(square) / slack), math.log(1 / slack)
-    return min(plain, drift + math.sqrt(2 * square * min(logs)))
 
 
 def _concentrated(singles: Sequence[_Single], spare: float) -> Baseline:

@@ -1,0 +1,133 @@
+"""Two constraints, any real epsilons: the law of k releases on a (k+1) x (k+1) lattice, in O(k^2) operations.
+
+A release has losses +-e1, +-e2. Count u, the outcomes e1 or e2, and v, the outcomes e1 or -e2; then the total loss is
+e1 (u + v - k) + e2 (u - v), and (u, v) is a bivariate binomial with increments
+
+    (1, 1): pa    (1, 0): pb    (0, 1): pc    (0, 0): pd.
+
+Given u, the law of v obeys a three-term recurrence. Its ratios f(v+1)/f(v) are computed upwards below the centre v0(u)
+and downwards above it: on its own side each recurrence adds non-negative terms only. Every mass comes with a running
+bound of its rounding error, which is small where the mass is large.
+
+Reference: seed 002 Theorem 3; theory/multi-constraints.md section 3a.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from quiltwork.checks import FloatArray
+from quiltwork.losses.pair import UNIT
+
+Errors = NDArray[np.float32]
+ROOM = 1.01  # errors are added up in single precision
+
+
+def binomial(count: int, up: float, down: float) -> tuple[FloatArray, FloatArray]:
+    """Masses of a binomial law with odds up : down, by ratios from its mode, and their relative errors."""
+    step = np.arange(count)
+    mode = min(max(math.floor((count + 1) * (up / (up + down))), 0), count)
+    with np.errstate(under="ignore"):
+        right = np.cumprod((count - step[mode:]) / (step[mode:] + 1.0) * (up / down))
+        left = np.cumprod(((step[:mode] + 1.0) / (count - step[:mode]) * (down / up))[::-1])[::-1]
+        masses = np.concatenate((left, [1.0], right))
+        # each ratio is off by 3 units and its product by one more
+        wrong = (4 * np.abs(np.arange(count + 1) - mode) + 2 * math.log2(count + 2) + 8) * UNIT
+        total = float(masses.sum())
+        wrong += float(masses @ wrong) / total
+    return masses / total, wrong
+
+
+def bivariate(count: int, increments: tuple[float, float, float, float]) -> tuple[FloatArray, Errors]:
+    """Masses indexed [v, u], summing to 1, and their relative errors given the increments (pa, pb, pc, pd).
+
+    Masses below the smallest double are zero.
+    """
+    pa, pb, pc, pd = increments
+    rows = Rows(count, pa / pb, pc / pd)
+    with np.errstate(all="ignore"):
+        rows.fill_below()
+        rows.fill_above()
+        masses, errors = rows.masses, rows.errors
+        totals = masses.sum(axis=0)
+        outer, outer_errors = binomial(count, pa + pb, pc + pd)
+        average = np.einsum("vu,vu->u", masses, errors) / totals
+        masses *= outer / totals
+    errors += ((average + outer_errors) * ROOM + (2 * math.log2(count + 2) + 16) * UNIT).astype(np.float32)
+    errors *= np.float32(ROOM)
+    return masses, errors
+
+
+@attrs.define(eq=False)
+class Rows:
+    """The two recurrences, vectorised over u. Row v holds f(v) for all u, relative to the row at the centre."""
+
+    count: int
+    first: float  # pa / pb
+    second: float  # pc / pd
+    u: FloatArray = attrs.field(init=False)
+    centre: NDArray[np.int64] = attrs.field(init=False)
+    masses: FloatArray = attrs.field(init=False)
+    errors: Errors = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        count, size = self.count, self.count + 1
+        self.u = np.arange(size, dtype=float)
+        share = self.first / (self.first + self.second)
+        centre = self.u * share + (count - self.u) * (self.second / (self.first + self.second))
+        self.centre = np.clip(np.floor(centre), 0, count).astype(np.int64)
+        self.masses, self.errors = np.ones((size, size)), np.zeros((size, size), dtype=np.float32)
+
+    def fill_below(self) -> None:
+        """f(v) = f(v+1) / r_v with r_v = f(v+1)/f(v) from r_(v-1), for v below the centre."""
+        count, last = self.count, int(self.centre.max())
+        product = self.first * self.second
+        ratio: FloatArray = np.ones(count + 1)
+        error: FloatArray = np.zeros(count + 1)
+        for v in range(last):
+            own = (self.u - v) * self.first, (count - self.u - v) * self.second
+            carried = product * (count - v + 1) / ratio if v else 0.0
+            ratio, error = _next(*own, carried, error, v + 1, v < self.centre)
+            self.masses[v], self.errors[v] = ratio, error
+        above = np.ones(count + 1)
+        for v in range(last - 1, -1, -1):  # entries on the other side are 1 and 0: they change nothing
+            above = self.masses[v] = above / self.masses[v]
+            self.errors[v] += self.errors[v + 1] * (v + 1 < last)
+
+    def fill_above(self) -> None:
+        """f(v) = f(v-1) / r_v with r_v = f(v-1)/f(v) from r_(v+1), for v above the centre."""
+        count, first_row = self.count, int(self.centre.min()) + 1
+        product = self.first * self.second
+        ratio: FloatArray = np.ones(count + 1)
+        error: FloatArray = np.zeros(count + 1)
+        for v in range(count, first_row - 1, -1):
+            own = (v - self.u) / self.second, (v + self.u - count) / self.first
+            carried = (v + 1) / product / ratio if v < count else 0.0
+            live = v > self.centre
+            ratio, error = _next(*own, carried, error, count - v + 1, live)
+            self.masses[v] = np.where(live, ratio, self.masses[v])
+            self.errors[v] = np.where(live, error, self.errors[v])
+        below, wrong = np.ones(count + 1), np.zeros(count + 1, dtype=np.float32)
+        for v in range(first_row, count + 1):
+            live = v > self.centre
+            below, wrong = below / np.where(live, self.masses[v], 1.0), wrong + np.where(live, self.errors[v], 0.0)
+            self.masses[v] = np.where(live, below, self.masses[v])
+            self.errors[v] = np.where(live, wrong, self.errors[v])
+
+
+def _next(
+    first: FloatArray,
+    second: FloatArray,
+    carried: FloatArray | float,
+    error: FloatArray,
+    scale: int,
+    live: NDArray[np.bool_],
+) -> tuple[FloatArray, FloatArray]:
+    """(first + second + carried) / scale and the relative error of a quotient by it; 1 and 0 on the other side."""
+    total = first + second + carried
+    wrong = (3 * UNIT * (np.abs(first) + np.abs(second)) + carried * (error + 3 * UNIT)) / total + 3 * UNIT
+    return np.where(live, total / scale, 1.0), np.where(live, wrong, 0.0)

@@ -1,0 +1,133 @@
+"""The privacy region of a composition: all of its faces where they can be listed, a fine outer polygon elsewhere.
+
+Reference: seed 002 Theorem 1 (Algorithm 1), Theorem 3 and Conjecture 1; theory/multi-constraints.md sections 2, 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose import answers, route
+from quiltwork.compose.atoms import enumerate_atoms
+from quiltwork.compose.exact import FLOOR, ExactLaw
+from quiltwork.compose.lattice import lattice_engine
+from quiltwork.compose.parts import Counted, Part, is_renyi, sandwiched, telling
+from quiltwork.curves.profile import Profile, from_ends
+from quiltwork.curves.region import Region
+from quiltwork.losses.pair import UNIT
+
+MOST_VALUES = 12_000_000  # values of a loss handled at a time: two constraints, 3,400 releases
+MOST_POINTS = 40_000  # points of a common lattice, each answered by the tilted transform
+SAMPLES = 400
+SHARP = 1e-11  # asked of deltas on a lattice
+EVERY, OUTER = "every face", "outer polygon"
+
+
+def region(parts: Sequence[Part], side: str) -> Region:
+    """The region of one direction, or of the worse of both."""
+    parts = telling(parts)
+    symmetric = side == "worst"
+    if not parts:
+        return Region(Profile([0.0], [0.0], symmetric=symmetric), method=f"closed form: {EVERY}")
+    if not sandwiched(parts) and not any(map(is_renyi, parts)):
+        sides = answers.sides(parts, side)
+        if any(pair.reveal >= 1 for pairs in sides for pair, _ in pairs):
+            return Region(Profile([0.0], [1.0], symmetric=symmetric), method=f"closed form: {EVERY}")
+        found = _listed(sides, symmetric) or _on_lattice(parts, side, sides, symmetric)
+        if found is not None:
+            return found
+    places = _spread_out(parts, side)
+    answer = answers.delta(parts, side, places, 1e-3, None)
+    return Region(Profile(places, answer.upper, symmetric=symmetric), method=f"{answer.method}: {OUTER}")
+
+
+def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
+    """From the list of all values, in each direction."""
+    least = -1e-6 if symmetric else -math.inf  # a symmetric region has its faces at epsilon >= 0
+    profiles = []
+    for pairs in sides:
+        atoms = enumerate_atoms(pairs, MOST_VALUES, least)
+        if atoms is None:
+            return None
+        reveal = route.case_of(answers.no_engine(), pairs).reveal
+        profiles.append(_profile(ExactLaw(atoms), reveal, symmetric))
+    worst = profiles[0] if len(profiles) == 1 else larger(*profiles)
+    return Region(worst, method=f"exact atoms: {EVERY}")
+
+
+def _profile(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> Profile:
+    """Faces (L_j, D(L_j)). A loss that is not a known decimal is moved up by what it may be off, so that D holds there.
+
+    Symmetric: those at epsilon > 0, and D(0), left of which the mirror image begins.
+    """
+    losses, hair = law.losses, law.hair
+    error = law.stick_errors * 1.01 + law.rounding * law.sticks + FLOOR
+    error[-1] = 0.0  # nothing lies above the largest loss; elsewhere masses may have underflowed
+    if law.typed:
+        epsilons, shift = losses, 2 * hair * law.tails[1:] * (1 + law.relative)
+        lower, upper = law.sticks - error - shift, law.sticks + error + shift
+    else:
+        moved = hair * (1 + 1e-9) + 4 * UNIT * np.abs(losses)
+        epsilons = losses + moved
+        # D falls by T_j times the move, and left of a moved face the chord exceeds it by as much
+        lower, upper = law.sticks - error - 2 * (hair + moved) * law.tails[:-1], law.sticks + error
+    if symmetric:
+        positive = losses > 2 * hair
+        near = np.zeros(2) if law.typed else np.array([2 * hair, -2 * hair])
+        below, above = law.stick(near) + np.array([-1.0, 1.0]) * (law.stick_error(near) + 2 * hair * law.near(near))
+        epsilons = np.concatenate(([0.0], epsilons[positive]))
+        lower, upper = np.concatenate(([below], lower[positive])), np.concatenate(([above], upper[positive]))
+    lower = lower + reveal[0] - 4 * UNIT * (np.abs(lower) + reveal[0])
+    upper = np.minimum((np.maximum(upper, 0.0) + reveal[1]) * (1 + 4 * UNIT), 1.0)
+    return from_ends(epsilons, np.minimum(lower, upper), upper, symmetric)
+
+
+def larger(one: Profile, two: Profile) -> Profile:
+    """The larger of two profiles, with the knots where they cross."""
+    knots = np.union1d(np.union1d(one.epsilons, two.epsilons), [0.0])
+    first, second = (np.asarray(profile.delta(knots).upper) for profile in (one, two))
+    gap = first - second
+    turn = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    share = gap[turn] / (gap[turn] - gap[turn + 1])  # of the way in t = e^eps, where both are straight
+    crossings = knots[turn] + np.log1p(share * np.expm1(np.diff(knots)[turn]))
+    knots = np.union1d(knots, crossings)
+    ends = [profile.stored(knots) for profile in (one, two)]
+    slack, upper = 1.0 + max(one.slack, two.slack), np.maximum(ends[0][1], ends[1][1])
+    lower = np.maximum(ends[0][0], ends[1][0]) / slack * (1.0 - 4 * UNIT)
+    return from_ends(knots, lower, upper, one.symmetric, max(one.floor, two.floor))
+
+
+def _on_lattice(parts: Sequence[Part], side: str, sides: list[Counted], symmetric: bool) -> Region | None:
+    """Every point of the common lattice, answered by the tilted transform."""
+    knots: list[FloatArray] = [np.zeros(1)]
+    for pairs in sides:
+        engine = lattice_engine(pairs)
+        if engine is None:
+            return None
+        low, high = engine.measure.span
+        low = max(low, math.floor(-engine.measure.offset / engine.measure.step)) if symmetric else low
+        if high - low > MOST_POINTS:
+            return None
+        knots.append(engine.measure.offset + engine.measure.step * np.arange(low, high + 1))
+        hair = 8 * UNIT * float(np.abs(knots[-1]).max()) + sum(pair.rounding * count for pair, count in pairs)
+        knots[-1] = knots[-1] + hair
+    places = np.unique(np.concatenate(knots))
+    places = places[places >= 0] if symmetric else places
+    answer = answers.delta(parts, side, places, SHARP, None)
+    if len(sides) > 1:  # where the directions cross, the polygon is an outer one
+        return Region(Profile(places, answer.upper, symmetric=symmetric), method=f"{answer.method}: {OUTER}")
+    return Region(from_ends(places, answer.lower, answer.upper, symmetric), method=f"{answer.method}: {EVERY}")
+
+
+def _spread_out(parts: Sequence[Part], side: str) -> FloatArray:
+    """Epsilons that cover all deltas above 1e-12."""
+    reach = math.inf
+    for delta in (1e-12, 0.5):
+        reach = float(answers.epsilon(parts, side, np.array([delta]), 1e-2, None).upper[0])
+        if math.isfinite(reach):
+            break
+    return np.linspace(0.0, reach if math.isfinite(reach) else 1.0, SAMPLES)

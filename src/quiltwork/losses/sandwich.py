@@ -1,0 +1,267 @@
+"""A trade-off function given by a program, held between two finite pairs on a grid of losses.
+
+Samples of a convex f give two polygons: chords lie above it; neighbouring chords, extended, lie below it. Each polygon
+is then moved to losses that are multiples of one step, where composition is exact: the lower one by splitting every
+atom onto its two neighbours (P and Q mass kept), the upper one by chords whose slopes are powers of e^step, from both
+ends until they meet. Both moves cost second order in the step, so halving it makes a bracket four times narrower.
+
+Reference: theory/multi-constraints.md section 5, for any convex f instead of a symmetric one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.chords import chords
+from quiltwork.losses.family import Family
+from quiltwork.losses.finite import FinitePair
+from quiltwork.losses.pair import UNIT, Lattice, Pair
+from quiltwork.losses.tradeoff import Vertices, directed, hull
+
+Function = Callable[[float], float]
+SLACK = 4e-16  # assumed absolute accuracy of a user's function
+DENSE = 4  # samples in one step of the grid
+MOST = 1 << 16  # samples
+ROUNDS = 24
+TAIL = 4 * SLACK  # P or Q mass at either end that counts as revealed: its losses would be noise
+PROBES = np.linspace(0.02, 0.98, 25)
+USUAL = 1 / 64  # step when nobody asked for a width
+
+
+def _values(function: Function, alpha: FloatArray) -> FloatArray:
+    """f at each alpha: in one call if it takes arrays, else one by one."""
+    allowed = "a function of one number in [0, 1]"
+    try:
+        found: FloatArray = np.asarray(function(alpha), dtype=np.float64)  # type: ignore[arg-type]
+        probes = (0, alpha.size // 2)
+        if found.shape == alpha.shape and all(found[i] == float(function(float(alpha[i]))) for i in probes):
+            return found
+    except Exception:
+        pass
+    try:
+        return np.array([float(function(float(a))) for a in alpha])
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidParameter("trade-off", function, allowed, str(error)) from None
+
+
+def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]:
+    """(alpha, f(alpha)) such that the slopes of neighbouring chords differ by a factor of about e^spacing.
+
+    Splitting stops where chords are as good as the digits of f.
+    """
+    # steep functions have told most of what they tell at tiny alphas; near 1 doubles end at 1e-16
+    near_0, near_1 = np.geomspace(1e-80, 0.5, 200), 1.0 - np.geomspace(1e-16, 0.5, 60)
+    alpha = np.unique(np.concatenate(([0.0], near_0, near_1, [1.0])))
+    beta = _checked(function, alpha, _values(function, alpha))
+    for _ in range(ROUNDS):
+        fall, width = -np.diff(beta), np.diff(alpha)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.log(np.maximum(fall, 0.0)) - np.log(width)
+            jump = np.nan_to_num(np.abs(np.diff(loss)), nan=0.0, posinf=50.0)
+        bend = np.maximum(np.append(jump, 0.0), np.append(0.0, jump))
+        pieces = np.minimum(np.ceil(bend / spacing), 8.0)
+        # chords miss f by about fall * bend / 8, and that much less when split: no use below SLACK
+        pieces = np.minimum(pieces, np.floor(np.sqrt(np.maximum(fall * bend, 0.0) / (8 * SLACK))))
+        split = np.flatnonzero((pieces >= 2) & (width > 1e-9 * alpha[:-1] * (1 - alpha[:-1])))
+        if not split.size or alpha.size + pieces[split].sum() > MOST:
+            break
+        new = np.concatenate([_between(alpha[i], alpha[i + 1], int(pieces[i])) for i in split.tolist()])
+        new = np.setdiff1d(new, alpha)
+        order = np.argsort(np.concatenate((alpha, new)), kind="stable")
+        values = np.concatenate((beta, _values(function, new)))[order]
+        alpha = np.concatenate((alpha, new))[order]
+        beta = _checked(function, alpha, values)
+    return alpha, beta
+
+
+def _between(left: float, right: float, pieces: int) -> FloatArray:
+    """Inner points, evenly spread on the logarithm of the distance to the nearer end of [0, 1]."""
+    share = np.arange(1, pieces) / pieces
+    if left == 0 or right == 1:
+        return left + share * (right - left)
+    if right <= 0.5:
+        return left * np.exp(share * math.log(right / left))
+    return 1.0 - (1.0 - left) * np.exp(share * math.log((1.0 - right) / (1.0 - left)))
+
+
+def _checked(function: Function, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    beta = beta.copy()
+    if abs(beta[-1]) <= SLACK:
+        beta[-1] = 0.0
+    if not bool(np.all((beta >= -SLACK) & (beta <= 1 - alpha + 1e-12))) or np.any(np.diff(beta) > 1e-14):
+        raise InvalidParameter("trade-off", function, "convex and falling with 0 <= f(alpha) <= 1 - alpha")
+    slopes = np.diff(beta) / np.diff(alpha)
+    dent = (slopes[:-1] - slopes[1:]) * np.minimum(np.diff(alpha)[:-1], np.diff(alpha)[1:])
+    if np.any(dent > 1e-12):
+        place = float(alpha[1:-1][np.argmax(dent)])
+        raise InvalidParameter("trade-off", function, "convex", f"it bends the wrong way near {place:.4g}")
+    return np.maximum(beta, 0.0)
+
+
+def below(alpha: FloatArray, beta: FloatArray) -> Vertices:
+    """A polygon under f: samples lowered by SLACK, and where the chords on both sides of an interval meet."""
+    low = np.maximum(beta - SLACK, 0.0)
+    slope, width = np.diff(low) / np.diff(alpha), np.diff(alpha)
+    left, right = slope[:-2], slope[2:]
+    a, b, c, d = alpha[1:-2], low[1:-2], alpha[2:-1], low[2:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = (d - right * c - b + left * a) / (left - right)
+        x = np.where((x > a) & (x < c), x, 0.5 * (a + c))
+        # a chord is off by 2 SLACK at its far end: extended r times its width, by 2 r SLACK beyond
+        one = b + left * (x - a) - 2 * SLACK * (1 + (x - a) / width[:-2])
+        two = d - right * (c - x) - 2 * SLACK * (1 + (c - x) / width[2:])
+    meet = np.maximum(np.minimum(np.minimum(one, two), np.maximum(b, d)), 0.0)
+    first = max(0.0, float(low[1] - slope[1] * alpha[1]) - 2 * SLACK * (1 + alpha[1] / width[1]))
+    places = np.concatenate(([0.0], alpha[1:-1], x, [1.0]))
+    heights = np.concatenate(([min(float(low[0]), first)], low[1:-1], meet, [0.0]))
+    order = np.argsort(places, kind="stable")
+    return tuple(hull(places[order], heights[order]))
+
+
+def above(alpha: FloatArray, beta: FloatArray) -> Vertices:
+    """A polygon over f: the samples raised by SLACK, joined by chords."""
+    return tuple(hull(alpha, np.clip(beta + SLACK, 0.0, 1.0 - alpha)))
+
+
+@attrs.frozen(eq=False)
+class OnGrid:
+    """Both sides on one grid of losses; `slack` is how far the upper one may lie below f after all, by rounding."""
+
+    promised: FinitePair
+    possible: FinitePair
+    slack: float
+
+
+@lru_cache(maxsize=32)
+def polygons(function: Function, spacing: float, symmetric: bool) -> tuple[Vertices, Vertices]:
+    """Polygons under and over f."""
+    alpha, beta = samples(function, spacing)
+    under, over = below(alpha, beta), above(alpha, beta)
+    if not symmetric:
+        return under, over
+    inside = PROBES[beta[0] > PROBES]
+    if bool(np.any(np.abs(_values(function, _values(function, inside)) - inside) > 1e-6)):
+        raise InvalidParameter(
+            "trade-off", function, "its own inverse, f(f(alpha)) = alpha", "leave out symmetric=True"
+        )
+    return mirrored(under), mirrored(over)
+
+
+def mirrored(vertices: Vertices) -> Vertices:
+    """The part left of the diagonal and its mirror image; the hull takes away a wrong bend between them.
+
+    Under f the hull only lowers the polygon; over f it joins points over f by chords. Both stay on their side.
+    """
+    x, y = np.array(vertices).T
+    left = int(np.argmax(x >= y))
+    rise, run = x[left] - y[left], (x[left] - y[left]) - (x[left - 1] - y[left - 1])
+    middle = x[left] - (x[left] - x[left - 1]) * rise / run
+    places = np.concatenate((x[:left], [middle], y[:left][::-1]))
+    heights = np.concatenate((y[:left], [middle], x[:left][::-1]))
+    if y[0] < 1:
+        places, heights = np.append(places, 1.0), np.append(heights, 0.0)
+    return tuple(hull(places, heights))
+
+
+@lru_cache(maxsize=32)
+def on_grid(function: Function, step: float, symmetric: bool) -> OnGrid:
+    """The sandwich of f at this step."""
+    under, over = polygons(function, step / DENSE, symmetric)
+    promised = _split(under, step)
+    masses, slack = chords(over, step, (promised.high, -promised.low))
+    return OnGrid(promised, _pair(step, *masses), slack)
+
+
+def _split(vertices: Vertices, step: float) -> FinitePair:
+    """The pair of a polygon with every atom split onto the two grid losses beside it: D only rises."""
+    alpha, beta = np.array(vertices).T
+    q, p = np.diff(alpha), -np.diff(beta)
+    both = (p > 0) & (q > 0)
+    reveal, vanish = 1.0 - float(beta[0]), math.fsum(q[~both])
+    p, q = p[both], q[both]
+    # losses fall along alpha: what is beyond the cut at either end is given up
+    kept = (np.cumsum(p) > TAIL) & (np.cumsum(q[::-1])[::-1] > TAIL)
+    reveal, vanish = reveal + math.fsum(p[~kept]), vanish + math.fsum(q[~kept])
+    p, q = p[kept], q[kept]
+    loss = np.log(p / q)
+    index = np.floor(loss / step)
+    rest = np.clip(loss - index * step, 0.0, step)
+    right = p * (np.expm1(-rest) / math.expm1(-step))
+    first = int(index.min())
+    places = (index - first).astype(np.int64)
+    size = int(places.max()) + 2
+    masses: FloatArray = np.zeros(size)
+    np.add.at(masses, places, np.maximum(p - right, 0.0))
+    np.add.at(masses, places + 1, right)
+    live = np.flatnonzero(masses > 0)
+    return _pair(step, live + first, masses[live], masses[live] * np.exp(-step * (live + first)), reveal, vanish)
+
+
+def _pair(step: float, index: Any, p: FloatArray, q: FloatArray, reveal: float, vanish: float) -> FinitePair:
+    index = np.asarray(index, dtype=np.int64)
+    return FinitePair(
+        step * index.astype(float),
+        p,
+        q,
+        reveal=reveal,
+        vanish=vanish,
+        lattice=Lattice(Fraction(0), Fraction(step), index, p),
+        relative=32 * UNIT,
+        reveal_error=16 * UNIT,
+        stated=True,
+    )
+
+
+@attrs.frozen
+class Sandwich(Family):
+    """A trade-off function given by a program; `step` is None until a question decides how fine it must be."""
+
+    kind: ClassVar[str] = "tradeoff"
+    because: ClassVar[str] = "the stated trade-off function (Dong, Roth and Su 2022), held between finite pairs"
+    function: Function
+    symmetric: bool = False
+    step: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self._held()  # a function that is no trade-off function is refused at once
+
+    def _held(self) -> OnGrid:
+        return on_grid(self.function, USUAL if self.step is None else self.step, self.symmetric)
+
+    def pairs(self) -> dict[str, Pair]:
+        """What is promised; `optimistic` has what is possible."""
+        return self._tests(self._held().promised)
+
+    def optimistic(self) -> dict[str, Pair]:
+        return self._tests(self._held().possible)
+
+    def _tests(self, pair: FinitePair) -> dict[str, Pair]:
+        return {"both": pair} if self.symmetric else directed(pair)
+
+    @property
+    def sandwiched(self) -> bool:
+        return True
+
+    @property
+    def slack(self) -> float:
+        return self._held().slack
+
+    def subsampled(self, rate: float) -> Family:
+        raise Unsupported("Poisson subsampling of a sandwiched trade-off function", "its pair is only a bound")
+
+    def fields(self) -> dict[str, Any]:
+        """A program cannot be written down: polygons on both sides of it can."""
+        under, over = polygons(self.function, USUAL, self.symmetric)
+        return {"below": [list(v) for v in under], "above": [list(v) for v in over]}
+
+    def __str__(self) -> str:
+        return f"tradeoff({getattr(self.function, '__name__', 'function')})"
