@@ -7,7 +7,7 @@ REPORT := build/hospital.html
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format soundness benchmark docs clean
+.PHONY: help run test lint format soundness benchmark figures docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -51,6 +51,10 @@ soundness: .venv/dev.stamp  ## check random brackets against high-precision trut
 
 benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/regions.py
+
+figures: .venv/dev.stamp  ## redraw the figures of the constraints paper into build/figures
+	$(BIN)/python examples/regions.py build/figures
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

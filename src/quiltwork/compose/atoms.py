@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.bivariate import binomial, bivariate
+from quiltwork.compose.bivariate import binomial, bivariate, is_extended
 from quiltwork.losses.constraints import common_divisor
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
 
 LEAST = 1e-290
 WORK = 500  # products in a convolution that cost as much as one value in a list
+SHORT = 200  # products for one cell of the bivariate lattice
 CROWDED = 8  # a kernel with fewer than this many places for a mass is convolved as a whole
 
 
@@ -92,9 +93,9 @@ def power(pair: FinitePair, count: int, most: int, least: float = -math.inf) -> 
     ratios = float(min(pair.p.min(), pair.q.min())) > LEAST  # smaller masses, even 0, are added but not divided by
     if pair.losses.size == 2 and count + 1 <= most and ratios:
         return _two_outcomes(pair, count)
-    if _two_constraints(pair) and count > 8 and (count + 1) ** 2 <= most and ratios:
-        return _lattice(pair, count, least)
     lattice = pair.lattice()
+    if _two_constraints(pair) and count > 8 and (count + 1) ** 2 <= most and ratios and not _short(lattice, count):
+        return _lattice(pair, count, least)
     if lattice is not None and _span(lattice) * count <= most and _work(lattice, count) <= WORK * most:
         return _dense(pair, lattice, count)
     base = Atoms(pair.losses, pair.p, pair.q, np.full(pair.p.size, pair.relative), pair.relative, _hair(pair, 1))
@@ -164,6 +165,11 @@ def _lattice(pair: FinitePair, count: int, least: float) -> Atoms:
     kept = losses >= least if math.isfinite(least) else slice(None)
     columns = [array[kept].ravel() for array in (losses, masses, mirrored, wrong)]
     return _merged(columns, _relative(pair, count), _hair(pair, count))
+
+
+def _short(lattice: Lattice | None, count: int) -> bool:
+    """Whether a convolution copy by copy is cheaper than a cell for every pair of counts, and no less sharp."""
+    return lattice is not None and not is_extended(count) and _span(lattice) * lattice.indices.size <= SHORT
 
 
 def _span(lattice: Lattice) -> int:

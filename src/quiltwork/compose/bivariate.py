@@ -15,6 +15,7 @@ Reference: seed 002 Theorem 3; theory/multi-constraints.md section 3a.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
@@ -25,18 +26,28 @@ from quiltwork.losses.pair import UNIT
 
 Errors = NDArray[np.float32]
 ROOM = 1.01  # errors are added up in single precision
+EXTENDED = 140, 1100  # below, rounding is small anyway; above, it would take seconds
+
+
+def is_extended(count: int) -> bool:
+    """Whether `bivariate` works in extended precision: it then takes four times as long."""
+    return EXTENDED[0] < count <= EXTENDED[1]
 
 
 def binomial(count: int, up: float, down: float) -> tuple[FloatArray, FloatArray]:
-    """Masses of a binomial law with odds up : down, by ratios from its mode, and their relative errors."""
-    step = np.arange(count)
+    """Masses of a binomial law with odds up : down, by ratios from its mode, and their relative errors.
+
+    In extended precision where the processor has it: only the input and the last rounding count then.
+    """
+    unit = float(np.finfo(np.longdouble).eps) / 2
+    step, odds = np.arange(count, dtype=np.longdouble), np.longdouble(up) / np.longdouble(down)
     mode = min(max(math.floor((count + 1) * (up / (up + down))), 0), count)
     with np.errstate(under="ignore"):
-        right = np.cumprod((count - step[mode:]) / (step[mode:] + 1.0) * (up / down))
-        left = np.cumprod(((step[:mode] + 1.0) / (count - step[:mode]) * (down / up))[::-1])[::-1]
-        masses = np.concatenate((left, [1.0], right))
+        right = np.cumprod((count - step[mode:]) / (step[mode:] + 1) * odds)
+        left = np.cumprod(((step[:mode] + 1) / (count - step[:mode]) / odds)[::-1])[::-1]
+        masses = np.concatenate((left, [np.longdouble(1)], right)).astype(float)
         # each ratio is off by 3 units and its product by one more
-        wrong = (4 * np.abs(np.arange(count + 1) - mode) + 2 * math.log2(count + 2) + 8) * UNIT
+        wrong = 4 * np.abs(np.arange(count + 1) - mode) * unit + (2 * math.log2(count + 2) + 8) * UNIT
         total = float(masses.sum())
         wrong += float(masses @ wrong) / total
     return masses / total, wrong
@@ -48,11 +59,12 @@ def bivariate(count: int, increments: tuple[float, float, float, float]) -> tupl
     Masses below the smallest double are zero.
     """
     pa, pb, pc, pd = increments
-    rows = Rows(count, pa / pb, pc / pd)
+    kind = np.longdouble if is_extended(count) else np.float64
+    rows = Rows(count, kind(pa) / kind(pb), kind(pc) / kind(pd), kind)
     with np.errstate(all="ignore"):
         rows.fill_below()
         rows.fill_above()
-        masses, errors = rows.masses, rows.errors
+        masses, errors = rows.masses.astype(float, copy=False), rows.errors
         totals = masses.sum(axis=0)
         outer, outer_errors = binomial(count, pa + pb, pc + pd)
         average = np.einsum("vu,vu->u", masses, errors) / totals
@@ -67,8 +79,10 @@ class Rows:
     """The two recurrences, vectorised over u. Row v holds f(v) for all u, relative to the row at the centre."""
 
     count: int
-    first: float  # pa / pb
-    second: float  # pc / pd
+    first: Any  # pa / pb
+    second: Any  # pc / pd
+    kind: Any  # of number to compute with
+    unit: float = attrs.field(init=False)
     u: FloatArray = attrs.field(init=False)
     centre: NDArray[np.int64] = attrs.field(init=False)
     masses: FloatArray = attrs.field(init=False)
@@ -76,24 +90,25 @@ class Rows:
 
     def __attrs_post_init__(self) -> None:
         count, size = self.count, self.count + 1
-        self.u = np.arange(size, dtype=float)
+        self.unit = float(np.finfo(self.kind).eps) / 2
+        self.u = np.arange(size, dtype=self.kind)
         share = self.first / (self.first + self.second)
         centre = self.u * share + (count - self.u) * (self.second / (self.first + self.second))
         self.centre = np.clip(np.floor(centre), 0, count).astype(np.int64)
-        self.masses, self.errors = np.ones((size, size)), np.zeros((size, size), dtype=np.float32)
+        self.masses, self.errors = np.ones((size, size), self.kind), np.zeros((size, size), dtype=np.float32)
 
     def fill_below(self) -> None:
         """f(v) = f(v+1) / r_v with r_v = f(v+1)/f(v) from r_(v-1), for v below the centre."""
         count, last = self.count, int(self.centre.max())
         product = self.first * self.second
-        ratio: FloatArray = np.ones(count + 1)
+        ratio: FloatArray = np.ones(count + 1, self.kind)
         error: FloatArray = np.zeros(count + 1)
         for v in range(last):
             own = (self.u - v) * self.first, (count - self.u - v) * self.second
             carried = product * (count - v + 1) / ratio if v else 0.0
-            ratio, error = _next(*own, carried, error, v + 1, v < self.centre)
+            ratio, error = self._next(*own, carried, error, v + 1, v < self.centre)
             self.masses[v], self.errors[v] = ratio, error
-        above = np.ones(count + 1)
+        above = np.ones(count + 1, self.kind)
         for v in range(last - 1, -1, -1):  # entries on the other side are 1 and 0: they change nothing
             above = self.masses[v] = above / self.masses[v]
             self.errors[v] += self.errors[v + 1] * (v + 1 < last)
@@ -102,32 +117,32 @@ class Rows:
         """f(v) = f(v-1) / r_v with r_v = f(v-1)/f(v) from r_(v+1), for v above the centre."""
         count, first_row = self.count, int(self.centre.min()) + 1
         product = self.first * self.second
-        ratio: FloatArray = np.ones(count + 1)
+        ratio: FloatArray = np.ones(count + 1, self.kind)
         error: FloatArray = np.zeros(count + 1)
         for v in range(count, first_row - 1, -1):
             own = (v - self.u) / self.second, (v + self.u - count) / self.first
             carried = (v + 1) / product / ratio if v < count else 0.0
             live = v > self.centre
-            ratio, error = _next(*own, carried, error, count - v + 1, live)
+            ratio, error = self._next(*own, carried, error, count - v + 1, live)
             self.masses[v] = np.where(live, ratio, self.masses[v])
             self.errors[v] = np.where(live, error, self.errors[v])
-        below, wrong = np.ones(count + 1), np.zeros(count + 1, dtype=np.float32)
+        below, wrong = np.ones(count + 1, self.kind), np.zeros(count + 1, dtype=np.float32)
         for v in range(first_row, count + 1):
             live = v > self.centre
             below, wrong = below / np.where(live, self.masses[v], 1.0), wrong + np.where(live, self.errors[v], 0.0)
             self.masses[v] = np.where(live, below, self.masses[v])
             self.errors[v] = np.where(live, wrong, self.errors[v])
 
-
-def _next(
-    first: FloatArray,
-    second: FloatArray,
-    carried: FloatArray | float,
-    error: FloatArray,
-    scale: int,
-    live: NDArray[np.bool_],
-) -> tuple[FloatArray, FloatArray]:
-    """(first + second + carried) / scale and the relative error of a quotient by it; 1 and 0 on the other side."""
-    total = first + second + carried
-    wrong = (3 * UNIT * (np.abs(first) + np.abs(second)) + carried * (error + 3 * UNIT)) / total + 3 * UNIT
-    return np.where(live, total / scale, 1.0), np.where(live, wrong, 0.0)
+    def _next(
+        self,
+        first: FloatArray,
+        second: FloatArray,
+        carried: FloatArray | float,
+        error: FloatArray,
+        scale: int,
+        live: NDArray[np.bool_],
+    ) -> tuple[FloatArray, FloatArray]:
+        """(first + second + carried) / scale and the relative error of a quotient by it; 1 and 0 on the other side."""
+        total, unit = first + second + carried, 3 * self.unit
+        wrong = (unit * (np.abs(first) + np.abs(second)) + carried * (error + unit)) / total + unit
+        return np.where(live, total / scale, self.kind(1)), np.where(live, wrong, 0.0)

@@ -146,7 +146,7 @@ def constrained_pair(constraints: tuple[Constraint, ...]) -> FinitePair:
         reveal=reveal,
         vanish=reveal,
         log_p=log_p,
-        relative=2 * UNIT + raised,
+        relative=UNIT + raised,
         reveal_error=0.0,
         lattice=_lattice(loss, p),
         stated=True,

@@ -43,7 +43,7 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
         low, high = response_masses(typed(epsilon), keep)
     if epsilon == 0:
         losses, p = np.zeros(1), np.array([float(keep)])
-        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=2 * UNIT, stated=True)
+        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=UNIT, stated=True)
     log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
     p = np.array([low, high])
     exact = Fraction(repr(epsilon))
@@ -55,7 +55,7 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
         vanish=delta,
         log_p=np.array([log_high - epsilon, log_high]),
         lattice=Lattice(-exact, 2 * exact, INDICES, p),
-        relative=2 * UNIT,
+        relative=UNIT,
         reveal_error=0.0,
         stated=True,
     )
