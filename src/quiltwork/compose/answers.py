@@ -18,7 +18,8 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.pair import UNIT
 from quiltwork.losses.transform import TooCostly
 
-FINEST = 2.0**-12  # step of a sandwich
+COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
+CELLS = 1 << 16  # of its grid
 LEAST = 1e-300  # smaller numbers are reported as below this
 
 
@@ -100,31 +101,42 @@ def _slack(parts: Sequence[Part]) -> float:
     return math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
 
 
-def _steps(parts: Sequence[Part], rtol: float) -> list[float]:
-    """Steps for functions that leave their accuracy open: each half the one before, four times as accurate.
-
-    k releases on a step h change log D by some k h^2 / 8 times theta (1 + theta); the first step expects 1 of these.
-    """
-    count = sum(part.count for part in parts if is_open(part))
-    first = 2.0 ** math.floor(math.log2(2 * math.sqrt(rtol / count)))
-    return [step for i in range(4) if (step := min(max(first, FINEST), 1 / 16) / 2**i) >= FINEST]
-
-
 def _refining(parts: Sequence[Part], rtol: float, ask: Callable[[Sequence[Part]], Answer]) -> Answer:
-    """The answer on finer and finer grids until it is as narrow as asked, or no longer gets narrower."""
-    best: Answer | None = None
-    for step in _steps(parts, rtol):
-        found = ask(refined(parts, step))
-        name = f"{found.method}, sandwich step 1/{round(1 / step)}"
-        if best is None:
-            best = attrs.evolve(found, method=name)
-        else:
-            lower, upper = np.maximum(best.lower, found.lower), np.minimum(best.upper, found.upper)
-            best = Answer(lower, upper, name, best.met or found.met)
-        if best.met:
-            break
-    assert best is not None
-    return best
+    """The answer on finer and finer grids until it is as narrow as asked, or no longer gets narrower.
+
+    A sandwich is second order in its step: the width so far tells whether half of it will do, or a quarter is needed.
+    Very fine grids of many releases are too long for the exact engines; hence the coarse start.
+    """
+    step, finest = COARSEST, _finest(parts)
+    best, idle = _named_step(ask(refined(parts, step)), step), 0
+    while not best.met and step > finest and idle < 2:
+        before = _widths(best)
+        step = max(step / (2 if before.max() <= 4 * rtol else 4), finest)
+        found = _named_step(ask(refined(parts, step)), step)
+        lower, upper = np.maximum(best.lower, found.lower), np.minimum(best.upper, found.upper)
+        best = Answer(lower, upper, found.method, found.met)
+        after = _widths(best)
+        best = attrs.evolve(best, met=found.met or bool(np.all(after <= rtol)))
+        idle = 0 if np.any((after < 0.8 * before) & (before > rtol)) else idle + 1
+    return attrs.evolve(best, lower=best.lower + 0.0)  # no negative zeros
+
+
+def _named_step(answer: Answer, step: float) -> Answer:
+    return attrs.evolve(answer, method=f"{answer.method}, sandwich step 1/{round(1 / step)}")
+
+
+def _finest(parts: Sequence[Part]) -> float:
+    """The finest step worth trying: a power of 2 that cuts the losses of every function into some CELLS pieces."""
+    held = refined([part for part in parts if is_open(part)], COARSEST)
+    widest = max(pair.high - pair.low for part in held for pair in part.family.pairs().values())
+    return min(max(2.0 ** math.ceil(math.log2(max(widest, COARSEST) / CELLS)), FINEST), COARSEST)
+
+
+def _widths(answer: Answer) -> FloatArray:
+    """Relative widths; 1 where nothing is known."""
+    low, high = answer.lower, answer.upper
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(low == high, 0.0, np.where(np.isfinite(high), (high - low) / high, 1.0))
 
 
 # ---- epsilon

@@ -75,7 +75,8 @@ def _typed(atoms: Atoms, parts: Sequence[tuple[Pair, int]]) -> Atoms:
     units = [Fraction(repr(loss)) for loss in losses if loss > 0]
     unit = reduce(common_divisor, units) if units else Fraction(1)
     reach = float(np.abs(atoms.losses).max())
-    if 10**15 % unit.denominator or reach / unit * unit.numerator > 1e15 or unit < 64 * atoms.hair:
+    places = next((n for n in range(16) if 10**n % unit.denominator == 0), None)
+    if places is None or reach * 10**places > 1e15 or unit < 64 * atoms.hair:
         return atoms
     index = np.rint(atoms.losses / float(unit))
     exact = index * unit.numerator / unit.denominator  # a whole number over a whole number: rounded once
@@ -122,8 +123,8 @@ def _hair(pair: FinitePair, count: int) -> float:
 
 def _one_outcome(pair: FinitePair, count: int) -> Atoms:
     """A loss that never varies, beside what is revealed."""
-    with np.errstate(under="ignore", divide="ignore"):
-        p, q = np.exp(count * np.log1p(-pair.reveal)), np.exp(count * np.log1p(-pair.vanish))
+    with np.errstate(under="ignore"):
+        p, q = np.exp(count * np.array(_log_kept(pair)))
     wrong = _relative(pair, count)
     return Atoms(count * pair.losses, np.array([p]), np.array([q]), np.array([wrong]), wrong, _hair(pair, count))
 
@@ -134,10 +135,11 @@ def _two_outcomes(pair: FinitePair, count: int) -> Atoms:
     own = _relative(pair, count)
     p, wrong = binomial(count, float(pair.p[1]), float(pair.p[0]))
     q, q_wrong = binomial(count, float(pair.q[1]), float(pair.q[0]))
+    log_p, log_q = _log_kept(pair)
     return Atoms(
         low * (count - ups) + high * ups,
-        p * math.exp(count * math.log1p(-pair.reveal)),
-        q * math.exp(count * math.log1p(-pair.vanish)),
+        p * math.exp(count * log_p),
+        q * math.exp(count * log_q),
         wrong + own,
         float(max(wrong.max(), q_wrong.max())) + own,
         _hair(pair, count),
@@ -146,7 +148,14 @@ def _two_outcomes(pair: FinitePair, count: int) -> Atoms:
 
 def _relative(pair: FinitePair, count: int) -> float:
     """What a product of `count` masses owes to them, and to the finite mass to that power."""
-    return 2 * count * pair.relative + (8 - 4 * count * math.log1p(-max(pair.reveal, pair.vanish))) * UNIT
+    return 2 * count * pair.relative + (8 - 4 * count * min(_log_kept(pair))) * UNIT
+
+
+def _log_kept(pair: FinitePair) -> tuple[float, float]:
+    """Logs of the finite mass under P and Q: one minus what is hidden, unless that would leave too few digits."""
+    sides = (pair.p, pair.reveal), (pair.q, pair.vanish)
+    first, second = (math.log1p(-part) if part < 0.5 else math.log(math.fsum(masses)) for masses, part in sides)
+    return first, second
 
 
 def _two_constraints(pair: FinitePair) -> bool:
@@ -158,7 +167,7 @@ def _lattice(pair: FinitePair, count: int, least: float) -> Atoms:
     pd, pc, pb, pa = pair.p.tolist()
     inner, outer = pair.losses[2:].tolist()
     masses, wrong = bivariate(count, (pa, pb, pc, pd))
-    masses *= math.exp(count * math.log1p(-pair.reveal))
+    masses *= math.exp(count * _log_kept(pair)[0])
     u, v = np.arange(count + 1), np.arange(count + 1)[:, None]
     losses = outer * (u + v - count) + inner * (u - v)
     mirrored = masses[::-1, ::-1]  # -L is (k - u, k - v), and Q is P seen from there
@@ -220,7 +229,8 @@ def add(one: Atoms, two: Atoms, most: int, least: float = -math.inf) -> Atoms | 
         return None
     with np.errstate(under="ignore"):
         losses = np.add.outer(one.losses, two.losses)
-        kept = losses >= least if math.isfinite(least) else slice(None)
+        # a direction may have no loss at all above `least`: its largest stays
+        kept = losses >= min(least, float(losses[-1, -1])) if math.isfinite(least) else slice(None)
         masses = np.multiply.outer(one.p, two.p), np.multiply.outer(one.q, two.q)
         columns = [array[kept].ravel() for array in (losses, *masses, np.add.outer(one.wrong, two.wrong))]
     return _merged(columns, 2 * UNIT, one.hair + two.hair)

@@ -8,7 +8,7 @@ region of these includes the exact one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
@@ -24,6 +24,7 @@ from quiltwork.curves.region import Region
 from quiltwork.curves.rounding import UNIT, up
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.constraints import Constraint, Constraints
+from quiltwork.losses.decimals import at_least
 
 __all__ = [
     "advanced",
@@ -217,28 +218,11 @@ def _expm1(x: float) -> float:
 
 
 def _sum(terms: Iterable[tuple[float, int]]) -> float:
-    """The least float that is at least the sum of the products, whether floats are read as binary or as decimal."""
+    """The sum of the products of stated numbers, never smaller."""
     pairs = list(terms)
     if any(math.isinf(value) for value, _ in pairs):
         return math.inf
-    return max(_least(sum((read(value) * count for value, count in pairs), Fraction(0)), read) for read in _READINGS)
-
-
-def _decimal(value: float) -> Fraction:
-    """The number that was typed."""
-    return Fraction(repr(value))
-
-
-_READINGS: tuple[Callable[[float], Fraction], ...] = (Fraction, _decimal)
-
-
-def _least(exact: Fraction, read: Callable[[float], Fraction]) -> float:
-    """The least float that reads as at least this."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        return math.inf
-    return near if read(near) >= exact else math.nextafter(near, math.inf)
+    return at_least(sum((Fraction(repr(value)) * count for value, count in pairs), Fraction(0)))
 
 
 def _times(epsilon: float, factor: float) -> float:

@@ -116,10 +116,14 @@ class ExactLaw:
         return self._between(epsilon, self.stick_errors, self.tail_errors) * 1.01 + self.rounding * self.stick(epsilon)
 
     def near(self, epsilon: FloatArray) -> FloatArray:
-        """E_P[e^(eps - S); S > eps]: how fast D falls there."""
+        """E_P[e^(eps - S); S > eps] at most: how fast D falls there."""
+        return self._faded(epsilon) * (1 + 2 * self.relative)
+
+    def _faded(self, epsilon: FloatArray) -> FloatArray:
+        """E_P[e^(eps - S); S > eps] as computed."""
         j = np.searchsorted(self.losses, epsilon, side="right")
         inside = np.minimum(j, self.losses.size - 1)
-        return self.tails[j] * np.exp(np.minimum(epsilon - self.losses[inside], 0.0)) * (1 + 2 * self.relative)
+        return self.tails[j] * np.exp(np.minimum(epsilon - self.losses[inside], 0.0))
 
     def _between(self, epsilon: FloatArray, sticks_: FloatArray, tails_: FloatArray) -> FloatArray:
         j = np.searchsorted(self.losses, epsilon, side="right")
@@ -129,7 +133,7 @@ class ExactLaw:
 
     def complement(self, epsilon: FloatArray) -> FloatArray:
         """C(eps) = P(S <= eps) + e^eps Q(S > eps) as computed."""
-        return self.p_below[np.searchsorted(self.losses, epsilon, side="right")] + self.near(epsilon)
+        return self.p_below[np.searchsorted(self.losses, epsilon, side="right")] + self._faded(epsilon)
 
 
 class ExactView:
@@ -176,7 +180,7 @@ class ExactEngine:
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Those of P for every tilt: with a view that is sharp everywhere they only set a scale."""
         losses, masses = self.law.losses, self.law.p
-        total = float(masses.sum())
+        total = max(float(masses.sum()), FLOOR)  # with many reveals all finite mass may underflow
         mean = float(masses @ losses) / total
         variance = float(masses @ (losses - mean) ** 2) / total
         return np.zeros_like(theta), np.full_like(theta, mean), np.full_like(theta, variance)
@@ -215,4 +219,5 @@ def beta(law: ExactLaw, vanish: tuple[float, float], alpha: FloatArray) -> tuple
         low = below * (1 - wrong) + t * short * (1 - np.sign(short) * slack)
         share = np.minimum(t * np.maximum(long, 0.0) * (1 + slack), law.p[j] * (1 + wrong))
         high = below * (1 + wrong) + share
-    return np.maximum(np.where(np.isnan(low), 0.0, low), 0.0), np.where(np.isnan(high), 1.0, high + FLOOR)
+    # e^loss may overflow
+    return np.maximum(np.where(np.isfinite(low), low, 0.0), 0.0), np.where(np.isnan(high), 1.0, high + FLOOR)

@@ -41,8 +41,7 @@ def region(parts: Sequence[Part], side: str) -> Region:
         if found is not None:
             return found
     places = _spread_out(parts, side)
-    answer = answers.delta(parts, side, places, 1e-3, None)
-    return Region(Profile(places, answer.upper, symmetric=symmetric), method=f"{answer.method}: {OUTER}")
+    return _outer(places, answers.delta(parts, side, places, 1e-3, None), symmetric)
 
 
 def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
@@ -119,8 +118,15 @@ def _on_lattice(parts: Sequence[Part], side: str, sides: list[Counted], symmetri
     places = places[places >= 0] if symmetric else places
     answer = answers.delta(parts, side, places, SHARP, None)
     if len(sides) > 1:  # where the directions cross, the polygon is an outer one
-        return Region(Profile(places, answer.upper, symmetric=symmetric), method=f"{answer.method}: {OUTER}")
+        return _outer(places, answer, symmetric)
     return Region(from_ends(places, answer.lower, answer.upper, symmetric), method=f"{answer.method}: {EVERY}")
+
+
+def _outer(places: FloatArray, answer: answers.Answer, symmetric: bool) -> Region:
+    """Upper ends joined by chords, which exceed D by no more than it falls from one place to the next."""
+    floor = float(np.max(answer.upper - np.append(answer.lower[1:], 0.0)))
+    profile = Profile(places, answer.upper, symmetric=symmetric, floor=min(max(floor, 0.0), 1.0))
+    return Region(profile, method=f"{answer.method}: {OUTER}")
 
 
 def _spread_out(parts: Sequence[Part], side: str) -> FloatArray:

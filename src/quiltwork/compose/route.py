@@ -23,6 +23,7 @@ from quiltwork.compose.exact import ExactEngine
 from quiltwork.compose.grid import GridEngine
 from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.questions import Case, Declined
+from quiltwork.losses.decimals import at_least
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.pair import UNIT, Pair
@@ -85,9 +86,7 @@ def case_of(engine: Engine, parts: Counted) -> Case:
 def _largest(parts: Counted) -> float:
     """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
     if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in parts):
-        exact = sum((count * Fraction(repr(pair.high)) for pair, count in parts), Fraction(0))
-        top = float(exact)
-        return top if Fraction(repr(top)) >= exact else math.nextafter(top, math.inf)
+        return at_least(sum((count * Fraction(repr(pair.high)) for pair, count in parts), Fraction(0)))
     top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in parts)
     return top + 4 * UNIT * abs(top)
 

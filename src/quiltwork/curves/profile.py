@@ -133,9 +133,12 @@ class Profile:
         rise, span, _ = self._segment(right)
         gone = np.where(inside, -np.expm1(np.where(inside, place - knots[right], 0.0)), 0.0)
         exact = ~inside | (place == knots[right])
-        step = np.where(exact, 0.0, rise * (gone / span))
-        lower = np.where(exact, deltas[right], down(deltas[right] + step * (1.0 - 16.0 * UNIT), 2))
-        upper = np.where(exact, deltas[right], up(deltas[right] + step * (1.0 + 16.0 * UNIT), 2))
+        slope = np.where(exact, 0.0, rise / span)
+        # a stated number may be read as the decimal typed or as its double: up to a unit of it either way
+        with np.errstate(invalid="ignore"):
+            blur = np.where(np.isfinite(place), UNIT * (np.abs(place) + np.abs(knots[right])), 0.0)
+        lower = np.where(exact, deltas[right], down(deltas[right] + slope * (gone - blur) * (1.0 - 16.0 * UNIT), 2))
+        upper = np.where(exact, deltas[right], up(deltas[right] + slope * (gone + blur) * (1.0 + 16.0 * UNIT), 2))
         return np.maximum(lower, deltas[right]), np.minimum(upper, 1.0)
 
     def _segment(self, right: Any) -> tuple[FloatArray, FloatArray, FloatArray]:

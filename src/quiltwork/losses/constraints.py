@@ -22,14 +22,15 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.losses.decimals import DIGITS, times, typed
 from quiltwork.losses.family import Family
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
-from quiltwork.losses.response import DIGITS, group_delta, nothing_hidden, response_masses, typed
+from quiltwork.losses.response import group_delta, nothing_hidden, response_masses
 
 Constraint = tuple[float, float]
 Exact = tuple[Decimal, Decimal]
-IDLE = Decimal(16 * UNIT)  # a point this little (relative to its delta) below the chord of its neighbours may go
+IDLE = Decimal(16 * UNIT)  # a point this little (relative to delta and 1 - delta) below its neighbours' chord may go
 
 
 def _gone(x: Decimal) -> Decimal:
@@ -40,7 +41,7 @@ def _gone(x: Decimal) -> Decimal:
 
 
 def _rise(above: Exact | None, here: Exact, below: Exact | None) -> Decimal:
-    """How far `here` lies under the chord of its neighbours, over its delta; without a neighbour above: its slope jump.
+    """How far `here` lies under the chord of its neighbours, over delta or 1 - delta; without a neighbour above: its slope jump.
 
     Slopes are multiplied by s = e^epsilon of the point, and `below` is the anchor (-1, 1) when None.
     """
@@ -51,7 +52,7 @@ def _rise(above: Exact | None, here: Exact, below: Exact | None) -> Decimal:
         return before
     far = _gone(above[0] - epsilon)
     back = (1 - far) / far
-    return (before - (delta - above[1]) * back) * span / (1 + span * back) / delta
+    return (before - (delta - above[1]) * back) * span / (1 + span * back) / min(delta, 1 - delta)
 
 
 def active(constraints: Iterable[Constraint]) -> list[Constraint]:
@@ -88,14 +89,15 @@ def _envelope(constraints: Iterable[Constraint]) -> tuple[list[Constraint], floa
 
 
 def _raised(kept: list[Exact], point: Exact) -> Decimal:
-    """The profile of the kept points over that of a point left out, less 1."""
+    """How far the profile of the kept points lies above a point left out, relative to delta and 1 - delta."""
     place = sum(epsilon > point[0] for epsilon, _ in kept)
     if place == 0:
         return Decimal(0)  # past the largest epsilon the profile is as low as it gets
     top, least = kept[place - 1]
     end = kept[place][1] if place < len(kept) else Decimal(1)
     span = _gone(top - kept[place][0]) if place < len(kept) else 1 + (-top).exp()
-    return (least + (end - least) * _gone(top - point[0]) / span) / point[1] - 1
+    raised = least + (end - least) * _gone(top - point[0]) / span - point[1]
+    return raised / min(point[1], 1 - point[1])
 
 
 def weights(kept: list[Constraint]) -> tuple[float, list[float]]:
@@ -204,8 +206,7 @@ class Constraints(Family):
 
     def group(self, size: int) -> Family:
         """Each constraint scales by itself, and all still hold at once."""
-        # a multiple of the decimal typed: the product of the double may leave the lattice of the others
-        return Constraints(tuple((float(typed(e) * size), group_delta(e, d, size)) for e, d in self.points))
+        return Constraints(tuple((times(size, e), group_delta(e, d, size)) for e, d in self.points))
 
     def fields(self) -> dict[str, Any]:
         return {"points": [list(point) for point in self.points]}

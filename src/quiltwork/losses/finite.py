@@ -180,13 +180,19 @@ def _rounded_lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
     return Lattice(float(losses[0]), step, indices, masses)
 
 
+def _log_ratio(p: FloatArray, q: FloatArray) -> FloatArray:
+    """log(p / q) of positive numbers, with its digits where they are nearly equal and where the quotient overflows."""
+    (a, i), (b, j) = np.frexp(p), np.frexp(q)
+    near, far = np.abs(p - q) < 0.5 * q, np.abs(i - j) > 1000
+    change = np.where(near, p - q, 0.0) / q
+    quotient = np.where(far, 1.0, p) / np.where(far, 1.0, q)
+    return np.where(near, np.log1p(change), np.where(far, np.log(a / b) + (i - j) * math.log(2.0), np.log(quotient)))
+
+
 def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
     """The loss of two laws on the same outcomes: atoms merged where the ratio is the same float."""
     both = (p > 0) & (q > 0)
-    losses = np.log(p[both] / q[both])
-    near = np.abs(p[both] - q[both]) < 0.5 * q[both]
-    losses = np.where(near, np.log1p((p[both] - q[both]) / q[both]), losses)
-    values, where = np.unique(losses, return_inverse=True)
+    values, where = np.unique(_log_ratio(p[both], q[both]), return_inverse=True)
     if values.size == 0:
         values, where = np.zeros(1), np.zeros(0, dtype=np.int64)
     return FinitePair(

@@ -15,19 +15,12 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.losses.decimals import DIGITS, times, typed
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
 
 INDICES = np.array([0, 1], dtype=np.int64)
-
-
-DIGITS = 50  # of a weight before it is rounded once; a user's decimals are read as typed
-
-
-def typed(number: float) -> Decimal:
-    """The decimal that was typed: the shortest one that rounds to this double."""
-    return Decimal(repr(number))
 
 
 def response_masses(epsilon: Decimal, weight: Decimal) -> tuple[float, float]:
@@ -73,7 +66,7 @@ class Pure(Family):
         return {"both": response_pair(self.epsilon)}
 
     def group(self, size: int) -> Family:
-        return Pure(self.epsilon * size)
+        return Pure(times(size, self.epsilon))
 
 
 @attrs.frozen
@@ -94,7 +87,7 @@ class Approximate(Family):
 
     def group(self, size: int) -> Family:
         """(n eps, delta (e^(n eps) - 1)/(e^eps - 1)), capped at delta = 1, rounded up."""
-        return Approximate(self.epsilon * size, group_delta(self.epsilon, self.delta, size))
+        return Approximate(times(size, self.epsilon), group_delta(self.epsilon, self.delta, size))
 
 
 def group_delta(epsilon: float, delta: float, size: int) -> float:
