@@ -30,7 +30,7 @@ from tests.truth.numbers import mp
 import quiltwork as qw
 from benchmarks import printed_theorem, report
 from benchmarks.region_truths import PAIRS, STORE
-from benchmarks.report import Bar, _plain, _table, at_most
+from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import PATIENCE, Timing, interleaved, peak_megabytes
 from quiltwork.losses.constraints import active, weights
 
@@ -120,11 +120,15 @@ def main(arguments: list[str] | None = None) -> int:
     failed = sum(not bar.passed for bar in bars)
     table = [HEAD, *(row.cells for row in grouped(rows))]
     listed = [["", "bar", "promised", "measured"], *(_spoken(bar) for bar in bars)]
-    print("\n".join([*report.versions(), *NOTES, "", _plain(table, RIGHT), "", _plain(listed)]))
+    print("\n".join([*report.versions(), *NOTES, "", plain(table, RIGHT), "", plain(listed)]))
     print(f"\n{len(bars) - failed} of {len(bars)} bars met")
     if options.markdown:
-        text = ["# Regions beside the printed theorem", "\n".join(report.versions()), *NOTES, _table(table, RIGHT)]
-        text += [f"## Bars\n\n{len(bars) - failed} of {len(bars)} met.", _table(listed)]
+        text = ["# Regions beside the printed theorem", "\n".join(report.versions()), *NOTES]
+        text += [
+            rows_as_markdown(table, RIGHT),
+            f"## Bars\n\n{len(bars) - failed} of {len(bars)} met.",
+            rows_as_markdown(listed),
+        ]
         options.markdown.write_text("\n\n".join(text) + "\n", encoding="utf-8")
     return 1 if options.check and failed else 0
 
@@ -186,7 +190,7 @@ def known(name: str, count: int) -> Truth:
     if count <= WRITTEN_OUT:
         law = composed([(PAIRS[name], count)])
         places = [float(e) for e, d in faces(law) if d > 0]  # near a face, and the truth is asked exactly there
-        return [(place, float(law.delta(mp.mpf(place)))) for place in places]
+        return [(place, float(law.delta(mp.mpf(repr(place))))) for place in places]  # questions are read as typed
     pairs = [(float(e), float(d)) for e, d in STORED[f"{name} {count}"].items()]
     if (name, count) == ("on grid", 300):
         pairs += [(float(e), float(d)) for e, d in REFERENCE["tiny_delta_k300"]["delta"].items()]

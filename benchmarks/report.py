@@ -108,7 +108,7 @@ NOTES = [
 def text(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
     """For a terminal."""
     rows = [HEAD] + [line.cells for line in _grouped(lines)]
-    return f"{_plain(rows, right={2, 3, 4, 5, 8})}\n\n{_plain([BAR_HEAD] + [bar.cells for bar in bars])}"
+    return f"{plain(rows, right={2, 3, 4, 5, 8})}\n\n{plain([BAR_HEAD] + [bar.cells for bar in bars])}"
 
 
 def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
@@ -120,9 +120,9 @@ def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
                 "# The engine beside its peers",
                 "\n".join(versions()),
                 *NOTES,
-                _table([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
+                rows_as_markdown([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
                 f"## Bars\n\n{len(bars) - failed} of {len(bars)} pass.",
-                _table([BAR_HEAD] + [bar.cells for bar in bars]),
+                rows_as_markdown([BAR_HEAD] + [bar.cells for bar in bars]),
             ]
         )
         + "\n"
@@ -135,7 +135,7 @@ def _grouped(lines: Sequence[Line]) -> list[Line]:
     return [dataclasses.replace(line, case="") if same else line for line, same in zip(lines, again, strict=True)]
 
 
-def _plain(rows: list[list[str]], right: Collection[int] = ()) -> str:
+def plain(rows: list[list[str]], right: Collection[int] = ()) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [
         [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
@@ -144,6 +144,6 @@ def _plain(rows: list[list[str]], right: Collection[int] = ()) -> str:
     return "\n".join("  ".join(row).rstrip() for row in aligned)
 
 
-def _table(rows: list[list[str]], right: Collection[int] = ()) -> str:
+def rows_as_markdown(rows: list[list[str]], right: Collection[int] = ()) -> str:
     rule = ["---:" if i in right else "---" for i in range(len(rows[0]))]
     return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])

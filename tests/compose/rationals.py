@@ -51,8 +51,8 @@ class Composition:
     def stick(self, epsilon):
         """sum (p - e^eps q)+ without the reveal mass: positive terms only."""
         with mp.extraprec(DIGITS):
-            t = mp.exp(mp.mpf(epsilon))
-            terms = (number(p) - t * number(q) for ratio, p, q in self.atoms if number(ratio) > t)
+            more = mp.expm1(mp.mpf(epsilon))  # t - 1: tiny epsilons keep their digits
+            terms = (number(p - q) - more * number(q) for ratio, p, q in self.atoms if number(ratio - 1) > more)
             return mp.fsum(terms)
 
     def delta(self, epsilon):

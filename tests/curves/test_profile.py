@@ -205,7 +205,7 @@ def test_dense_gaussian_profile_keeps_tiny_numbers() -> None:
     back = profile.tradeoff().profile()
     ratio = np.asarray(back.delta(asked).upper) / np.asarray(profile.delta(asked).upper)
     assert np.all(ratio >= 1 - 1e-13)
-    assert np.max(ratio) < 1 + 1e-11  # at delta = 1e-31, through `powers`
+    assert np.max(ratio) < 1 + 2e-11  # at delta = 1e-31, through `powers`; a unit of epsilon either way is 1e-11 of it
     tail = profile.beta(1 - 10.0 ** -np.linspace(3, 15, 50))
     assert np.max(tail.relative_width) < 1e-13
     # the hull through points of G_1 lies above G_1's profile, hence its trade-off function below G_1

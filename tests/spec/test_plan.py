@@ -1,5 +1,6 @@
 """Plans: to losses and back, through YAML and JSON, and the example files."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,15 @@ def test_the_answers_are_the_same(loss):
 
 
 def test_a_function_becomes_its_polygons():
+    """A program cannot be written down; polygons on both sides of it can, and hold the same truth."""
     loss = qw.tradeoff(lambda alpha: (1 - alpha) ** 2)
-    assert parse_plan(plan_of([("f", loss)]).to_yaml()).loss() == loss
+    again = parse_plan(plan_of([("f", loss)]).to_yaml()).loss()
+    assert again.parts[0].family.sandwiched
+    assert again == parse_plan(plan_of([("f", again)]).to_yaml()).loss()
+    for epsilon in (0.0, 0.5):
+        true = (1 - math.exp(epsilon) / 2) ** 2  # the largest 1 - (1 - a)^2 - t a
+        for found in (again.direction("remove").delta(epsilon), loss.direction("remove").delta(epsilon)):
+            assert found.lower - 1e-12 <= true <= found.upper
 
 
 def test_orders_without_a_bound_are_left_out():

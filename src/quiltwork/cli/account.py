@@ -24,7 +24,7 @@ PIPED_WIDTH = 120
 
 def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figure: Path | None) -> int:
     """The exit code: 0 when every target is met, 1 when one is not."""
-    plan = _plan(path)
+    plan = plan_at(path)
     if figure is not None:
         figure_format(figure)  # refuse before the work, not after it
     account = account_of(plan, delta)
@@ -43,7 +43,7 @@ def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figur
     return 0 if account.met else 1
 
 
-def _plan(path: Path) -> Plan:
+def plan_at(path: Path) -> Plan:
     """The plan; an error inside the file also names the file."""
     try:
         return read_plan(path)
@@ -83,7 +83,7 @@ def _headline(account: Account) -> Text:
     )
 
 
-def _table(*columns: tuple[str, bool]) -> Table:
+def grid(*columns: tuple[str, bool]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name, number in columns:
         table.add_column(name, justify="right" if number else "left", no_wrap=number, overflow="fold")
@@ -91,7 +91,7 @@ def _table(*columns: tuple[str, bool]) -> Table:
 
 
 def _releases(account: Account) -> Table:
-    table = _table(("release", False), ("mechanism", False), ("count", True), ("epsilon alone", True), ("share", True))
+    table = grid(("release", False), ("mechanism", False), ("count", True), ("epsilon alone", True), ("share", True))
     for entry in account.entries:
         share = "-" if entry.share is None else percent(entry.share)
         cells = (f"{entry.count:,}", column(float(entry.epsilon.upper)), share)
@@ -103,7 +103,7 @@ def _releases(account: Account) -> Table:
 
 
 def _baselines(account: Account) -> Table:
-    table = _table(("for comparison", False), ("epsilon", True), ("", False))
+    table = grid(("for comparison", False), ("epsilon", True), ("", False))
     for baseline in account.baselines:
         value = "-" if baseline.epsilon is None else column(baseline.epsilon)
         table.add_row(baseline.name, value, Text(baseline.note, style="dim"))

@@ -20,9 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.cli.account import COLOURS, PIPED_WIDTH
-from quiltwork.cli.account import _plan as plan_at
-from quiltwork.cli.account import _table as grid
+from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.compose.baselines import one_at_a_time
 from quiltwork.compose.constructors import approximate
 from quiltwork.compose.loss import Loss, compose

@@ -65,9 +65,11 @@ def beta(case: Case, mirror: Case, alpha: FloatArray) -> tuple[FloatArray, Float
     """Certified ends of beta at each alpha in [0, 1]."""
     test = Test.of(case, mirror)
     lower, upper = np.zeros(alpha.size), np.nextafter(1.0 - alpha, 2.0)
-    upper = np.minimum(upper, (1.0 - case.reveal[0]) * (1 + 2 * UNIT))
-    lower[alpha == 0] = (1.0 - case.reveal[1]) * (1 - 2 * UNIT)
-    hidden = (alpha >= 1.0 - test.vanish[0] * (1 - 4 * UNIT)) | (alpha == 1)
+    # a stated reveal mass is a decimal, and only its double is known here
+    kept = [1.0 - end + way * UNIT * end for end, way in zip(case.reveal, (1, -1), strict=True)]
+    upper = np.minimum(upper, kept[0] * (1 + 2 * UNIT))
+    lower[alpha == 0] = max(kept[1], 0.0) * (1 - 2 * UNIT)
+    hidden = (1.0 - alpha <= test.vanish[0] * (1 - 4 * UNIT)) | (alpha == 1)
     upper[hidden] = 0.0
     todo = (alpha > 0) & ~hidden
     if isinstance(case.engine, GaussianEngine):

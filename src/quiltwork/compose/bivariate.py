@@ -25,7 +25,10 @@ from quiltwork.checks import FloatArray
 from quiltwork.losses.pair import UNIT
 
 Errors = NDArray[np.float32]
+Real = float | np.floating[Any]
 ROOM = 1.01  # errors are added up in single precision
+LARGE = 2.0**500
+FINE = float(np.finfo(np.longdouble).eps) / 2  # unit roundoff of extended precision
 EXTENDED = 140, 1100  # below, rounding is small anyway; above, it would take seconds
 
 
@@ -34,12 +37,11 @@ def is_extended(count: int) -> bool:
     return EXTENDED[0] < count <= EXTENDED[1]
 
 
-def binomial(count: int, up: float, down: float) -> tuple[FloatArray, FloatArray]:
+def binomial(count: int, up: Real, down: Real) -> tuple[FloatArray, FloatArray]:
     """Masses of a binomial law with odds up : down, by ratios from its mode, and their relative errors.
 
     In extended precision where the processor has it: only the input and the last rounding count then.
     """
-    unit = float(np.finfo(np.longdouble).eps) / 2
     step, odds = np.arange(count, dtype=np.longdouble), np.longdouble(up) / np.longdouble(down)
     mode = min(max(math.floor((count + 1) * (up / (up + down))), 0), count)
     with np.errstate(under="ignore"):
@@ -47,7 +49,7 @@ def binomial(count: int, up: float, down: float) -> tuple[FloatArray, FloatArray
         left = np.cumprod(((step[:mode] + 1) / (count - step[:mode]) / odds)[::-1])[::-1]
         masses = np.concatenate((left, [np.longdouble(1)], right)).astype(float)
         # each ratio is off by 3 units and its product by one more
-        wrong = 4 * np.abs(np.arange(count + 1) - mode) * unit + (2 * math.log2(count + 2) + 8) * UNIT
+        wrong = 4 * np.abs(np.arange(count + 1) - mode) * FINE + (2 * math.log2(count + 2) + 8) * UNIT
         total = float(masses.sum())
         wrong += float(masses @ wrong) / total
     return masses / total, wrong
@@ -66,9 +68,12 @@ def bivariate(count: int, increments: tuple[float, float, float, float]) -> tupl
         rows.fill_above()
         masses, errors = rows.masses.astype(float, copy=False), rows.errors
         totals = masses.sum(axis=0)
-        outer, outer_errors = binomial(count, pa + pb, pc + pd)
+        up, down = (np.longdouble(one) + np.longdouble(two) for one, two in ((pa, pb), (pc, pd)))
+        outer, outer_errors = binomial(count, up, down)  # of sums that are rounded, too
+        outer_errors += 2 * count * FINE
         average = np.einsum("vu,vu->u", masses, errors) / totals
-        masses *= outer / totals
+        masses /= totals  # which may be large where `outer` is small
+        masses *= outer
     errors += ((average + outer_errors) * ROOM + (2 * math.log2(count + 2) + 16) * UNIT).astype(np.float32)
     errors *= np.float32(ROOM)
     return masses, errors
@@ -112,6 +117,7 @@ class Rows:
         for v in range(last - 1, -1, -1):  # entries on the other side are 1 and 0: they change nothing
             above = self.masses[v] = above / self.masses[v]
             self.errors[v] += self.errors[v + 1] * (v + 1 < last)
+            self._shrink(above, slice(v, None))
 
     def fill_above(self) -> None:
         """f(v) = f(v-1) / r_v with r_v = f(v-1)/f(v) from r_(v+1), for v above the centre."""
@@ -126,12 +132,20 @@ class Rows:
             ratio, error = self._next(*own, carried, error, count - v + 1, live)
             self.masses[v] = np.where(live, ratio, self.masses[v])
             self.errors[v] = np.where(live, error, self.errors[v])
-        below, wrong = np.ones(count + 1, self.kind), np.zeros(count + 1, dtype=np.float32)
+        below, wrong = self.masses[self.centre, np.arange(count + 1)], np.zeros(count + 1, dtype=np.float32)
         for v in range(first_row, count + 1):
             live = v > self.centre
             below, wrong = below / np.where(live, self.masses[v], 1.0), wrong + np.where(live, self.errors[v], 0.0)
             self.masses[v] = np.where(live, below, self.masses[v])
             self.errors[v] = np.where(live, wrong, self.errors[v])
+            self._shrink(below, slice(v + 1))
+
+    def _shrink(self, level: FloatArray, done: slice) -> None:
+        """Far below the most likely v a row may outgrow a double: what is done of its column is scaled down."""
+        large = level > LARGE
+        if large.any():
+            level[large] /= LARGE
+            self.masses[done, large] /= LARGE
 
     def _next(
         self,

@@ -77,22 +77,25 @@ def delta(case: Case, epsilon: FloatArray, rtol: float) -> tuple[FloatArray, Flo
         waiting = order[todo[order]]
         if not waiting.size:
             break
-        first = waiting[0]
+        # from the left, each view serving what lies ahead; if there are too many, the rest is halved again and again
+        first = waiting[0] if round_ < VIEWS // 2 else waiting[waiting.size // 2]
         view = _delta_view(engine, place, float(epsilon[first]), bool(complement[first]), rtol, waiting.size > 1)
         served = waiting[complement[waiting] == complement[first]]
         near = np.abs(epsilon[served] - view.centre) <= 6 * view.spread
         served = served[near | (served == first)]
         low, high = _read_delta(case, view, epsilon[served])
         good = high - low <= rtol * high
-        if not good[0] and waiting.size > 1:
+        at = int(np.flatnonzero(served == first)[0])
+        if not good[at] and waiting.size > 1:
             view = _delta_view(engine, place, float(epsilon[first]), bool(complement[first]), rtol, False)
-            one_low, one_high = _read_delta(case, view, epsilon[served[:1]])
-            low[0], high[0] = max(low[0], one_low[0]), min(high[0], one_high[0])
-        good[0] = True
-        if round_ == VIEWS - 1:
-            good[:] = True
-        lower[served[good]], upper[served[good]] = low[good], high[good]
+            one_low, one_high = _read_delta(case, view, epsilon[served[at : at + 1]])
+            low[at], high[at] = max(low[at], one_low[0]), min(high[at], one_high[0])
+        good[at] = True
+        lower[served], upper[served] = np.maximum(lower[served], low), np.minimum(upper[served], high)
         todo[served[good]] = False
+    # D falls: what is known at a neighbour bounds what had to be left
+    lower[order] = np.maximum.accumulate(lower[order][::-1])[::-1]
+    upper[order] = np.minimum.accumulate(upper[order])
     return lower, upper
 
 

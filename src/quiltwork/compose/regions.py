@@ -14,16 +14,13 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose import answers, route
 from quiltwork.compose.atoms import enumerate_atoms
 from quiltwork.compose.exact import FLOOR, ExactLaw
-from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.parts import Counted, Part, is_renyi, sandwiched, telling
 from quiltwork.curves.profile import Profile, from_ends
 from quiltwork.curves.region import Region
 from quiltwork.losses.pair import UNIT
 
 MOST_VALUES = 12_000_000  # values of a loss handled at a time: two constraints, 3,400 releases
-MOST_POINTS = 40_000  # points of a common lattice, each answered by the tilted transform
 SAMPLES = 400
-SHARP = 1e-11  # asked of deltas on a lattice
 EVERY, OUTER = "every face", "outer polygon"
 
 
@@ -37,11 +34,10 @@ def region(parts: Sequence[Part], side: str) -> Region:
         sides = answers.sides(parts, side)
         if any(pair.reveal >= 1 for pairs in sides for pair, _ in pairs):
             return Region(Profile([0.0], [1.0], symmetric=symmetric), method=f"closed form: {EVERY}")
-        found = _listed(sides, symmetric) or _on_lattice(parts, side, sides, symmetric)
+        found = _listed(sides, symmetric)
         if found is not None:
             return found
-    places = _spread_out(parts, side)
-    return _outer(places, answers.delta(parts, side, places, 1e-3, None), symmetric)
+    return _outer(parts, side)
 
 
 def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
@@ -100,39 +96,26 @@ def larger(one: Profile, two: Profile) -> Profile:
     return from_ends(knots, lower, upper, one.symmetric, max(one.floor, two.floor))
 
 
-def _on_lattice(parts: Sequence[Part], side: str, sides: list[Counted], symmetric: bool) -> Region | None:
-    """Every point of the common lattice, answered by the tilted transform."""
-    knots: list[FloatArray] = [np.zeros(1)]
-    for pairs in sides:
-        engine = lattice_engine(pairs)
-        if engine is None:
-            return None
-        low, high = engine.measure.span
-        low = max(low, math.floor(-engine.measure.offset / engine.measure.step)) if symmetric else low
-        if high - low > MOST_POINTS:
-            return None
-        knots.append(engine.measure.offset + engine.measure.step * np.arange(low, high + 1))
-        hair = 8 * UNIT * float(np.abs(knots[-1]).max()) + sum(pair.rounding * count for pair, count in pairs)
-        knots[-1] = knots[-1] + hair
-    places = np.unique(np.concatenate(knots))
-    places = places[places >= 0] if symmetric else places
-    answer = answers.delta(parts, side, places, SHARP, None)
-    if len(sides) > 1:  # where the directions cross, the polygon is an outer one
-        return _outer(places, answer, symmetric)
-    return Region(from_ends(places, answer.lower, answer.upper, symmetric), method=f"{answer.method}: {EVERY}")
+def _outer(parts: Sequence[Part], side: str) -> Region:
+    """Upper ends joined by chords, which exceed D by no more than it falls from one place to the next.
 
-
-def _outer(places: FloatArray, answer: answers.Answer, symmetric: bool) -> Region:
-    """Upper ends joined by chords, which exceed D by no more than it falls from one place to the next."""
-    floor = float(np.max(answer.upper - np.append(answer.lower[1:], 0.0)))
+    One direction also has faces at epsilon < 0; left of them D >= 1 - e^epsilon.
+    """
+    symmetric = side == "worst"
+    places = _spread_out(parts, side)
+    if not symmetric:
+        places = np.concatenate((-places[:0:-1], places))
+    answer = answers.delta(parts, side, places, 1e-3, None)
+    first = 0.0 if symmetric else float(answer.upper[0] + np.expm1(places[0]))
+    floor = max(float(np.max(answer.upper - np.append(answer.lower[1:], 0.0))), first) * (1 + 16 * UNIT)
     profile = Profile(places, answer.upper, symmetric=symmetric, floor=min(max(floor, 0.0), 1.0))
     return Region(profile, method=f"{answer.method}: {OUTER}")
 
 
 def _spread_out(parts: Sequence[Part], side: str) -> FloatArray:
-    """Epsilons that cover all deltas above 1e-12."""
+    """Epsilons >= 0 that cover all deltas above 1e-12."""
     reach = math.inf
-    for delta in (1e-12, 0.5):
+    for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.5):
         reach = float(answers.epsilon(parts, side, np.array([delta]), 1e-2, None).upper[0])
         if math.isfinite(reach):
             break

@@ -125,6 +125,8 @@ def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None =
         lambda case: questions.epsilon(case, delta, rtol),
         lambda ends: width_met(ends, rtol, 1e-9),
     )
+    if method is None and quick is not None:
+        low, high = np.maximum(low, quick[0]), np.minimum(high, quick[1])
     if rtol < USUAL and not width_met((low, high), USUAL, 1e-9):
         more = epsilon(parts, delta, USUAL, method)
         low, high, name = np.maximum(low, more[0]), np.minimum(high, more[1]), more[2]
@@ -149,11 +151,13 @@ def _largest_loss(parts: Counted, delta: FloatArray) -> Ends | None:
     For a delta well below m that alone settles epsilon, where every other method would need an absurd tilt.
     """
     log_mass, room = _top_atom(parts)
-    if any(pair.reveal for pair, _ in parts) or log_mass < math.log(float(delta.max())) + 1e-6:
+    small = np.log(delta) <= log_mass - 1e-6
+    if any(pair.reveal for pair, _ in parts) or not small.any():
         return None
     top = math.fsum(count * pair.high for pair, count in parts)
-    low = top + np.log1p(-np.exp(np.log(delta) - log_mass)) - room
-    return np.maximum(low, 0.0), np.full(delta.size, max(top * (1 + 4 * UNIT) + room, 0.0))
+    low = top + np.log1p(-np.exp(np.where(small, np.log(delta) - log_mass, -1.0))) - room
+    high = max(top * (1 + 4 * UNIT) + room, 0.0)
+    return np.where(small, np.maximum(low, 0.0), 0.0), np.where(small, high, np.inf)
 
 
 def delta(parts: Counted, epsilon: FloatArray, rtol: float, method: str | None = None) -> Answer:

@@ -46,12 +46,15 @@ class Lines:
         steep, low = epsilons[::-1], deltas[::-1]
         level, rest = difference(1.0, low)
         # Between two knots alpha = -dD/dt and power = delta + t alpha: positive terms, differences of epsilons only.
-        lift = (low[1:] - low[:-1]) / -np.expm1(steep[1:] - steep[:-1])
+        gone = -np.expm1(steep[1:] - steep[:-1])
+        lift = (low[1:] - low[:-1]) / gone
+        # the distance of two stated numbers is known to a unit of each
+        wide = UNIT * (np.abs(steep[1:]) + np.abs(steep[:-1])) / gone
         alphas, alphas_error = scaled(-steep[:-1], lift)
-        alphas_error = alphas_error + 32.0 * UNIT * alphas
-        powers = low[:-1] + lift
+        alphas_error = alphas_error + (32.0 * UNIT + wide) * alphas
+        powers = low[:-1] + lift * (1.0 + wide)
         heights = np.maximum(1.0 - powers, 0.0)
-        heights_error = 32.0 * UNIT * (powers + heights)
+        heights_error = 32.0 * UNIT * (powers + heights) + 2.0 * wide * lift
         zero = np.zeros_like(steep)
         if not symmetric:
             end, end_error = scaled(-steep[-1:], level[-1:])
@@ -73,6 +76,8 @@ class Lines:
         turned = slice(-2, None, -1) if own_mirror else slice(None, None, -1)
         near = np.exp(-steep[-1:])
         middle = np.zeros(0) if own_mirror else level[-1:] * near / (1.0 + near)
+        near_error = (32.0 + float(steep[-1])) * UNIT
+        power_errors = 32.0 * UNIT * powers + 2.0 * wide * lift
         tiny = 2.0 * np.finfo(float).smallest_subnormal
         return cls(
             np.concatenate((zero, -steep[turned])),
@@ -80,11 +85,11 @@ class Lines:
             np.concatenate((level, level[turned])),
             np.concatenate((rest, rest[turned])),
             np.concatenate((alphas, middle, heights[::-1], level[:1])),
-            np.concatenate((alphas_error, 32.0 * UNIT * middle + tiny, heights_error[::-1], np.abs(rest[:1]))),
+            np.concatenate((alphas_error, near_error * middle + tiny, heights_error[::-1], np.abs(rest[:1]))),
             np.concatenate((1.0 - alphas, 1.0 - middle, powers[::-1], low[:1])),
-            np.concatenate((alphas_error + UNIT, 32.0 * UNIT * middle + UNIT, 32.0 * UNIT * powers[::-1], [0.0])),
+            np.concatenate((alphas_error + UNIT, near_error * middle + UNIT, power_errors[::-1], [0.0])),
             np.concatenate((heights, middle, alphas[::-1], [0.0])),
-            np.concatenate((heights_error, 32.0 * UNIT * middle + tiny, alphas_error[::-1], [0.0])),
+            np.concatenate((heights_error, near_error * middle + tiny, alphas_error[::-1], [0.0])),
             np.concatenate((powers, 1.0 - middle, 1.0 - alphas[::-1], [1.0])),
             float(low[0]),
         )

@@ -290,7 +290,8 @@ def slack_and_floor(lower: FloatArray, upper: FloatArray) -> tuple[float, float]
     gap = upper - lower
     sharp = (gap <= _SHARP * lower) & (upper > _TINY)
     slack = float(np.max(gap[sharp] / lower[sharp], initial=0.0)) * (1.0 + 16.0 * UNIT)
-    rest = np.where(gap > 0, upper - lower * np.where(lower > 0, 1.0 + slack, 1.0), 0.0)
+    # the slack covers the sharp ones; computing what is left of them would leave a rounding, far above a tiny delta
+    rest = np.where((gap > 0) & ~sharp, upper - lower * np.where(lower > 0, 1.0 + slack, 1.0), 0.0)
     floor = float(np.max(rest, initial=0.0)) * (1.0 + 16.0 * UNIT)
     return slack, min(up(floor, 4), 1.0) if floor else 0.0
 

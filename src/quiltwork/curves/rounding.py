@@ -46,14 +46,18 @@ def difference(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def scaled(log_scale: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """e^log_scale * x for x >= 0 and a bound on its absolute error, also where e^log_scale overflows."""
+    """e^log_scale * x for x >= 0 and a bound on its absolute error, also where e^log_scale overflows.
+
+    A stated log_scale may be read as the decimal typed or as its double: up to a unit of it either way.
+    """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         exponent = log_scale + np.log(x)
         far = np.abs(log_scale) > 700.0
         value = np.where(far, np.exp(exponent), np.exp(np.where(far, 0.0, log_scale)) * x)
         value = np.where(x == 0, 0.0, value)
-        size = np.minimum(np.abs(log_scale), 1e9) + np.minimum(np.abs(np.log(x)), 1e9)
-        relative = np.where(far, 8.0 + 2.0 * size, 8.0) * UNIT
+        size = np.minimum(np.abs(log_scale), 1e9)
+        far_size = size + np.minimum(np.abs(np.log(x)), 1e9)
+        relative = np.where(far, 8.0 + 2.0 * far_size, np.where(size > 0, 8.0 + size, 8.0)) * UNIT
         error = np.where((x == 0) | np.isinf(value), 0.0, relative * value + 2.0 * np.finfo(float).smallest_subnormal)
     return value, error
 

@@ -87,27 +87,29 @@ def chords(vertices: Vertices, step: float, tail: float) -> tuple[Masses, float]
     p, q = np.concatenate((p_left, p_right)), np.concatenate((q_left, q_right))
     drift = np.cumsum(p_left + np.diff(left.y))
     sideways = np.cumsum(q_right - np.diff(right.x))
-    slack = float(np.abs(drift).max(initial=0.0)) + float(np.abs(sideways).max(initial=0.0)) + 16 * UNIT
-    order = np.argsort(power, kind="stable")
-    power, p, q = power[order], p[order], q[order]
     live = (p > 1e-300) & (q > 1e-300)
-    starts = np.flatnonzero(np.diff(power[live], prepend=power[live][0] - 1))  # the middle power may come twice
-    p, q = (np.add.reduceat(masses[live], starts) for masses in (p, q))
-    return (power[live][starts], p, q, 1.0 - float(left.y[0]), 1.0 - float(right.x[-1])), slack
+    slack = float(np.abs(drift).max(initial=0.0)) + float(np.abs(sideways).max(initial=0.0)) + 16 * UNIT
+    slack += float(np.abs(p[~live]).sum() + np.abs(q[~live]).sum())
+    order = np.argsort(power, kind="stable")
+    order = order[live[order]]
+    power, p, q = power[order], p[order], q[order]
+    starts = np.flatnonzero(np.diff(power, prepend=power[0] - 1))  # the middle power may come twice
+    p, q = (np.add.reduceat(masses, starts) for masses in (p, q))
+    return (power[starts], p, q, 1.0 - float(left.y[0]), 1.0 - float(right.x[-1])), slack
 
 
 def _joined(left: Chain, right: Chain, step: float) -> tuple[Chain, Chain]:
     """Both chains up to where they cross, or one of them alone that reaches the other axis above the other."""
-    height = np.interp(left.x, right.x, right.y)
+    height = np.interp(left.x, right.x, right.y) + 4 * UNIT  # chains that touch have crossed
     covered = (left.x >= right.x[0]) & (left.x <= right.x[-1])
     under = np.flatnonzero(covered & (left.y <= height))
-    if (under.size and under[0] == 0) or (not under.size and right.x[0] == 0):
+    k = int(under[0]) if under.size else left.x.size - 1
+    if k == 0 or (not under.size and right.x[0] == 0):
         return Chain(right.x[:1], right.y[:1], left.power[:0]), right
     if not under.size and left.y[-1] == 0:
         return left, Chain(left.x[-1:], left.y[-1:], right.power[:0])
-    if not under.size:  # both end on one edge of slope 1
+    if left.x[-1] < right.x[0]:  # both end on one edge of slope 1
         return left, Chain(np.append(left.x[-1], right.x), np.append(left.y[-1], right.y), np.append(0, right.power))
-    k = int(under[0])
     s = math.exp(step * int(left.power[k - 1]))
     line = left.y[k - 1] - s * (right.x - left.x[k - 1])
     b = max(int(np.argmax(np.append(right.y >= line, True))), 1)

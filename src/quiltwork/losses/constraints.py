@@ -41,9 +41,10 @@ def _gone(x: Decimal) -> Decimal:
 
 
 def _rise(above: Exact | None, here: Exact, below: Exact | None) -> Decimal:
-    """How far `here` lies under the chord of its neighbours, over delta or 1 - delta; without a neighbour above: its slope jump.
+    """How far `here` lies under the chord of its neighbours, over the smaller of delta and 1 - delta.
 
-    Slopes are multiplied by s = e^epsilon of the point, and `below` is the anchor (-1, 1) when None.
+    Without a neighbour above: its slope jump. Slopes are multiplied by s = e^epsilon of the point, and `below` is the
+    anchor (-1, 1) when None.
     """
     epsilon, delta = here
     span = 1 + (-epsilon).exp() if below is None else _gone(epsilon - below[0])

@@ -11,7 +11,7 @@ Reference: theory/multi-constraints.md section 5, for any convex f instead of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, ClassVar
@@ -28,11 +28,11 @@ from quiltwork.losses.pair import UNIT, Lattice, Pair
 from quiltwork.losses.tradeoff import Vertices, directed, hull
 
 Function = Callable[[float], float]
-SLACK = 1e-15  # assumed absolute accuracy of a user's function: scipy's normal laws are off by 8e-16 at mu = 8
+SLACK = 8e-16  # assumed absolute accuracy of a user's function: what scipy's normal laws reach up to mu = 8
 DENSE = 4  # samples in one step of the grid
 MOST = 1 << 16  # samples
 ROUNDS = 24
-TAIL = 2 * SLACK  # P or Q mass at either end that counts as revealed: its losses would be noise
+TAIL = 6 * SLACK  # P or Q mass at either end that counts as revealed: its losses would be noise
 PROBES = np.linspace(0.02, 0.98, 25)
 USUAL = 1 / 64  # step when nobody asked for a width
 
@@ -129,7 +129,7 @@ def below(alpha: FloatArray, beta: FloatArray) -> Vertices:
     with np.errstate(divide="ignore", invalid="ignore"):
         x = (d - right * c - b + left * a) / (left - right)
         x = np.where(np.isfinite(x), np.clip(x, a, c), 0.5 * (a + c))
-        # a chord is off by 2 SLACK at its far end: extended r times its width, by 2 r SLACK beyond; the rest is rounding
+        # a chord is off by 2 SLACK at its far end: extended r times its width, by 2 r SLACK beyond; and rounding
         one = b + left * (x - a) - SLACK * (1 + 2 * (x - a) / width[:-2])
         two = d - right * (c - x) - SLACK * (1 + 2 * (c - x) / width[2:])
     meet = np.maximum(np.minimum(np.minimum(one, two), np.maximum(b, d)), 0.0)
@@ -139,13 +139,17 @@ def below(alpha: FloatArray, beta: FloatArray) -> Vertices:
     first = float(np.max(low[1] + share * (low[1] - low[far] - 2 * SLACK)))
     places = np.concatenate(([0.0], alpha[1:-1], x, [1.0]))
     heights = np.concatenate(([max(min(float(low[0]), first), 0.0)], low[1:-1], meet, [0.0]))
+    heights = np.where(heights < SLACK, 0.0, heights)  # their slopes would be noise
     order = np.argsort(places, kind="stable")
     return tuple(hull(places[order], heights[order]))
 
 
 def above(alpha: FloatArray, beta: FloatArray) -> Vertices:
-    """A polygon over f: the samples raised by SLACK, joined by chords; zeros stay, and may be too low by SLACK."""
-    return tuple(hull(alpha, np.clip(np.where(beta > 0, beta + SLACK, 0.0), 0.0, 1.0 - alpha)))
+    """A polygon over f: the samples raised by SLACK, joined by chords.
+
+    Zeros too: what lies below SLACK may be rounded to 0, and a 0 would be an outcome that only Q shows.
+    """
+    return tuple(hull(alpha, np.clip(beta + SLACK, 0.0, 1.0 - alpha)))
 
 
 @attrs.frozen(eq=False)
@@ -194,7 +198,7 @@ def on_grid(function: Function, step: float, symmetric: bool) -> OnGrid:
     under, over = polygons(function, step / DENSE, symmetric)
     promised = _split(under, step)
     masses, slack = chords(over, step, TAIL)
-    return OnGrid(promised, _pair(step, *masses), slack + SLACK)
+    return OnGrid(promised, _pair(step, *masses), slack)
 
 
 def _split(vertices: Vertices, step: float) -> FinitePair:
@@ -211,20 +215,22 @@ def _split(vertices: Vertices, step: float) -> FinitePair:
     if not p.size:
         return from_laws(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     loss = np.log(p / q)
-    lift = 8 * UNIT * (1 + np.abs(loss))  # more than the rounding of a loss: Q masses come out too small, never too large
-    vanish += 2 * math.fsum(lift * q)
-    loss = loss + lift
-    index = np.floor(loss / step)
-    rest = np.clip(loss - index * step, 0.0, step)
-    right = p * (np.expm1(-rest) / math.expm1(-step))
-    first = int(index.min())
-    places = (index - first).astype(np.int64)
-    size = int(places.max()) + 2
-    masses: FloatArray = np.zeros(size)
-    np.add.at(masses, places, np.maximum(p - right, 0.0))
-    np.add.at(masses, places + 1, right)
-    live = np.flatnonzero(masses > 0)
-    return _pair(step, live + first, masses[live], masses[live] * np.exp(-step * (live + first)), reveal, vanish)
+    size, positive = np.abs(loss), loss >= 0
+    # the larger mass of an atom is kept, the smaller may only shrink: a loss away from 0 by more than its rounding
+    lift = 2 * UNIT * (2 + size)
+    reveal += 2 * math.fsum((lift * p)[~positive])
+    vanish += 2 * math.fsum((lift * q)[positive])
+    index = np.floor((size + lift) / step)
+    far = np.maximum(p, q) * (np.expm1(np.minimum(index * step - size - lift, 0.0)) / math.expm1(-step))
+    near = np.maximum(np.maximum(p, q) - far, 0.0)
+    places, larger = np.concatenate((index, index + 1)), np.concatenate((near, far))
+    smaller, positive = larger * np.exp(-step * places), np.tile(positive, 2)
+    places = np.where(positive, places, -places).astype(np.int64)
+    first = int(places.min())
+    cells = [np.bincount(places - first, np.where(side, larger, smaller)) for side in (positive, ~positive)]
+    p, q = (np.asarray(masses, dtype=np.float64) for masses in cells)
+    live = np.flatnonzero((p > 0) & (q > 0))
+    return _pair(step, live + first, p[live], q[live], reveal, vanish)
 
 
 def _pair(step: float, index: Any, p: FloatArray, q: FloatArray, reveal: float, vanish: float) -> FinitePair:
@@ -244,7 +250,11 @@ def _pair(step: float, index: Any, p: FloatArray, q: FloatArray, reveal: float, 
 
 def _hashable(function: Function) -> Function:
     """Callables that compare by value and have no hash count as themselves alone."""
-    return function if isinstance(function, Hashable) else partial(function)
+    try:
+        hash(function)
+    except TypeError:
+        return partial(function)
+    return function
 
 
 @attrs.frozen
