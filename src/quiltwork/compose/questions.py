@@ -197,15 +197,17 @@ def _invert(case: Case, view: View, delta: FloatArray, complement: bool) -> tupl
     if complement:
         with np.errstate(divide="ignore"):
             rest = np.log1p(-delta)
-        low, high = enclosures(view, rest + 4 * UNIT * (1 + np.abs(rest)), rest - 4 * UNIT * (1 + np.abs(rest)))
+            # 1 - delta, whether delta is read as typed or as its double
+            hair = 4 * UNIT * (1 + np.abs(rest)) + 2 * UNIT * delta / (1 - delta)
+        low, high = enclosures(view, rest + hair, rest - hair)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             strict = np.log(np.maximum(delta - case.reveal[1] * (1 + 2 * UNIT), 1e-320))
             loose = np.log(np.maximum(delta - case.reveal[0] * (1 - 2 * UNIT), 1e-320))
-        hair = [4 * UNIT * (1 + np.abs(target)) for target in (strict, loose)]
-        low, high = enclosures(view, strict - hair[0], loose + hair[1])
+        room = [4 * UNIT * (1 + np.abs(target)) for target in (strict, loose)]
+        low, high = enclosures(view, strict - room[0], loose + room[1])
         # a delta that epsilon = 0 already meets may have no root at all
-        high = np.where(view.logs(np.zeros(1)).high[0] <= strict - hair[0], np.minimum(high, 0.0), high)
+        high = np.where(view.logs(np.zeros(1)).high[0] <= strict - room[0], np.minimum(high, 0.0), high)
     high = np.minimum(np.maximum(high + 2 * UNIT * np.abs(high), 0.0), case.top)
     low = np.clip(low - 2 * UNIT * np.abs(low), 0.0, high)
     return low, high

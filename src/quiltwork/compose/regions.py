@@ -86,9 +86,11 @@ def larger(one: Profile, two: Profile) -> Profile:
     knots = np.union1d(np.union1d(one.epsilons, two.epsilons), [0.0])
     first, second = (np.asarray(profile.delta(knots).upper) for profile in (one, two))
     gap = first - second
-    turn = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    turn = np.flatnonzero(np.sign(gap[:-1]) * np.sign(gap[1:]) < 0)
     share = gap[turn] / (gap[turn] - gap[turn + 1])  # of the way in t = e^eps, where both are straight
-    crossings = knots[turn] + np.log1p(share * np.expm1(np.diff(knots)[turn]))
+    apart = np.diff(knots)[turn]
+    near = np.log1p(share * np.expm1(np.minimum(apart, 700.0)))
+    crossings = knots[turn] + np.where(apart < 700.0, near, apart + np.log(share))
     knots = np.union1d(knots, crossings)
     ends = [profile.stored(knots) for profile in (one, two)]
     slack, upper = 1.0 + max(one.slack, two.slack), np.maximum(ends[0][1], ends[1][1])

@@ -57,7 +57,10 @@ class Region:
 
     @property
     def vertices(self) -> FloatArray:
-        """Vertices (alpha, beta) of the lower boundary as rows, from (0, f(0)) to (1, 0); rounded outward."""
+        """Vertices (alpha, beta) of the lower boundary as rows, from (0, f(0)) to (1, 0).
+
+        Moved outward by their error, then rounded to the nearest double; `beta` has bounds.
+        """
         return self.tradeoff().vertices
 
     @property

@@ -30,6 +30,7 @@ from quiltwork.losses.tradeoff import Vertices, directed, hull
 Function = Callable[[float], float]
 SLACK = 8e-16  # assumed absolute accuracy of a user's function: what scipy's normal laws reach up to mu = 8
 DENSE = 4  # samples in one step of the grid
+WIDE = 1 / 64  # spacing of the first samples
 MOST = 1 << 16  # samples
 ROUNDS = 24
 TAIL = 6 * SLACK  # P or Q mass at either end that counts as revealed: its losses would be noise
@@ -58,15 +59,13 @@ def _value(function: Function, alpha: float) -> float:
         raise InvalidParameter("trade-off", function, allowed, f"at {alpha:.4g}: {error}") from None
 
 
+@lru_cache(maxsize=64)
 def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]:
     """(alpha, f(alpha)) such that the slopes of neighbouring chords differ by a factor of about e^spacing.
 
-    Splitting stops where chords are as good as the digits of f.
+    Splitting stops where chords are as good as the digits of f. A function may be slow: no place is asked for twice.
     """
-    # steep functions have told most of what they tell at tiny alphas; near 1 doubles end at 1e-16
-    near_0, near_1 = np.geomspace(1e-80, 0.5, 200), 1.0 - np.geomspace(1e-16, 0.5, 60)
-    alpha = np.unique(np.concatenate(([0.0], near_0, near_1, [1.0])))
-    beta = _checked(function, alpha, _values(function, alpha))
+    alpha, beta = samples(function, 2 * spacing) if spacing < WIDE else _first(function)
     for _ in range(ROUNDS):
         fall, width = -np.diff(beta), np.diff(alpha)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,6 +85,13 @@ def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]
         alpha = np.concatenate((alpha, new))[order]
         beta = _checked(function, alpha, values)
     return alpha, beta
+
+
+def _first(function: Function) -> tuple[FloatArray, FloatArray]:
+    """Steep functions have told most of what they tell at tiny alphas; near 1 doubles end at 1e-16."""
+    near_0, near_1 = np.geomspace(1e-80, 0.5, 200), 1.0 - np.geomspace(1e-16, 0.5, 60)
+    alpha = np.unique(np.concatenate(([0.0], near_0, near_1, [1.0])))
+    return alpha, _checked(function, alpha, _values(function, alpha))
 
 
 def _between(left: float, right: float, pieces: int) -> FloatArray:
@@ -161,15 +167,16 @@ class OnGrid:
     slack: float
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)
 def polygons(function: Function, spacing: float, symmetric: bool) -> tuple[Vertices, Vertices]:
     """Polygons under and over f."""
     alpha, beta = samples(function, spacing)
     under, over = below(alpha, beta), above(alpha, beta)
     if not symmetric:
         return under, over
-    inside = PROBES[beta[0] > PROBES]
-    if bool(np.any(np.abs(_values(function, _values(function, inside)) - inside) > 1e-6)):
+    # left of the diagonal: there f(f(alpha)) has the digits of f, on the right it may have none
+    inside = PROBES * alpha[np.argmax(alpha >= beta) - 1]
+    if bool(np.any(np.abs(_values(function, _values(function, inside)) - inside) > 1e-6 * inside + 16 * SLACK)):
         raise InvalidParameter(
             "trade-off", function, "its own inverse, f(f(alpha)) = alpha", "leave out symmetric=True"
         )
@@ -268,7 +275,7 @@ class Sandwich(Family):
     step: float | None = None
 
     def __attrs_post_init__(self) -> None:
-        self._held()  # a function that is no trade-off function is refused at once
+        polygons(self.function, WIDE, self.symmetric)  # a function that is no trade-off function is refused at once
 
     def _held(self) -> OnGrid:
         return on_grid(self.function, USUAL if self.step is None else self.step, self.symmetric)
