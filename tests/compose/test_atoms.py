@@ -243,12 +243,14 @@ def test_values_that_only_rounding_tells_apart_are_one():
     assert_same(found, of_constraints([([(0.5, 0.0)], 10), ([(0.2, 0.0)], 15)]))
 
 
-def test_values_that_are_nearly_one():
-    """1 and 1 + 2^-52 are two numbers; where the list cannot tell them apart, its hair says so."""
-    near = 1 + 2.0**-52
+@pytest.mark.parametrize("apart", [2.0**-52, 2.0**-49])
+def test_values_that_are_nearly_one(apart):
+    """1 and 1 + 2^-52 are two numbers; where the list cannot tell sums apart, its hair says how far it moved them."""
+    near = 1 + apart
     found = listed(3 * qw.pure(1.0) + 3 * qw.pure(near))
     true = of_constraints([([(1.0, 0.0)], 3), ([(near, 0.0)], 3)])
     assert found.losses.size < len(true)
+    assert all(min(abs(found.losses - float(x))) <= found.hair for x, _, _ in true)
     for i, loss in enumerate(found.losses):
         group = [p for x, p, _ in true if abs(x - loss) <= found.hair]
         assert abs(mp.fsum(group) - found.p[i]) <= found.wrong[i] * found.p[i]
@@ -363,6 +365,18 @@ def test_masses_below_every_double(epsilon, count):
     assert_same(found, of_constraints([(points, count)]))
     alone = listed(count * qw.pure(epsilon))
     assert_same(alone, of_constraints([([(epsilon, 0.0)], count)]))
+
+
+def test_the_extremes_stay():
+    """Whether or not their mass underflows: the largest loss is where delta ends."""
+    points = [(800.0, 0.0), (1.0, 1e-200)]
+    found = listed(3 * qw.constraints(points))
+    assert (found.losses[0], found.losses[-1]) == (-2400.0, 2400.0)
+    assert (found.p[0], found.p[-1]) == (0.0, 0.0)
+    assert_same(found, of_constraints([(points, 3)]))
+    loss = 3 * qw.constraints(points)
+    assert loss.delta(2400.0).upper == 0.0
+    assert 0.0 < loss.delta(2399.0).upper <= 1e-299
 
 
 def test_zero_masses_and_many_copies():

@@ -117,7 +117,7 @@ def kairouz_oh_viswanath(epsilon: float, delta: float, count: int) -> Region:
     log_kept = count * math.log1p(-delta)
     reveal, kept = -math.expm1(log_kept), math.exp(log_kept)
     if epsilon == 0:
-        return Region(Profile([0.0], [_raised(reveal)], symmetric=True, slack=64.0 * UNIT), method=CLOSED)
+        return Region(Profile([0.0], [min(_raised(reveal), 1.0)], symmetric=True, slack=64.0 * UNIT), method=CLOSED)
     sticks, tails = _sticks(epsilon, count)
     deltas = reveal + kept * sticks
     # in units: 6 for each of at most k/2 ratios, 5 for each step of the two sums, 3 sqrt(k) for the normalisation, and
@@ -125,7 +125,7 @@ def kairouz_oh_viswanath(epsilon: float, delta: float, count: int) -> Region:
     margin = ((8.0 + epsilon) * count + 64.0) * UNIT
     lost = 4.0 * count * count * LEAST
     upper = np.minimum(up(deltas * (1.0 + margin) + lost), 1.0)
-    upper[0] = _raised(reveal)  # nothing lies above the last face
+    upper[0] = min(_raised(reveal), 1.0)  # nothing lies above the last face
     places = np.array([_sum([(epsilon, count - 2 * i)]) for i in range(len(sticks))])
     # a face may lie a unit right of the exact one, which raises the curve on its left
     lower = deltas * (1.0 - margin) - lost - 8.0 * UNIT * places * kept * tails

@@ -76,12 +76,15 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
     """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function.
 
     A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
-    4e-16. `symmetric` says that it is its own inverse: then only the half with f(alpha) > alpha is read, and tests in
+    8e-16. `symmetric` says that it is its own inverse: then only the half with f(alpha) > alpha is read, and tests in
     both directions keep their digits.
     """
-    if not callable(f):
-        return Loss.of(from_vertices(f))
-    return Loss.of(Sandwich(f, checks.flag("symmetric", symmetric)))
+    symmetric = checks.flag("symmetric", symmetric)
+    if callable(f):
+        return Loss.of(Sandwich(f, symmetric))
+    if symmetric:
+        raise InvalidParameter("symmetric", symmetric, "left out for vertices", "they say themselves what they are")
+    return Loss.of(from_vertices(f))
 
 
 def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:

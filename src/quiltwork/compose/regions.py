@@ -43,21 +43,34 @@ def region(parts: Sequence[Part], side: str) -> Region:
 def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
     """From the list of all values, in each direction."""
     least = -1e-6 if symmetric else -math.inf  # a symmetric region has its faces at epsilon >= 0
-    profiles = []
+    found = []
     for pairs in sides:
         atoms = enumerate_atoms(pairs, MOST_VALUES, least)
         if atoms is None:
             return None
         reveal = route.case_of(answers.no_engine(), pairs).reveal
-        profiles.append(_profile(ExactLaw(atoms), reveal, symmetric))
-    worst = profiles[0] if len(profiles) == 1 else larger(*profiles)
-    return Region(worst, method=f"exact atoms: {EVERY}")
+        found.append(_faces(ExactLaw(atoms), reveal, symmetric))
+    method = f"exact atoms: {EVERY}"
+    profiles = [from_ends(*ends, symmetric) for ends in found]
+    if len(profiles) > 1:
+        return Region(larger(*profiles), method=method)
+    epsilons, _, deltas = found[0]
+    # epsilon 0 is a face only if the loss takes that value: else D is straight from its mirror image on
+    first = 1 if symmetric and epsilons.size > 1 and not np.any(np.abs(atoms.losses) <= 2 * atoms.hair) else 0
+    return Region(profiles[0], method=method, faces=_told_apart(epsilons[first:], deltas[first:]))
 
 
-def _profile(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> Profile:
-    """Faces (L_j, D(L_j)). A loss that is not a known decimal is moved up by what it may be off, so that D holds there.
+def _told_apart(epsilons: FloatArray, deltas: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Faces whose deltas differ from the one before; where they do not, the smaller epsilon says it all."""
+    falling = np.concatenate(([True], np.diff(np.minimum.accumulate(deltas)) < 0))
+    return epsilons[falling], deltas[falling]
 
-    Symmetric: those at epsilon > 0, and D(0), left of which the mirror image begins.
+
+def _faces(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Faces (L_j, D(L_j)): epsilons, and lower and upper ends of the deltas.
+
+    A loss that is not a known decimal is moved up by what it may be off, so that D holds there. Symmetric: the faces at
+    epsilon > 0, and D(0), left of which the mirror image begins.
     """
     losses, hair = law.losses, law.hair
     error = law.stick_errors * 1.01 + law.rounding * law.sticks + FLOOR
@@ -78,7 +91,7 @@ def _profile(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> Pro
         lower, upper = np.concatenate(([below], lower[positive])), np.concatenate(([above], upper[positive]))
     lower = lower + reveal[0] - 4 * UNIT * (np.abs(lower) + reveal[0])
     upper = np.minimum((np.maximum(upper, 0.0) + reveal[1]) * (1 + 4 * UNIT), 1.0)
-    return from_ends(epsilons, np.minimum(lower, upper), upper, symmetric)
+    return epsilons, np.minimum(lower, upper), upper
 
 
 def larger(one: Profile, two: Profile) -> Profile:

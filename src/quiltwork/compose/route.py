@@ -33,6 +33,7 @@ Counted = Sequence[tuple[Pair, int]]
 Ends = tuple[FloatArray, FloatArray]
 Answer = tuple[FloatArray, FloatArray, str]
 METHODS = ("closed form", "exact tails", "exact atoms", "lattice", "characteristic function", "grid")
+LOST = 1e-310
 USUAL = 1e-3  # width that is asked for when nobody says
 FEW, MANY = 20_000, 2_000_000  # values of a finite loss: listed at once, or only when faster methods stay too wide
 
@@ -80,7 +81,9 @@ def case_of(engine: Engine, parts: Counted) -> Case:
     # the largest loss, past its own rounding: beyond it there is nothing but the reveal mass
     top = _largest(parts)
     log_mass, room = _top_atom(parts)
-    return Case(engine, (reveal * (1 - slack), min(1.0, reveal * (1 + slack))), top, log_mass, room)
+    # below 1e-308 doubles lose digits: only what is above counts as certain
+    ends = (max(reveal * (1 - slack) - LOST, 0.0) if reveal < 1e-290 else reveal * (1 - slack)), reveal * (1 + slack)
+    return Case(engine, (ends[0], min(1.0, ends[1])), top, log_mass, room)
 
 
 def _largest(parts: Counted) -> float:

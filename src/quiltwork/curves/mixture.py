@@ -9,6 +9,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.curves.profile import Profile, from_ends
+from quiltwork.curves.region import Region
 from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.curves.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -18,7 +19,7 @@ __all__ = ["mixture"]
 _SUM = 1e-9  # weights may miss 1 by this much of rounding; they are then scaled to it
 
 
-def mixture(parts: Iterable[tuple[float, Profile | TradeOff]]) -> Profile:
+def mixture(parts: Iterable[tuple[float, Profile | TradeOff | Region]]) -> Profile:
     """The profile of a mechanism that picks part i with probability w_i and shows which.
 
     delta(epsilon) = sum_i w_i delta_i(epsilon).  Straight pieces stay straight between the union of all knots, so the
@@ -32,8 +33,8 @@ def mixture(parts: Iterable[tuple[float, Profile | TradeOff]]) -> Profile:
     """
     weights, profiles = [], []
     for weight, part in parts:
-        if isinstance(part, TradeOff):
-            part = part.profile()
+        if isinstance(part, (TradeOff, Region)):
+            part = part.profile() if isinstance(part, TradeOff) else part.profile
         if not isinstance(part, Profile):
             raise Unsupported(f"a mixture with {part!r}", "it is not made of straight pieces", "sample it as a Profile")
         weights.append(checks.probability("weight", weight))

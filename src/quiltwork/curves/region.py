@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.plain import check_schema
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.tradeoff import TradeOff
 from quiltwork.errors import Unsupported
 
 __all__ = ["Region"]
 
+_SCHEMA = "quiltwork/region/1"
 _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number
 
 
@@ -27,12 +30,15 @@ class Region:
     Its lower faces are the active constraints (epsilon_j, delta_j).  When two guarantees hold at once the region is the
     intersection of theirs; its profile is the lower convex hull of both point sets, which may lie strictly below the
     smaller of the two deltas.  `method` says how the faces were found, and whether they are all of them.
+    `faces` are all that were found, also those that doubles cannot tell from the chord of their neighbours, which
+    `profile` leaves out.
 
     Reference: seed 002, section II; theory/multi-constraints.md, item 16.
     """
 
     profile: Profile
     method: str = attrs.field(default="stated faces", kw_only=True, eq=False)
+    faces: tuple[FloatArray, FloatArray] | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
     @classmethod
     def of(cls, curve: object) -> Region:
@@ -48,12 +54,12 @@ class Region:
     @property
     def epsilons(self) -> FloatArray:
         """Epsilons of the faces, ascending."""
-        return self.profile.epsilons
+        return self.profile.epsilons if self.faces is None else self.faces[0]
 
     @property
     def deltas(self) -> FloatArray:
-        """Deltas of the faces, one for each of `epsilons`."""
-        return self.profile.deltas
+        """Deltas of the faces, one for each of `epsilons`; rounded up."""
+        return self.profile.deltas if self.faces is None else self.faces[1]
 
     @property
     def vertices(self) -> FloatArray:
@@ -104,7 +110,8 @@ class Region:
                 symmetric=symmetric,
                 slack=max(one.slack, two.slack),
                 floor=max(one.floor, two.floor),
-            )
+            ),
+            method=f"intersection of: {self.method}; {other.method}",
         )
 
     def includes(self, other: Region) -> bool:
@@ -131,6 +138,16 @@ class Region:
         vertices = self.vertices
         alphas, betas = vertices[:, 0], vertices[:, 1]
         return float(1.0 - np.sum((betas[1:] + betas[:-1]) * np.diff(alphas)))
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; `from_json` gives back the same region, with the faces of its profile."""
+        return {"schema": _SCHEMA, "profile": self.profile.to_json(), "method": self.method}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Region:
+        """The inverse of `to_json`."""
+        check_schema(data, _SCHEMA)
+        return cls(Profile.from_json(data["profile"]), method=str(data["method"]))
 
     def plot(self, ax: Any = None) -> Any:
         """Fill the region; returns the axes."""

@@ -42,6 +42,7 @@ def chain(x: FloatArray, y: FloatArray, step: float, tail: float) -> Chain:
     xs, ys = x.tolist(), y.tolist()
     at, height, j, last = xs[0], ys[0], 0, len(xs) - 1
     i = _steepest(slope[min(int(np.sum(y >= y[0] - tail)), last) - 1], step)
+    i = max(i, min(_steepest(slope[0], step), 0))
     found, powers = [(at, height)], []
     while i >= 0 and j < last:
         s = math.exp(i * step)
@@ -90,6 +91,9 @@ def chords(vertices: Vertices, step: float, tail: float) -> tuple[Masses, float]
     live = (p > 1e-300) & (q > 1e-300)
     slack = float(np.abs(drift).max(initial=0.0)) + float(np.abs(sideways).max(initial=0.0)) + 16 * UNIT
     slack += float(np.abs(p[~live]).sum() + np.abs(q[~live]).sum())
+    if not live.any():  # all but a rounding of either law is revealed
+        both = np.full(1, max(min(float(left.y[0]), float(right.x[-1])), 1e-300))
+        return (np.zeros(1, dtype=np.int64), both, both, 1.0 - float(left.y[0]), 1.0 - float(right.x[-1])), slack
     order = np.argsort(power, kind="stable")
     order = order[live[order]]
     power, p, q = power[order], p[order], q[order]

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -28,13 +29,13 @@ from quiltwork.losses.pair import UNIT, Lattice, Pair
 from quiltwork.losses.tradeoff import Vertices, directed, hull
 
 Function = Callable[[float], float]
-SLACK = 8e-16  # assumed absolute accuracy of a user's function: what scipy's normal laws reach up to mu = 8
+SLACK = 4e-16  # absolute accuracy of a user's function, if it does not show to be worse
 DENSE = 4  # samples in one step of the grid
 WIDE = 1 / 64  # spacing of the first samples
 MOST = 1 << 16  # samples
 ROUNDS = 24
-TAIL = 6 * SLACK  # P or Q mass at either end that counts as revealed: its losses would be noise
-PROBES = np.linspace(0.02, 0.98, 25)
+WORST = 1e-12  # a function that bends the wrong way by more is not convex
+TAIL = 6  # slacks of P or Q mass at either end that count as revealed: their losses would be noise
 USUAL = 1 / 64  # step when nobody asked for a width
 
 
@@ -60,12 +61,25 @@ def _value(function: Function, alpha: float) -> float:
 
 
 @lru_cache(maxsize=64)
+def accuracy(function: Function) -> float:
+    """SLACK, or the rounding noise of f: how far it rises above chords so short that nothing else could bend it up."""
+    centre = np.concatenate((np.geomspace(1e-16, 0.47, 30), np.geomspace(2e-4, 0.47, 10)))[:, None]
+    near = centre * (1 + np.arange(12) * 2.0**-36)
+    alpha = np.where(np.arange(40)[:, None] < 30, near, 1.0 - near)
+    beta = _values(function, alpha.ravel()).reshape(alpha.shape)
+    share = (alpha[:, 1:-1] - alpha[:, :-2]) / (alpha[:, 2:] - alpha[:, :-2])
+    risen = beta[:, 1:-1] - (beta[:, :-2] + share * (beta[:, 2:] - beta[:, :-2]))
+    return max(SLACK, min(1.5 * float(np.max(risen)), WORST))
+
+
+@lru_cache(maxsize=64)
 def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]:
     """(alpha, f(alpha)) such that the slopes of neighbouring chords differ by a factor of about e^spacing.
 
     Splitting stops where chords are as good as the digits of f. A function may be slow: no place is asked for twice.
     """
     alpha, beta = samples(function, 2 * spacing) if spacing < WIDE else _first(function)
+    slack = accuracy(function)
     for _ in range(ROUNDS):
         fall, width = -np.diff(beta), np.diff(alpha)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -73,13 +87,12 @@ def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]
             jump = np.nan_to_num(np.abs(np.diff(loss)), nan=0.0, posinf=50.0)
         bend = np.maximum(np.append(jump, 0.0), np.append(0.0, jump))
         pieces = np.minimum(np.ceil(bend / spacing), 8.0)
-        # chords miss f by about fall * bend / 8, and that much less when split: no use below SLACK
-        pieces = np.minimum(pieces, np.floor(np.sqrt(np.maximum(fall * bend, 0.0) / (8 * SLACK))))
+        # chords miss f by about fall * bend / 8, and that much less when split: no use below slack
+        pieces = np.minimum(pieces, np.floor(np.sqrt(np.maximum(fall * bend, 0.0) / (8 * slack))))
         split = np.flatnonzero((pieces >= 2) & (width > 1e-9 * alpha[:-1] * (1 - alpha[:-1])))
         if not split.size or alpha.size + pieces[split].sum() > MOST:
             break
-        new = np.concatenate([_between(alpha[i], alpha[i + 1], int(pieces[i])) for i in split.tolist()])
-        new = np.setdiff1d(new, alpha)
+        new = np.setdiff1d(_between(alpha[split], alpha[split + 1], pieces[split].astype(np.int64)), alpha)
         order = np.argsort(np.concatenate((alpha, new)), kind="stable")
         values = np.concatenate((beta, _values(function, new)))[order]
         alpha = np.concatenate((alpha, new))[order]
@@ -94,68 +107,70 @@ def _first(function: Function) -> tuple[FloatArray, FloatArray]:
     return alpha, _checked(function, alpha, _values(function, alpha))
 
 
-def _between(left: float, right: float, pieces: int) -> FloatArray:
-    """Inner points, evenly spread on the logarithm of the distance to the nearer end of [0, 1]."""
-    share = np.arange(1, pieces) / pieces
-    if left == 0 or right == 1:
-        return left + share * (right - left)
-    if right <= 0.5:
-        return left * np.exp(share * math.log(right / left))
-    return 1.0 - (1.0 - left) * np.exp(share * math.log((1.0 - right) / (1.0 - left)))
+def _between(left: FloatArray, right: FloatArray, pieces: NDArray[np.int64]) -> FloatArray:
+    """Points that cut intervals into pieces, evenly spread on the logarithm of the distance to the nearer of 0 and 1."""
+    inner = pieces - 1
+    place = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner) + 1
+    left, right, share = np.repeat(left, inner), np.repeat(right, inner), place / np.repeat(pieces, inner)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = left * np.exp(share * np.log(right / left))
+        high = 1.0 - (1.0 - left) * np.exp(share * np.log((1.0 - right) / (1.0 - left)))
+    return np.where((left == 0) | (right == 1), left + share * (right - left), np.where(right <= 0.5, low, high))
 
 
 def _checked(function: Function, alpha: FloatArray, beta: FloatArray) -> FloatArray:
     """Values inside [0, 1 - alpha]; what is no trade-off function, beyond rounding, is refused with the place."""
-    beta = beta.copy()
-    if abs(beta[-1]) <= SLACK:
+    beta, slack = beta.copy(), accuracy(function)
+    if abs(beta[-1]) <= slack:
         beta[-1] = 0.0
     allowed = "convex and falling with 0 <= f(alpha) <= 1 - alpha"
-    wrong = ~((beta >= -SLACK) & (beta <= 1 - alpha + 1e-12))
+    wrong = ~((beta >= -slack) & (beta <= 1 - alpha + WORST))
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidParameter("trade-off", function, allowed, f"f({alpha[i]:.4g}) = {beta[i]:.4g}")
-    if np.any(np.diff(beta) > 1e-14):
+    if np.any(np.diff(beta) > max(1e-14, 2 * slack)):
         place = float(alpha[np.argmax(np.diff(beta))])
         raise InvalidParameter("trade-off", function, allowed, f"it rises near {place:.4g}, if only by rounding")
     slopes = np.diff(beta) / np.diff(alpha)
     dent = (slopes[:-1] - slopes[1:]) * np.minimum(np.diff(alpha)[:-1], np.diff(alpha)[1:])
-    if np.any(dent > 1e-12):
+    if np.any(dent > 4 * WORST):
         place = float(alpha[1:-1][np.argmax(dent)])
         hint = f"it bends the wrong way near {place:.4g}, if only by rounding"
         raise InvalidParameter("trade-off", function, allowed, hint)
     return np.maximum(beta, 0.0)
 
 
-def below(alpha: FloatArray, beta: FloatArray) -> Vertices:
-    """A polygon under f: samples lowered by SLACK, and where the chords on both sides of an interval meet."""
-    low = np.maximum(beta - SLACK, 0.0)
+def below(alpha: FloatArray, beta: FloatArray, slack: float = SLACK) -> Vertices:
+    """A polygon under f: samples lowered by their slack, and where the chords on both sides of an interval meet."""
+    low = np.maximum(beta - slack, 0.0)
     slope, width = np.diff(low) / np.diff(alpha), np.diff(alpha)
     left, right = slope[:-2], slope[2:]
     a, b, c, d = alpha[1:-2], low[1:-2], alpha[2:-1], low[2:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
         x = (d - right * c - b + left * a) / (left - right)
         x = np.where(np.isfinite(x), np.clip(x, a, c), 0.5 * (a + c))
-        # a chord is off by 2 SLACK at its far end: extended r times its width, by 2 r SLACK beyond; and rounding
-        one = b + left * (x - a) - SLACK * (1 + 2 * (x - a) / width[:-2])
-        two = d - right * (c - x) - SLACK * (1 + 2 * (c - x) / width[2:])
+        # a chord is off by 2 slacks at its far end: extended r times its width, by 2 r beyond; the rest is rounding
+        one = b + left * (x - a) - 2 * slack * (x - a) / width[:-2] - 8 * UNIT
+        two = d - right * (c - x) - 2 * slack * (c - x) / width[2:] - 8 * UNIT
     meet = np.maximum(np.minimum(np.minimum(one, two), np.maximum(b, d)), 0.0)
     # f(0) lies above every chord from the first sample; a long one is the more accurate, a short one the steeper
-    far = np.array([2, int(np.searchsorted(alpha, 1e3 * alpha[1]))])
+    far = np.array([2, min(int(np.searchsorted(alpha, 1e3 * alpha[1])), alpha.size - 1)])
     share = alpha[1] / (alpha[far] - alpha[1])
-    first = float(np.max(low[1] + share * (low[1] - low[far] - 2 * SLACK)))
+    first = float(np.max(low[1] + share * (low[1] - low[far] - 2 * slack)))
     places = np.concatenate(([0.0], alpha[1:-1], x, [1.0]))
     heights = np.concatenate(([max(min(float(low[0]), first), 0.0)], low[1:-1], meet, [0.0]))
-    heights = np.where(heights < SLACK, 0.0, heights)  # their slopes would be noise
+    heights = np.where(heights < slack, 0.0, heights)  # their slopes would be noise
     order = np.argsort(places, kind="stable")
     return tuple(hull(places[order], heights[order]))
 
 
-def above(alpha: FloatArray, beta: FloatArray) -> Vertices:
-    """A polygon over f: the samples raised by SLACK, joined by chords.
+def above(alpha: FloatArray, beta: FloatArray, slack: float = SLACK) -> Vertices:
+    """A polygon over f: the samples raised by their slack, joined by chords.
 
-    Zeros too: what lies below SLACK may be rounded to 0, and a 0 would be an outcome that only Q shows.
+    Zeros too: what lies below the slack may be rounded to 0, and a 0 would be an outcome that only Q shows.
     """
-    return tuple(hull(alpha, np.clip(beta + SLACK, 0.0, 1.0 - alpha)))
+    most = np.where(alpha < 1, np.minimum(np.nextafter(1.0 - alpha, 2.0), 1.0), 0.0)
+    return tuple(hull(alpha, np.minimum(beta + slack, most)))
 
 
 @attrs.frozen(eq=False)
@@ -171,16 +186,19 @@ class OnGrid:
 def polygons(function: Function, spacing: float, symmetric: bool) -> tuple[Vertices, Vertices]:
     """Polygons under and over f."""
     alpha, beta = samples(function, spacing)
-    under, over = below(alpha, beta), above(alpha, beta)
+    slack = accuracy(function)
+    under, over = below(alpha, beta, slack), above(alpha, beta, slack)
     if not symmetric:
         return under, over
-    # left of the diagonal: there f(f(alpha)) has the digits of f, on the right it may have none
-    inside = PROBES * alpha[np.argmax(alpha >= beta) - 1]
-    if bool(np.any(np.abs(_values(function, _values(function, inside)) - inside) > 1e-6 * inside + 16 * SLACK)):
+    under, over = mirrored(under), mirrored(over)
+    # the mirror image must hold f on the right of the diagonal too, at every sample and up to the digits of f
+    right = alpha >= beta
+    least, most = (np.interp(alpha[right], *np.array(side).T) for side in (under, over))
+    if bool(np.any((least > beta[right] + 4 * SLACK) | (most < beta[right] - 4 * SLACK))):
         raise InvalidParameter(
             "trade-off", function, "its own inverse, f(f(alpha)) = alpha", "leave out symmetric=True"
         )
-    return mirrored(under), mirrored(over)
+    return under, over
 
 
 def mirrored(vertices: Vertices) -> Vertices:
@@ -203,12 +221,13 @@ def mirrored(vertices: Vertices) -> Vertices:
 def on_grid(function: Function, step: float, symmetric: bool) -> OnGrid:
     """The sandwich of f at this step."""
     under, over = polygons(function, step / DENSE, symmetric)
-    promised = _split(under, step)
-    masses, slack = chords(over, step, TAIL)
+    tail = TAIL * accuracy(function) + 8 * UNIT
+    promised = _split(under, step, tail)
+    masses, slack = chords(over, step, tail)
     return OnGrid(promised, _pair(step, *masses), slack)
 
 
-def _split(vertices: Vertices, step: float) -> FinitePair:
+def _split(vertices: Vertices, step: float, tail: float) -> FinitePair:
     """The pair of a polygon with every atom split onto the two grid losses beside it: D only rises."""
     alpha, beta = np.array(vertices).T
     q, p = np.diff(alpha), -np.diff(beta)
@@ -216,7 +235,7 @@ def _split(vertices: Vertices, step: float) -> FinitePair:
     reveal, vanish = 1.0 - float(beta[0]), math.fsum(q[~both])
     p, q = p[both], q[both]
     # losses fall along alpha: what is beyond the cut at either end is given up
-    kept = (np.cumsum(p) > TAIL) & (np.cumsum(q[::-1])[::-1] > TAIL)
+    kept = (np.cumsum(p) > tail) & (np.cumsum(q[::-1])[::-1] > tail)
     reveal, vanish = reveal + math.fsum(p[~kept]), vanish + math.fsum(q[~kept])
     p, q = p[kept], q[kept]
     if not p.size:
