@@ -43,20 +43,21 @@ def region(parts: Sequence[Part], side: str) -> Region:
 def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
     """From the list of all values, in each direction."""
     least = -1e-6 if symmetric else -math.inf  # a symmetric region has its faces at epsilon >= 0
-    found = []
+    found, zero = [], False
     for pairs in sides:
         atoms = enumerate_atoms(pairs, MOST_VALUES, least)
         if atoms is None:
             return None
         reveal = route.case_of(answers.no_engine(), pairs).reveal
         found.append(_faces(ExactLaw(atoms), reveal, symmetric))
+        zero = zero or bool(np.any(np.abs(atoms.losses) <= 2 * atoms.hair))
     method = f"exact atoms: {EVERY}"
     profiles = [from_ends(*ends, symmetric) for ends in found]
     if len(profiles) > 1:
         return Region(larger(*profiles), method=method)
     epsilons, _, deltas = found[0]
     # epsilon 0 is a face only if the loss takes that value: else D is straight from its mirror image on
-    first = 1 if symmetric and epsilons.size > 1 and not np.any(np.abs(atoms.losses) <= 2 * atoms.hair) else 0
+    first = 1 if symmetric and epsilons.size > 1 and not zero else 0
     return Region(profiles[0], method=method, faces=_told_apart(epsilons[first:], deltas[first:]))
 
 

@@ -20,6 +20,7 @@ from quiltwork.losses.pair import UNIT
 from quiltwork.losses.tradeoff import Vertices
 
 IntArray = NDArray[np.int64]
+ALONG = 1e-14  # slopes that differ by less, relative, are the same: what it costs is counted
 Masses = tuple[IntArray, FloatArray, FloatArray, float, float]
 
 
@@ -52,8 +53,10 @@ def chain(x: FloatArray, y: FloatArray, step: float, tail: float) -> Chain:
             found.append((xs[last], ys[last]))
             powers.append(i)
             break
-        gone = (height - s * (xs[j] - at) - ys[j]) / (s - slope[j]) if s > slope[j] else 0.0
-        gone = min(max(gone, 0.0), xs[j + 1] - xs[j])
+        if s * (1 - ALONG) <= slope[j]:  # the chord runs along an edge
+            gone = xs[j + 1] - xs[j]
+        else:
+            gone = min(max((height - s * (xs[j] - at) - ys[j]) / (s - slope[j]), 0.0), xs[j + 1] - xs[j])
         reached = xs[j] + gone
         if reached > at:
             at, height = reached, ys[j] - slope[j] * gone
@@ -65,8 +68,8 @@ def chain(x: FloatArray, y: FloatArray, step: float, tail: float) -> Chain:
 
 
 def _steepest(slope: float, step: float) -> int:
-    """The largest i with e^(i step) <= slope: along an edge whose slope is allowed, above every other one."""
-    return math.floor(math.log(slope) / step) if slope > 0 else -1
+    """The largest i with e^(i step) <= slope, to rounding: along an edge whose slope is allowed, above every other."""
+    return math.floor((math.log(slope) + 0.9 * ALONG) / step) if slope > 0 else -1
 
 
 def chords(vertices: Vertices, step: float, tail: float) -> tuple[Masses, float]:

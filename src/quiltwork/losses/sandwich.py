@@ -45,7 +45,7 @@ def _values(function: Function, alpha: FloatArray) -> FloatArray:
         try:
             found: FloatArray = np.asarray(function(alpha), dtype=np.float64)  # type: ignore[arg-type]
             probes = (0, alpha.size // 2)
-            if found.shape == alpha.shape and all(found[i] == float(function(float(alpha[i]))) for i in probes):
+            if found.shape == alpha.shape and all(found[i] == float(function(alpha[i])) for i in probes):
                 return found
         except Exception:
             pass
@@ -108,7 +108,7 @@ def _first(function: Function) -> tuple[FloatArray, FloatArray]:
 
 
 def _between(left: FloatArray, right: FloatArray, pieces: NDArray[np.int64]) -> FloatArray:
-    """Points that cut intervals into pieces, evenly spread on the logarithm of the distance to the nearer of 0 and 1."""
+    """Points that cut intervals into pieces, even on the logarithm of the distance to the nearer of 0 and 1."""
     inner = pieces - 1
     place = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner) + 1
     left, right, share = np.repeat(left, inner), np.repeat(right, inner), place / np.repeat(pieces, inner)
