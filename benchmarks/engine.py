@@ -29,7 +29,7 @@ Found = Iterator[Line | Bar]
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     options = parse(arguments)
-    found = list(progress(measured(options.quick)))
+    found = list(report.progress(measured(options.quick)))
     lines = [item for item in found if isinstance(item, Line)]
     bars = [*containment(lines), *(item for item in found if isinstance(item, Bar))]
     failed = sum(not bar.passed for bar in bars)
@@ -168,18 +168,6 @@ def closed_form(repeats: int) -> Found:
     timing, ratio = found["closed"], found["closed"].seconds / found[OURS].seconds
     error = timing.value / case.truth - 1
     yield Line.of(case.name, "dp_accounting closed form", timing, ratio, error=error, certified=NO)
-
-
-def progress(items: Iterable[Line | Bar]) -> Found:
-    """What was measured last, on a terminal only."""
-    shown = sys.stderr.isatty()
-    for item in items:
-        if shown:
-            name = item.case if isinstance(item, Line) else item.name
-            print(f"\r{name[:90]:<90}", end="", file=sys.stderr, flush=True)
-        yield item
-    if shown:
-        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ Found = Iterator[Row | Bar]
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     options = parse(arguments)
-    found = list(progress(measured(options.quick)))
+    found = list(report.progress(measured(options.quick)))
     rows = [item for item in found if isinstance(item, Row)]
     bars = [*judged(rows), *(item for item in found if isinstance(item, Bar))]
     failed = sum(not bar.passed for bar in bars)
@@ -348,18 +348,6 @@ def grouped(rows: Sequence[Row]) -> list[Row]:
     """The region is named on its first row only."""
     again = [False, *(row.case == before.case for before, row in itertools.pairwise(rows))]
     return [dataclasses.replace(row, case="") if same else row for row, same in zip(rows, again, strict=True)]
-
-
-def progress(items: Iterable[Row | Bar]) -> Found:
-    """What was measured last, on a terminal only."""
-    shown = sys.stderr.isatty()
-    for item in items:
-        if shown:
-            name = item.case if isinstance(item, Row) else item.name
-            print(f"\r{name[:90]:<90}", end="", file=sys.stderr, flush=True)
-        yield item
-    if shown:
-        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

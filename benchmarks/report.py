@@ -7,7 +7,8 @@ import itertools
 import math
 import os
 import platform
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from benchmarks.timing import Timing
@@ -147,3 +148,15 @@ def plain(rows: list[list[str]], right: Collection[int] = ()) -> str:
 def rows_as_markdown(rows: list[list[str]], right: Collection[int] = ()) -> str:
     rule = ["---:" if i in right else "---" for i in range(len(rows[0]))]
     return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])
+
+
+def progress(items: Iterable[Any]) -> Iterator[Any]:
+    """What was measured last, on a terminal only."""
+    shown = sys.stderr.isatty()
+    for item in items:
+        if shown:
+            name = str(getattr(item, "case", None) or getattr(item, "name", ""))
+            print(f"\r{name[:90]:<90}", end="", file=sys.stderr, flush=True)
+        yield item
+    if shown:
+        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)

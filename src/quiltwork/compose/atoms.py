@@ -80,7 +80,7 @@ def _typed(atoms: Atoms, parts: Sequence[tuple[Pair, int]]) -> Atoms:
         return atoms
     index = np.rint(atoms.losses / float(unit))
     exact = index * unit.numerator / unit.denominator  # a whole number over a whole number: rounded once
-    return attrs.evolve(atoms, losses=exact, hair=2 * UNIT * reach, typed=True)
+    return attrs.evolve(atoms, losses=exact, hair=UNIT * reach, typed=True)
 
 
 def _listable(pair: Pair) -> bool:
