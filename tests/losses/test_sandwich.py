@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import statistics
@@ -364,7 +365,7 @@ def test_the_gap_is_second_order_in_the_step(drawn):
     for step in (1 / 32, 1 / 64, 1 / 128):
         held = on_grid(drawn.function, step, drawn.symmetric)
         areas.append(float(np.sum(held.promised.stick(epsilon) - held.possible.stick(epsilon))))
-    for coarse, fine in zip(areas[:-1], areas[1:], strict=True):
+    for coarse, fine in itertools.pairwise(areas):
         assert 3.5 < coarse / fine < 4.5
 
 
