@@ -1,4 +1,4 @@
-"""Trade-off functions as losses: polygons exactly, functions between two polygons."""
+"""Trade-off functions given by the vertices of a polygon: exact finite pairs."""
 
 import math
 from fractions import Fraction
@@ -7,19 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtr, ndtri
 from tests.losses import laws
 
 import quiltwork as qw
-from quiltwork.errors import InvalidParameter
-from quiltwork.losses.tradeoff import from_vertices, polygon_pair
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.tradeoff import TradeOffFunction, from_vertices, polygon_pair
 
 TRIANGLE = [(0.0, 0.75), (0.25, 0.25), (1.0, 0.0)]
-
-
-def gaussian_curve(mu):
-    """G_mu."""
-    return lambda alpha: float(ndtr(-ndtri(alpha) - mu)) if 0 < alpha < 1 else 1.0 - alpha
 
 
 def profile_of(vertices, t):
@@ -51,30 +45,6 @@ def test_a_polygon_is_a_finite_pair():
     assert law.stick(0.1) + law.reveal in qw.tradeoff(TRIANGLE).direction("remove").delta(0.1)
     for epsilon in (0.0, 0.5, 1.4):
         loss.delta(epsilon).intersect(same.delta(epsilon))
-
-
-@pytest.mark.parametrize("mu", [0.3, 1.0])
-@pytest.mark.parametrize("count", [1, 10])
-def test_brackets_hold_the_gaussian_that_was_drawn(mu, count):
-    loss, exact = count * qw.tradeoff(gaussian_curve(mu)), count * qw.gdp(mu)
-    for delta in (1e-1, 1e-5, 1e-10):
-        found, true = loss.epsilon(delta), exact.epsilon(delta)
-        assert found.lower <= true.upper
-        assert true.lower <= found.upper
-        assert found.relative_width < 0.01
-    for alpha in (1e-4, 0.3, 0.99):
-        found, true = loss.beta(alpha), exact.beta(alpha)
-        assert found.lower <= true.upper
-        assert true.lower <= found.upper
-    assert exact.delta(1.0).lower <= loss.delta(1.0).upper
-    assert loss.delta(1.0).lower <= exact.delta(1.0).upper
-
-
-def test_linear_functions_are_caught_to_the_last_digits():
-    """f = 1 - alpha: nothing is revealed, up to the assumed accuracy of the function."""
-    loss = qw.tradeoff(lambda a: 1.0 - a)
-    assert loss.delta(0.0).upper < 1e-12
-    assert loss.delta(0.0).lower == 0.0
 
 
 def test_vertices_on_a_line_are_dropped_and_both_sides_agree():
@@ -112,3 +82,21 @@ def test_vertices_on_a_line_are_dropped_and_both_sides_agree():
 def test_bad_trade_offs_are_refused(bad):
     with pytest.raises(InvalidParameter, match=r"^trade-off must be"):
         qw.tradeoff(bad)
+
+
+def test_json_of_a_polygon():
+    family = from_vertices(TRIANGLE)
+    assert TradeOffFunction(**family.fields()) == family
+    assert not family.sandwiched
+
+
+def test_two_polygons_are_a_sandwich():
+    """`below` is promised, `above` possible: delta ends above at that of the first, below at that of the other."""
+    below, above = TRIANGLE, [(0.0, 0.8), (0.25, 0.3), (1.0, 0.0)]
+    both = qw.Loss.of(TradeOffFunction(below, above))
+    for epsilon in (0.0, 0.5, 1.4):
+        found = both.direction("remove").delta(epsilon)
+        assert found.upper == pytest.approx(float(profile_of(below, Fraction(math.exp(epsilon)))), rel=1e-12)
+        assert found.lower == pytest.approx(float(profile_of(above, Fraction(math.exp(epsilon)))), rel=1e-12)
+    with pytest.raises(Unsupported, match="sandwiched"):
+        qw.poisson(both, 0.1)
