@@ -323,6 +323,15 @@ def test_noise_is_noticed(drawn):
     assert max(wrong) <= accuracy(drawn.function) <= max(SLACK, 8 * max(wrong))
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_noisy_function_gives_a_wider_bracket(symmetric):
+    loss = qw.tradeoff(lambda a: ((1 - np.sqrt(a)) ** 2 + 100) - 100, symmetric=symmetric)  # 14 digits are left
+    for epsilon in (0.0, 3.0, 20.0):
+        found = loss.delta(epsilon)
+        assert mp.mpf(found.lower) <= LOGISTIC.profile(mp.exp(epsilon)) <= mp.mpf(found.upper)
+        assert found.upper - found.lower > 1e-14
+
+
 def test_kinks_are_no_noise():
     assert accuracy(lambda a: np.interp(a, np.linspace(0, 1, 10_001), np.linspace(1, 0, 10_001) ** 2)) == SLACK
 

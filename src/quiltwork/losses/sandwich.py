@@ -194,7 +194,7 @@ def polygons(function: Function, spacing: float, symmetric: bool) -> tuple[Verti
     # the mirror image must hold f on the right of the diagonal too, at every sample and up to the digits of f
     right = alpha >= beta
     least, most = (np.interp(alpha[right], *np.array(side).T) for side in (under, over))
-    if bool(np.any((least > beta[right] + 4 * SLACK) | (most < beta[right] - 4 * SLACK))):
+    if bool(np.any((least > beta[right] + 4 * slack) | (most < beta[right] - 4 * slack))):
         raise InvalidParameter(
             "trade-off", function, "its own inverse, f(f(alpha)) = alpha", "leave out symmetric=True"
         )
