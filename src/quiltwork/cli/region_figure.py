@@ -45,8 +45,7 @@ def thinned(region: Region) -> Region:
     if size <= DRAWN:
         return region
     chosen = np.unique(np.concatenate((np.linspace(0, size - 1, DRAWN // 2).astype(int), spread(region, DRAWN // 2))))
-    profile = region.profile
-    return Region(Profile(profile.epsilons[chosen], profile.deltas[chosen], symmetric=profile.symmetric))
+    return Region(Profile(region.epsilons[chosen], region.deltas[chosen], symmetric=region.profile.symmetric))
 
 
 def _draw_region(found: View, axes: Any) -> None:
