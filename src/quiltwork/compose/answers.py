@@ -156,6 +156,7 @@ def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, me
     inner = (delta > 0) & (delta < 1)
     if parts and inner.any():
         lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)  # a largest loss below 0 asks for no epsilon
     if parts and (delta == 0).any():
         possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
         promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))

@@ -76,8 +76,8 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
     """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function.
 
     A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
-    8e-16. `symmetric` says that it is its own inverse: then only the half with f(alpha) > alpha is read, and tests in
-    both directions keep their digits.
+    4e-16, or to the rounding noise they show. `symmetric` says that it is its own inverse: then only the half with
+    f(alpha) > alpha is read, and tests in both directions keep their digits.
     """
     symmetric = checks.flag("symmetric", symmetric)
     if callable(f):
