@@ -42,9 +42,11 @@ def region(parts: Sequence[Part], side: str) -> Region:
 
 def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
     """From the list of all values, in each direction."""
-    least = -1e-6 if symmetric else -math.inf  # a symmetric region has its faces at epsilon >= 0
     found, zero = [], False
     for pairs in sides:
+        # a symmetric region has its faces at epsilon >= 0; what may be there after rounding stays
+        reach = math.fsum(count * max(abs(pair.low), abs(pair.high)) for pair, count in pairs)
+        least = -1e-6 - 64 * UNIT * reach if symmetric else -math.inf
         atoms = enumerate_atoms(pairs, MOST_VALUES, least)
         if atoms is None:
             return None

@@ -41,14 +41,15 @@ USUAL = 1 / 64  # step when nobody asked for a width
 
 def _values(function: Function, alpha: FloatArray) -> FloatArray:
     """f at each alpha: in one call if it takes arrays, else one by one."""
+    at_once: Any = function
     with np.errstate(all="ignore"):  # a function may look at log(0) and set it right afterwards
         try:
-            found: FloatArray = np.asarray(function(alpha), dtype=np.float64)  # type: ignore[arg-type]
+            found: FloatArray = np.asarray(at_once(alpha), dtype=np.float64)
             probes = (0, alpha.size // 2)
             if found.shape == alpha.shape and all(found[i] == float(function(alpha[i])) for i in probes):
                 return found
         except Exception:
-            pass
+            pass  # a program for one number may do anything with an array; its own errors come one by one below
         return np.array([_value(function, a) for a in alpha.tolist()])
 
 
