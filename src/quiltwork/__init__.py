@@ -27,7 +27,36 @@ _CONSTRUCTORS = [
     "tradeoff",
     "zcdp",
 ]
+_TABLES = [
+    "Cat",
+    "Date",
+    "Float",
+    "Id",
+    "Int",
+    "Plan",
+    "SubsetOf",
+    "Table",
+    "add_remove",
+    "clip_rows",
+    "edge",
+    "entry",
+    "euclidean",
+    "flat_map",
+    "free_lunch",
+    "geo",
+    "join",
+    "manhattan",
+    "metric",
+    "node",
+    "on_input",
+    "on_table",
+    "opaque",
+    "replace_one",
+    "user",
+    "window",
+]
 _HOMES = {
+    **dict.fromkeys(_TABLES, "quiltwork.tables"),
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
     "Loss": "quiltwork.compose.loss",
     "calibrate": "quiltwork.compose.calibrate",
@@ -62,33 +91,88 @@ if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss, compose
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
+    from quiltwork.tables import (
+        Cat,
+        Date,
+        Float,
+        Id,
+        Int,
+        Plan,
+        SubsetOf,
+        Table,
+        add_remove,
+        clip_rows,
+        edge,
+        entry,
+        euclidean,
+        flat_map,
+        free_lunch,
+        geo,
+        join,
+        manhattan,
+        metric,
+        node,
+        on_input,
+        on_table,
+        opaque,
+        replace_one,
+        user,
+        window,
+    )
 
 __all__ = [
     "Bracket",
+    "Cat",
     "Curve",
+    "Date",
+    "Float",
     "Guarantee",
+    "Id",
+    "Int",
     "Loss",
+    "Plan",
     "Profile",
     "QuiltworkError",
     "Region",
+    "SubsetOf",
+    "Table",
     "TradeOff",
     "__version__",
+    "add_remove",
     "approximate",
     "calibrate",
+    "clip_rows",
     "compose",
     "constraints",
     "discrete_gaussian",
     "discrete_laplace",
+    "edge",
+    "entry",
+    "euclidean",
+    "flat_map",
+    "free_lunch",
     "gaussian",
     "gdp",
+    "geo",
+    "join",
     "laplace",
+    "manhattan",
+    "metric",
     "mixture",
+    "node",
+    "on_input",
+    "on_table",
+    "opaque",
     "pair",
     "poisson",
     "profile",
     "pure",
     "rdp",
+    "replace_one",
+    "tables",
     "tradeoff",
+    "user",
+    "window",
     "zcdp",
 ]
 
@@ -97,10 +181,10 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = globals()[name] = getattr(import_module(_HOMES[name]), name)
         return value
-    if name == "compose":
-        return import_module("quiltwork.compose")  # the room itself is callable
+    if name in ("compose", "tables"):
+        return import_module(f"quiltwork.{name}")  # a room; that of compositions is callable
     raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, "compose"})
+    return sorted({*globals(), *_HOMES, "compose", "tables"})

@@ -101,6 +101,13 @@ def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> Flo
     return array
 
 
+def text(name: str, value: Any, allowed: str = "a non-empty text", hint: str = "") -> str:
+    """A text that is more than white space."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(name, value, allowed, hint)
+    return value
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False, nothing that merely resembles them."""
     if not isinstance(value, (bool, np.bool_)):

@@ -7,7 +7,11 @@
     +-- NotCertified      (ArithmeticError)  an approximate number was used as a guarantee
     +-- Contradiction     (ArithmeticError)  two certified brackets do not meet (curves.bracket): a bug
     +-- Unreachable       (ValueError)       no parameter value meets the target
+    +-- UnboundedLossError (ValueError)      a plan for which no finite epsilon follows
+    +-- BudgetExceeded    (ValueError)       a release was refused, and nothing was spent
     +-- MissingExtra      (ImportError)      an optional dependency is not installed
+
+    DisconnectedDomainWarning (UserWarning)  no two tables are neighbours, so that every promise is empty
 
 Each message says what was given, what is allowed and what to do; the values are attributes of the error.
 """
@@ -17,11 +21,14 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BudgetExceeded",
+    "DisconnectedDomainWarning",
     "InvalidParameter",
     "InvalidPlan",
     "MissingExtra",
     "NotCertified",
     "QuiltworkError",
+    "UnboundedLossError",
     "Unreachable",
     "Unsupported",
 ]
@@ -89,3 +96,26 @@ class MissingExtra(QuiltworkError, ImportError):
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'quiltwork[{extra}]'")
         self.package, self.extra = package, extra
+
+
+class UnboundedLossError(QuiltworkError, ValueError):
+    """One step of the table moves a query's input farther than its guarantee reaches: no finite epsilon follows."""
+
+    def __init__(self, message: str, queries: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.queries = queries
+
+
+class BudgetExceeded(QuiltworkError, ValueError):
+    """A release was refused; nothing was spent and no noise was drawn."""
+
+    def __init__(self, *, budget: object, requested: str, remaining: str, hint: str = "") -> None:
+        super().__init__(
+            f"budget {budget} has {remaining} left, this release needs {requested}: "
+            + (hint or "lower its cost, or open a new budget")
+        )
+        self.budget, self.requested, self.remaining, self.hint = budget, requested, remaining, hint
+
+
+class DisconnectedDomainWarning(UserWarning):
+    """No two tables of the domain are neighbours, so that a guarantee would say nothing."""

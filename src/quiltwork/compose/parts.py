@@ -14,6 +14,7 @@ from quiltwork.losses.pair import Pair
 from quiltwork.losses.renyi import RenyiFamily, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
 from quiltwork.losses.sandwich import Sandwich
+from quiltwork.losses.turned import Turned
 
 DIRECTIONS = ("remove", "add")
 
@@ -90,9 +91,12 @@ def refined(parts: Sequence[Part], step: float) -> tuple[Part, ...]:
 
 
 def _held(family: Family, step: float) -> Family:
+    if isinstance(family, Turned):
+        return Turned(_held(family.base, step))
     return attrs.evolve(family, step=step) if isinstance(family, Sandwich) and family.step is None else family
 
 
 def is_open(part: Part) -> bool:
     """Whether the part is a function that waits for a question to say how finely it must be held."""
-    return isinstance(part.family, Sandwich) and part.family.step is None
+    family = part.family.base if isinstance(part.family, Turned) else part.family
+    return isinstance(family, Sandwich) and family.step is None

@@ -16,6 +16,7 @@ from quiltwork.losses.poisson import Poisson
 from quiltwork.losses.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
 from quiltwork.losses.tradeoff import TradeOffFunction
+from quiltwork.losses.turned import Turned
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family
@@ -34,6 +35,7 @@ FAMILIES: dict[str, type[Family]] = {
         Pure,
         Renyi,
         TradeOffFunction,
+        Turned,
         ZeroConcentrated,
     )
 }
@@ -53,7 +55,7 @@ def family_from_json(value: Any) -> Family:
     if not isinstance(value, dict) or not isinstance(kind, str) or kind not in FAMILIES:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(sorted(FAMILIES)))
     fields = {name: field for name, field in value.items() if name != "kind"}
-    if value["kind"] == Poisson.kind:
+    if value["kind"] in (Poisson.kind, Turned.kind):
         fields["base"] = family_from_json(fields.get("base"))
     if value["kind"] == Mixture.kind:
         fields["components"] = _components(fields.get("components"))

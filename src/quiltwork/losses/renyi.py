@@ -18,6 +18,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.decimals import times
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import Pair
 
@@ -57,7 +58,7 @@ class ZeroConcentrated(RenyiFamily):
         return math.sqrt(2 * self.rho)
 
     def group(self, size: int) -> Family:
-        return ZeroConcentrated(self.rho * size * size)
+        return ZeroConcentrated(times(size * size, self.rho))
 
 
 def _ordered(name: str, value: Any) -> tuple[float, ...]:

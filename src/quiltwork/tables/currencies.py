@@ -1,0 +1,287 @@
+"""What may be added up along every path of an adaptive analysis.
+
+When conditions depend on earlier outputs, the worst fixed set of touched queries is no bound for (epsilon, delta) or
+privacy losses in general. Sums that hold on every path are: epsilon (the likelihood ratio is a product), rho of zCDP
+and Rényi divergences at fixed orders (a supermartingale), mu^2 of GDP, and the number of touches when every release is
+dominated by the same symmetric pair.
+
+A currency turns the loss of a query into one that is counted in it, and a composition into a total.
+
+Reference: theory/granularity.md section 3.2; Feldman and Zrnic 2021 (Rényi filters); Koskela, Tobaben and Honkela 2023
+(GDP filter).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from scipy.special import log_expit, ndtri_exp
+
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.renyi import worst_moments
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.decimals import at_least
+from quiltwork.losses.discrete import DiscreteLaplace
+from quiltwork.losses.family import Family
+from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.laplace import Laplace
+from quiltwork.losses.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.response import Pure
+from quiltwork.tables.scaling import is_symmetric
+from quiltwork.tables.strength import Ladders
+
+__all__ = ["Currency", "currency"]
+
+Total = tuple[Fraction, ...]
+
+
+class Currency(ABC):
+    """Totals are exact fractions, one for each order; a budget is kept when none passes its limit."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> Total:
+        """The budget."""
+
+    @abstractmethod
+    def counted(self, loss: Loss) -> Loss:
+        """The loss of one query, as this currency counts it; Unsupported when it has no finite cost."""
+
+    @abstractmethod
+    def total(self, loss: Loss) -> Total:
+        """The cost of a composition of counted losses."""
+
+    @abstractmethod
+    def shown(self, total: Total) -> str:
+        """An amount in words."""
+
+    def check(self, distances: set[float], name: str) -> None:
+        """Refuse distances that the currency has no rule for."""
+        return None
+
+
+def currency(budget: Any) -> Currency:
+    """The currency that a budget is stated in."""
+    if not isinstance(budget, Loss) or not budget.parts or budget.side != "worst":
+        raise InvalidParameter(
+            "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
+        )
+    families = [part.family for part in budget.parts]
+    if all(isinstance(family, Pure) for family in families):
+        return PureCurrency(budget)
+    if all(isinstance(family, ZeroConcentrated) for family in families):
+        return SquareCurrency(budget, "rho")
+    if all(isinstance(family, (Gaussian, GaussianPrivacy)) for family in families):
+        return SquareCurrency(budget, "mu")
+    if len(budget.parts) == 1 and isinstance(families[0], Renyi):
+        return RenyiCurrency(families[0], budget.parts[0].count)
+    if len(budget.parts) == 1 and is_symmetric(budget) and families[0].pairs():
+        return CountCurrency(families[0], budget.parts[0].count)
+    raise Unsupported(
+        f"an adaptive budget of {budget}",
+        "when conditions depend on outputs only pure, zCDP, GDP, Rényi or equal symmetric releases add up",
+        "state it as pure, zcdp, gdp, rdp, or a number of equal releases",
+    )
+
+
+def _largest(loss: Loss) -> float:
+    """The largest loss; infinite when there is none."""
+    return float(np.max(loss.epsilon(0.0).upper))
+
+
+@attrs.frozen
+class PureCurrency(Currency):
+    """epsilon adds on every path."""
+
+    budget: Loss
+
+    @property
+    def limit(self) -> Total:
+        return self.total(self.budget)
+
+    def counted(self, loss: Loss) -> Loss:
+        return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
+
+    def total(self, loss: Loss) -> Total:
+        largest = _largest(loss)
+        if math.isinf(largest):
+            raise Unsupported(f"{loss} in a pure budget", "its loss is unbounded")
+        return (Fraction(repr(largest)),)
+
+    def shown(self, total: Total) -> str:
+        return f"epsilon {float(total[0]):.6g}"
+
+
+def _pure(family: Family) -> float:
+    if isinstance(family, Pure):
+        return family.epsilon
+    if isinstance(family, (Laplace, DiscreteLaplace)):
+        return at_least(Fraction(repr(family.sensitivity)) / Fraction(repr(family.scale)))
+    largest = _largest(Loss.of(family))
+    if math.isinf(largest):
+        raise Unsupported(f"{family} in a pure budget", "its loss is unbounded", "use a zCDP, GDP or Rényi budget")
+    return largest
+
+
+@attrs.frozen
+class SquareCurrency(Currency):
+    """rho adds on every path, and mu^2 = 2 rho for GDP; counted in rho."""
+
+    budget: Loss
+    unit: str
+    exact: dict[Family, Fraction] = attrs.field(factory=dict, eq=False)  # what rounding up to a float hides
+
+    @property
+    def limit(self) -> Total:
+        known = (part.count * self._stated(part.family) for part in self.budget.parts)
+        return (sum(known, Fraction(0)),)
+
+    def counted(self, loss: Loss) -> Loss:
+        parts = []
+        for part in loss.parts:
+            rho = self._rho(part.family)
+            family = ZeroConcentrated(at_least(rho))
+            self.exact[family] = max(rho, self.exact.get(family, rho))
+            parts.append(attrs.evolve(part, family=family))
+        return Loss(tuple(parts))
+
+    @staticmethod
+    def _stated(family: Family) -> Fraction:
+        """rho of a family that states it."""
+        if isinstance(family, ZeroConcentrated):
+            return Fraction(repr(family.rho))
+        if isinstance(family, Gaussian):
+            return (Fraction(repr(family.sensitivity)) / Fraction(repr(family.sigma))) ** 2 / 2
+        if isinstance(family, GaussianPrivacy):
+            return Fraction(repr(family.mu)) ** 2 / 2
+        raise Unsupported(f"{family} in a budget", "it states no rho")
+
+    def _rho(self, family: Family) -> Fraction:
+        if isinstance(family, (Gaussian, GaussianPrivacy)) or (
+            isinstance(family, ZeroConcentrated) and self.unit == "rho"
+        ):
+            return self._stated(family)
+        largest = math.inf if isinstance(family, (Renyi, ZeroConcentrated)) else _largest(Loss.of(family))
+        if math.isinf(largest):
+            raise Unsupported(f"{family} in a {self.unit} budget", "no conversion is proved", "use a Rényi budget")
+        if self.unit == "rho":  # Bun and Steinke 2016, Proposition 1.4
+            return Fraction(repr(largest)) ** 2 / 2
+        return Fraction(pure_to_gdp(largest)) ** 2 / 2 * Fraction(1 + 1e-12)
+
+    def total(self, loss: Loss) -> Total:
+        costs = (part.count * self.exact.get(part.family, self._cost(part.family)) for part in loss.parts)
+        return (sum(costs, Fraction(0)),)
+
+    @staticmethod
+    def _cost(family: Family) -> Fraction:
+        if isinstance(family, ZeroConcentrated):
+            return Fraction(repr(family.rho))
+        if isinstance(family, Renyi):  # a bound on sums of rho alpha: every order shows it, the least is the bound
+            rates = (
+                Fraction(e) / Fraction(a)
+                for a, e in zip(family.orders, family.epsilons, strict=True)
+                if math.isfinite(e)
+            )
+            return min(rates)
+        raise Unsupported(f"{family} in a rho budget", "it was not counted first")
+
+    def shown(self, total: Total) -> str:
+        return f"rho {float(total[0]):.6g}" if self.unit == "rho" else f"mu {math.sqrt(2 * total[0]):.6g}"
+
+
+def pure_to_gdp(epsilon: float) -> float:
+    """The least mu such that every epsilon-DP release is mu-GDP: mu = -2 Phi^-1(1 / (1 + e^epsilon)).
+
+    Reference: theory/granularity.md section 5 (tight).
+    """
+    return float(-2 * ndtri_exp(log_expit(-epsilon)))
+
+
+@attrs.frozen
+class RenyiCurrency(Currency):
+    """Rényi divergences add on every path, at each order of the budget."""
+
+    family: Renyi
+    count: int
+
+    @property
+    def limit(self) -> Total:
+        return tuple(self.count * Fraction(repr(e)) for e in self.family.epsilons if math.isfinite(e))
+
+    @property
+    def tilts(self) -> np.ndarray:
+        known = zip(self.family.orders, self.family.epsilons, strict=True)
+        return np.array([order - 1.0 for order, epsilon in known if math.isfinite(epsilon)])
+
+    def counted(self, loss: Loss) -> Loss:
+        if not all(math.isfinite(cost) for cost in self._costs(loss)):
+            raise Unsupported(f"{loss} in a Rényi budget", "its divergence is infinite at some order of the budget",
+                              "use lower orders")  # fmt: skip
+        return loss
+
+    def _costs(self, loss: Loss) -> list[float]:
+        if not loss.parts:
+            return [0.0] * self.tilts.size
+        moments, reveal = worst_moments(loss.parts)
+        if reveal > 0:
+            return [math.inf] * self.tilts.size
+        with np.errstate(all="ignore"):
+            return [
+                float(max(k, 0.0)) / float(t) * (1 + 1e-13)
+                for k, t in zip(moments(self.tilts), self.tilts, strict=True)
+            ]
+
+    def total(self, loss: Loss) -> Total:
+        costs = self._costs(loss)
+        if not all(map(math.isfinite, costs)):
+            raise Unsupported(f"{loss} in a Rényi budget", "its divergence is infinite at some order of the budget")
+        return tuple(map(Fraction, costs))
+
+    def shown(self, total: Total) -> str:
+        pairs = [f"{float(e):.6g} at order {t + 1:g}" for e, t in zip(total, self.tilts, strict=True)]
+        return "Rényi divergence " + ", ".join(pairs[:4]) + (", ..." if len(pairs) > 4 else "")
+
+
+@attrs.frozen
+class CountCurrency(Currency):
+    """At most so many touches by releases that one symmetric pair dominates: they compose as if they were fixed.
+
+    Reference: theory/granularity.md section 3.2 (homogeneous).
+    """
+
+    family: Family
+    count: int
+
+    @property
+    def limit(self) -> Total:
+        return (Fraction(self.count),)
+
+    def counted(self, loss: Loss) -> Loss:
+        one = Loss.of(self.family)
+        for part in loss.parts:
+            ladders = Ladders.of([one, Loss.of(part.family)])
+            rows = ladders.strength([Loss.of(part.family), one], up=True)
+            if not bool((rows[0] <= rows[1]).all()):
+                raise Unsupported(
+                    f"{part.family} in a budget of {self.count} * {self.family}", "it is not dominated by it"
+                )
+        return Loss.of(ZeroConcentrated(1.0)) * loss.count
+
+    def total(self, loss: Loss) -> Total:
+        return (sum((part.count * SquareCurrency._cost(part.family) for part in loss.parts), Fraction(0)),)
+
+    def shown(self, total: Total) -> str:
+        return f"{float(total[0]):g} touches by {self.family}"
+
+    def check(self, distances: set[float], name: str) -> None:
+        if any(1 < distance < math.inf for distance in distances):
+            raise Unsupported(
+                f"{name!r} in a budget of equal releases",
+                "one step of the table may move its input by more than one step of what it is stated for",
+                "state it with on_table, or use a pure, zCDP, GDP or Rényi budget",
+            )

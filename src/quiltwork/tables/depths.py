@@ -1,0 +1,229 @@
+"""The cells that cost most, when there are too many to list.
+
+The queries of a cell are an intersection over columns, and a cost that adds up over queries is a product of tables:
+for two columns, all sums at once are one matrix product. The other columns are fixed class by class, and a branch is
+left out when even the queries that are still possible cost less than a share of the best cell found. What is left out
+is bounded: no cell there costs more than that share. Classes whose boxes are all true in another class are not needed.
+
+Reference: theory/granularity.md sections 4.1, 4.2 and 4.5 (the sum at one order bounds every order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.tables.cells import Arrangement, IntArray, maximal_rows
+from quiltwork.tables.columns import BoolArray
+
+SHARES = (0.75, 0.95)  # of the best cell: looked at down to here; tightened when there are too many cells
+MOST_KEPT = 40_000  # cells held at once
+MOST_NODES = 4_000  # branches
+MOST_SUMS = 4_000_000_000  # multiplications
+
+
+@attrs.frozen(eq=False)
+class Heaviest:
+    """Cells by their classes, their costs and strengths; for each cost, a number that no other cell passes."""
+
+    picks: IntArray
+    sums: FloatArray
+    strengths: FloatArray
+    rest: FloatArray
+
+
+def heaviest(arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray) -> Heaviest:
+    """Cells whose cost passes a share of the largest, for at least one of the costs (queries x costs).
+
+    Of cells with equal strengths (sums over queries x strengths) one is kept.
+    """
+    search = _Search(arrangement, costs, strengths, shares)
+    search.run()
+    return search.result()
+
+
+class _Search:
+    def __init__(self, arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray) -> None:
+        self.arrangement, self.costs, self.strength, self.shares = arrangement, costs, strengths, shares
+        self.base = costs[arrangement.always].sum(axis=0)
+        self.always = strengths[arrangement.always].sum(axis=0)
+        sheets = arrangement.sheets
+        self.order = sorted(range(len(sheets)), key=lambda s: len(sheets[s].names))
+        self.best = self._ascended()
+        self.rest = np.zeros(costs.shape[1])
+        self.strengths: list[FloatArray] = []
+        self.picks: list[IntArray] = []
+        self.sums: list[FloatArray] = []
+        self.nodes, self.work, self.held = 0, 0, 0
+
+    # ---- a good cell to start from
+
+    def _ascended(self) -> FloatArray:
+        """The cost of a cell found by choosing the best class of one column after another."""
+        sheets = self.arrangement.sheets
+        best = np.zeros(self.costs.shape[1])
+        for k in range(self.costs.shape[1]):
+            picks = [int(np.argmax(sheet.true @ self.costs[self.arrangement.owner, k])) for sheet in sheets]
+            for _ in range(8):
+                before = list(picks)
+                for s, sheet in enumerate(sheets):
+                    others = np.ones(self.arrangement.owner.size, dtype=bool)
+                    for r, other in enumerate(sheets):
+                        others &= other.true[picks[r]] if r != s else True
+                    picks[s] = int(np.argmax(self._sums(sheet.true[:, others], np.flatnonzero(others))[:, k]))
+                if picks == before:
+                    break
+            boxes = np.ones(self.arrangement.owner.size, dtype=bool)
+            for pick, sheet in zip(picks, sheets, strict=True):
+                boxes &= sheet.true[pick]
+            best = np.maximum(best, self._sums(np.ones((1, int(boxes.sum())), dtype=bool), np.flatnonzero(boxes))[0])
+        return best
+
+    # ---- sums over queries
+
+    def _owned(self, rows: BoolArray, active: IntArray) -> tuple[BoolArray, IntArray]:
+        """Rows of boxes as rows of the queries that own them."""
+        owners = self.arrangement.owner[active]
+        if not self.arrangement.several:
+            return rows, owners
+        distinct, place = np.unique(owners, return_inverse=True)
+        seen = np.zeros((rows.shape[0], distinct.size), dtype=bool)
+        for b, q in enumerate(place.ravel()):
+            seen[:, q] |= rows[:, b]
+        return seen, distinct
+
+    def _sums(self, rows: BoolArray, active: IntArray) -> FloatArray:
+        seen, owners = self._owned(rows, active)
+        found: FloatArray = self.base + seen.astype(float) @ self.costs[owners]
+        return found
+
+    # ---- branches
+
+    def run(self) -> None:
+        start = np.full(len(self.order), -1, dtype=np.int64)
+        self._branch(np.arange(self.arrangement.owner.size), start, 0)
+
+    def _branch(self, active: IntArray, picks: IntArray, depth: int) -> None:
+        if depth >= max(len(self.order) - 2, 0):
+            self._leaves(active, picks)
+            return
+        if self.nodes >= MOST_NODES or self.work > MOST_SUMS:
+            self.rest = np.maximum(self.rest, self._ceiling(active, depth))
+            return
+        self.nodes += 1
+        s = self.order[depth]
+        rows = self.arrangement.sheets[s].true[:, active]
+        kept = maximal_rows(rows)
+        sums = self._sums(rows[kept], active)
+        for k in kept[np.argsort(-sums[:, 0], kind="stable")]:
+            child = active[rows[k]]
+            chosen = picks.copy()
+            chosen[s] = k
+            ceiling = self._ceiling(child, depth + 1)
+            if bool((ceiling < self._floor).all()):
+                self.rest = np.maximum(self.rest, ceiling)
+            else:
+                self._branch(child, chosen, depth + 1)
+
+    @property
+    def _floor(self) -> FloatArray:
+        floor: FloatArray = self.shares * self.best
+        return floor
+
+    def _ceiling(self, active: IntArray, depth: int) -> FloatArray:
+        """The most that a cell of this branch can cost: over each column that is left, its best class."""
+        found: FloatArray = self._sums(np.ones((1, active.size), dtype=bool), active)[0]
+        for s in self.order[depth:]:
+            found = np.minimum(found, self._sums(self.arrangement.sheets[s].true[:, active], active).max(axis=0))
+        return found
+
+    # ---- the last two columns
+
+    def _leaves(self, active: IntArray, picks: IntArray) -> None:
+        last = self.order[max(len(self.order) - 2, 0) :]
+        tables = []
+        for s in last:
+            rows = self.arrangement.sheets[s].true[:, active]
+            kept = maximal_rows(rows)
+            tables.append((s, kept, rows[kept]))
+        for block in self._blocks(tables, active):
+            self._keep(*block, active, picks)
+
+    def _blocks(
+        self, tables: list[tuple[int, IntArray, BoolArray]], active: IntArray
+    ) -> Iterator[tuple[BoolArray, FloatArray, list[tuple[int, IntArray]]]]:
+        """Cells that pass the floor: their boxes, their sums, and their classes."""
+        if not tables:
+            boxes = np.ones((1, active.size), dtype=bool)
+            yield boxes, self._sums(boxes, active), []
+            return
+        if len(tables) == 1:
+            s, kept, rows = tables[0]
+            yield rows, self._sums(rows, active), [(s, kept)]
+            return
+        (s, kept_s, rows_s), (r, kept_r, rows_r) = tables
+        if self.arrangement.several:  # a query counts once, however many of its boxes are true: row by row
+            for k, row in zip(kept_s, rows_s, strict=True):
+                boxes = rows_r & row
+                self.work += boxes.size
+                yield boxes, self._sums(boxes, active), [(s, np.full(kept_r.size, k)), (r, kept_r)]
+            return
+        owners = self.arrangement.owner[active]
+        self.work += rows_s.shape[0] * rows_r.shape[0] * active.size
+        right = rows_r.astype(float).T
+        grids = [self.base[j] + (rows_s * self.costs[owners, j]) @ right for j in range(self.costs.shape[1])]
+        self.best = np.maximum(self.best, [float(grid.max()) for grid in grids])
+        above = np.zeros(grids[0].shape, dtype=bool)
+        for grid, floor in zip(grids, self._floor, strict=True):
+            above |= grid >= floor
+        for j, grid in enumerate(grids):
+            if not above.all():
+                self.rest[j] = max(self.rest[j], float(grid[~above].max()))
+        at_s, at_r = np.nonzero(above)
+        if at_s.size:
+            sums = np.stack([grid[at_s, at_r] for grid in grids], axis=1)
+            yield rows_s[at_s] & rows_r[at_r], sums, [(s, kept_s[at_s]), (r, kept_r[at_r])]
+
+    def _keep(
+        self, boxes: BoolArray, sums: FloatArray, classes: list[tuple[int, IntArray]], active: IntArray, picks: IntArray
+    ) -> None:
+        self.best = np.maximum(self.best, sums.max(axis=0))
+        passing = (sums >= self._floor).any(axis=1)
+        if not passing.all():
+            self.rest = np.maximum(self.rest, sums[~passing].max(axis=0))
+        if not passing.any():
+            return
+        seen, owners = self._owned(boxes[passing], active)
+        strength = self.always + seen.astype(float) @ self.strength[owners]
+        first = np.unique(strength, axis=0, return_index=True)[1]
+        chosen = np.tile(picks, (first.size, 1))
+        for s, kept in classes:
+            chosen[:, s] = kept[passing][first]
+        self.strengths.append(strength[first])
+        self.picks.append(chosen)
+        self.sums.append(sums[passing][first])
+        self.held += first.size
+        if self.held > MOST_KEPT:
+            self._tighten()
+
+    def _tighten(self) -> None:
+        """Too many cells: raise the shares until half of them are left."""
+        sums = np.concatenate(self.sums)
+        ratio = (sums / np.maximum(self.best, 1e-300)).max(axis=1)
+        cut = float(np.median(ratio))
+        self.shares = np.maximum(self.shares, cut)
+        keep = ratio > cut
+        self.rest = np.maximum(self.rest, sums[~keep].max(axis=0))
+        self.strengths, self.picks = [np.concatenate(self.strengths)[keep]], [np.concatenate(self.picks)[keep]]
+        self.sums, self.held = [sums[keep]], int(keep.sum())
+
+    def result(self) -> Heaviest:
+        return Heaviest(
+            np.concatenate(self.picks),
+            np.concatenate(self.sums),
+            np.concatenate(self.strengths),
+            self.rest * (1 + 1e-12),
+        )

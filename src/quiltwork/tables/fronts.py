@@ -1,0 +1,132 @@
+"""From cells to compositions: the ones that no other dominates, and a bound for the cells that were left out.
+
+Reference: theory/granularity.md section 4.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.renyi import log_peak, worst_moments
+from quiltwork.losses.response import Pure
+from quiltwork.tables.additive import renyi_bound
+from quiltwork.tables.cells import Arrangement, Cells
+from quiltwork.tables.depths import SHARES, heaviest
+from quiltwork.tables.strength import Ladders, front
+from quiltwork.tables.vectors import Bound
+
+TILTS = np.geomspace(0.125, 128.0, 21)
+MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
+MOST_COMPARED = 3_000  # distinct cells
+USUAL_DELTA = 1e-6  # for which the search is laid out; every other is answered too
+
+
+@attrs.frozen(eq=False)
+class Front:
+    """Undominated cells, their strength vectors, and a bound for all others when some were left out."""
+
+    cells: Cells
+    ladders: Ladders
+    strengths: FloatArray
+    bound: Bound | None
+
+
+def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared: Sequence[Loss | None]) -> Front:
+    """Cells such that every cell is dominated by one of them or lies below the bound.
+
+    `compared` are the same losses, those of unknown direction marked as such.
+    """
+    ladders = Ladders.of(loss for loss in compared if loss is not None)
+    up, down = ladders.strength(compared, up=True), ladders.strength(compared, up=False)
+    everyone = arrangement.all_cells()
+    if everyone is not None and everyone.touched.size <= MOST_LISTED:
+        weight = everyone.touched.astype(float)
+        rows = weight @ up
+        first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        if first.size <= MOST_COMPARED:
+            kept = first[_front(rows[first], weight[first] @ down, everyone.exact[first])]
+            return Front(_only(everyone, kept), ladders, rows[kept], None)
+    rates = Rates.of(losses)
+    shares = np.array([SHARES[0], *[SHARES[1]] * (rates.costs.shape[1] - 1)])
+    found = heaviest(arrangement, rates.costs, up, shares)
+    first = np.unique(found.strengths, axis=0, return_index=True)[1]
+    order = first[np.argsort(-found.sums[first, 0], kind="stable")]
+    rest = found.rest
+    if order.size > MOST_COMPARED:
+        rest = np.maximum(rest, found.sums[order[MOST_COMPARED:]].max(axis=0) * (1 + 1e-12))
+    cells, rows = arrangement.cells(found.picks[order[:MOST_COMPARED]]), found.strengths[order[:MOST_COMPARED]]
+    kept = _front(rows, cells.touched.astype(float) @ down, cells.exact)
+    bound = None if not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
+    return Front(_only(cells, kept), ladders, rows[kept], bound)
+
+
+def _front(up: FloatArray, down: FloatArray, exact: np.ndarray) -> np.ndarray:
+    """Undominated rows; a cell in which no record can lie dominates nothing, so that witnesses stay."""
+    return front(up, np.where(exact[:, None], down, -1.0))
+
+
+def _only(cells: Cells, kept: np.ndarray) -> Cells:
+    return Cells(cells.touched[kept], cells.picks[kept], cells.exact[kept])
+
+
+@attrs.frozen(eq=False)
+class Rates:
+    """One cost that adds up over queries, and what a bound on it says about every other: each per unit of the cost.
+
+    The cost is the log moment at one tilt plus the reveal mass, so that no release that tells anything is free.
+    """
+
+    cost: FloatArray
+    moments: FloatArray  # at TILTS
+    hidden: float
+    largest: FloatArray | None  # the largest loss of each query, when all are finite
+
+    @classmethod
+    def of(cls, losses: Sequence[Loss | None]) -> Rates:
+        rows = {loss: _row(loss) for loss in dict.fromkeys(losses) if loss is not None}
+        nothing = np.zeros(TILTS.size), 0.0, 0.0
+        table = [rows.get(loss, nothing) if loss is not None else nothing for loss in losses]
+        moments = np.array([row[0] for row in table])
+        hidden = np.array([row[1] for row in table])
+        largest = np.array([row[2] for row in table])
+        cost = moments[:, _tilt(moments)] + hidden
+        if not np.isfinite(cost).all():
+            cost = np.ones(len(table))  # no order is known for all of them: count
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = np.where(moments > 0, moments / cost[:, None], 0.0).max(axis=0)
+            rate = float(np.where(hidden > 0, hidden / cost, 0.0).max())
+        return cls(cost, rates, rate, largest if np.isfinite(largest).all() else None)
+
+    @property
+    def costs(self) -> FloatArray:
+        """Columns to search by: the moment, and the largest loss when there is one."""
+        return np.stack([self.cost] if self.largest is None else [self.cost, self.largest], axis=1)
+
+    def bound(self, rest: FloatArray) -> tuple[Loss, ...]:
+        """Losses above every cell whose costs stay below `rest`."""
+        known = np.isfinite(self.moments)
+        totals = (self.moments * rest[0])[known] * (1 + 1e-12)
+        found = [renyi_bound(TILTS[known], totals, self.hidden * float(rest[0]) * (1 + 1e-12))]
+        return tuple(found if self.largest is None else [*found, Loss.of(Pure(float(rest[1])))])
+
+
+def _row(loss: Loss) -> tuple[FloatArray, float, float]:
+    """Log moments at TILTS in the worse direction, -log(1 - reveal), and the largest loss."""
+    moments, reveal = worst_moments(loss.parts)
+    with np.errstate(all="ignore"):
+        found = moments(TILTS)
+    found = np.maximum(np.where(np.isnan(found), math.inf, found), 0.0)
+    return found, -math.log1p(-min(reveal, 1 - 1e-16)), float(np.max(loss.epsilon(0.0).upper))
+
+
+def _tilt(moments: FloatArray) -> int:
+    """The tilt that converts best when about a tenth of the queries are touched."""
+    with np.errstate(invalid="ignore"):
+        total = moments.mean(axis=0) * max(moments.shape[0] / 10, 1.0)
+        return int(np.argmin((total + log_peak(TILTS) - math.log(USUAL_DELTA)) / TILTS))

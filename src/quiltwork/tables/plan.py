@@ -1,0 +1,214 @@
+"""`Plan`: a table, a notion of neighbour and queries; what they guarantee together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from quiltwork import checks
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
+from quiltwork.tables.columns import Id, SubsetOf
+from quiltwork.tables.guarantees import PlanGuarantee, guaranteed
+from quiltwork.tables.holds import Holds
+from quiltwork.tables.neighbors import AddRemove, Edge, Node, Notion, User, Window
+from quiltwork.tables.predicates import And, Everything, Or, Predicate, conditions, opaque_parts
+from quiltwork.tables.queries import Query
+from quiltwork.tables.table import Reference, Table
+from quiltwork.tables.via import ClipRows, Via
+
+if TYPE_CHECKING:
+    from quiltwork.tables.session import Session
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """Queries to be released from one table. Adding a query checks it and changes nothing when it is refused.
+
+    The queries and their conditions are fixed before any result is seen; a query whose condition depends on earlier
+    outputs must say `adaptive=True`, or be run in a `session`.
+    """
+
+    def __init__(self, table: Table, neighbors: Notion) -> None:
+        if not isinstance(table, Table):
+            raise InvalidParameter("table", table, "a quiltwork Table")
+        if not isinstance(neighbors, Notion):
+            raise InvalidParameter("neighbors", neighbors, "a notion such as add_remove()", "write the parentheses")
+        neighbors.check(table)
+        self.table, self.neighbors = table, neighbors
+        self._queries: list[Query] = []
+        if table.fixed_size and isinstance(neighbors, (AddRemove, Edge, Node, User, Window)):
+            warnings.warn(
+                f"every table has {table.least} records, so that no two are neighbours under {neighbors} and every "
+                "mechanism would be 0-private: the guarantee is computed as if records could come and go; "
+                "use replace_one() for tables of fixed size",
+                DisconnectedDomainWarning,
+                stacklevel=2,
+            )
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """What was added so far."""
+        return tuple(self._queries)
+
+    def add(
+        self,
+        name: str,
+        *,
+        loss: Loss,
+        holds: Holds,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+        adaptive: bool = False,
+    ) -> Plan:
+        """One query: the records it keeps, the columns it reads of them, its loss, and where that holds.
+
+        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything.
+        """
+        return self._extend([self.query(name, loss, holds, where, reads, count, via, adaptive)])
+
+    def split(
+        self,
+        name: str,
+        *,
+        by: Reference,
+        loss: Loss,
+        holds: Holds,
+        edges: Iterable[Any] | None = None,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> Plan:
+        """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
+        by = self._reference("by", by)
+        read = None if reads is None else list(reads)
+        parts = {
+            f"{name}: {by.name} = {label}": part if where is None else part & _predicate(where)
+            for label, part in by.parts(edges).items()
+        }
+        made = [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
+        return self._extend(made)
+
+    def each(
+        self,
+        name: str,
+        *,
+        of: Reference,
+        loss: Loss,
+        holds: Holds,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> Plan:
+        """The same query for every member of a set-valued column, on the records that have it: these overlap."""
+        of = self._reference("of", of)
+        if not isinstance(of.column, SubsetOf):
+            raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
+        read = None if reads is None else list(reads)
+        made = [
+            self.query(
+                f"{name}: {of.name} has {member}", loss, holds,
+                of.has(member) if where is None else of.has(member) & _predicate(where), read, count, via, False,
+            )
+            for member in of.column.members
+        ]  # fmt: skip
+        return self._extend(made)
+
+    def guarantee(self) -> PlanGuarantee:
+        """What the whole plan guarantees, over the worst step of its notion."""
+        return guaranteed(self.table, self.queries, self.neighbors)
+
+    def session(self, budget: Loss) -> Session:
+        """Adaptive use of this plan's table and notion within a budget; what the plan holds already is spent first."""
+        from quiltwork.tables.session import Session
+
+        return Session(self, budget)
+
+    def _extend(self, made: list[Query]) -> Plan:
+        names = {query.name for query in self._queries}
+        for query in made:
+            if query.name in names:
+                raise InvalidParameter("name", query.name, "new", "each query of a plan has its own name")
+            names.add(query.name)
+        self._queries += made
+        return self
+
+    def query(
+        self, name: str, loss: Loss, holds: Holds, where: Predicate | None, reads: Iterable[str] | None, count: bool,
+        via: Via | None, adaptive: bool,
+    ) -> Query:  # fmt: skip
+        """A query of this plan's table, checked and not added."""
+        name = checks.text("name", name)
+        loss = _loss(loss)
+        if via is not None and not isinstance(via, Via):
+            raise InvalidParameter("via", via, "flat_map(...), join(...) or clip_rows(...)")
+        read = None if reads is None else frozenset(self.table.names(reads, "reads"))
+        if checks.flag("count", count):
+            if read:
+                raise InvalidParameter("count", count, "left out when columns are read", f"reads={sorted(read)}")
+            read = frozenset()
+        condition = Everything() if where is None else _predicate(where)
+        self._check_condition(condition)
+        if isinstance(via, ClipRows) and not isinstance(self.table.columns.get(via.id), Id):
+            raise InvalidParameter("via", via, "a clip on an Id column of the table")
+        return Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+
+    def _holds(self, holds: Any) -> Holds:
+        if not isinstance(holds, Holds):
+            raise InvalidParameter(
+                "holds", holds, "on_input(notion) or on_table", "say where the loss was proved: there is no default"
+            )
+        found = holds.under(self.neighbors)
+        if found.notion is not None:
+            found.notion.check(self.table)
+        return found
+
+    def _reference(self, name: str, given: Any) -> Reference:
+        found = self.table[given] if isinstance(given, str) else given
+        if not isinstance(found, Reference) or self.table.columns.get(found.name) is not found.column:
+            raise InvalidParameter(name, given, "a column of the plan's table")
+        return found
+
+    def _check_condition(self, condition: Predicate) -> None:
+        for part in conditions(condition):
+            column = self.table.columns.get(part.column)
+            if column is None:
+                raise InvalidParameter("where", part.column, "columns of the table: " + ", ".join(self.table.columns))
+            if not column.understands(part.selector):
+                raise InvalidParameter(
+                    "where", str(part), f"a condition on {column}", "write it with the plan's own table"
+                )
+        if any(True for _ in opaque_parts(condition)) and not _conjunction(condition):
+            raise InvalidParameter(
+                "where", condition, "an opaque map alone, or joined with & to conditions",
+                "the stability of alternatives is not known",
+            )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<Plan of {len(self._queries)} queries, hiding {self.neighbors.protects}>"
+
+
+def _predicate(value: Any) -> Predicate:
+    if isinstance(value, Predicate):
+        return value
+    hint = "comparisons of the table's columns; a function must be declared with opaque(name, stability=...)"
+    raise InvalidParameter("where", value, "a condition on the table", hint)
+
+
+def _loss(value: Any) -> Loss:
+    if not isinstance(value, Loss) or value.side != "worst":
+        raise InvalidParameter("loss", value, "a quiltwork loss, both directions")
+    return value
+
+
+def _conjunction(condition: Predicate) -> bool:
+    """Whether opaque maps stand alone or under & only."""
+    if isinstance(condition, And):
+        return all(_conjunction(part) for part in condition.parts)
+    return not isinstance(condition, Or) or not any(True for _ in opaque_parts(condition))

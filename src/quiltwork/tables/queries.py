@@ -1,0 +1,64 @@
+"""One query of a plan: which records it keeps, what it reads of them, how it is protected, and where that holds."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from quiltwork.compose.loss import Loss
+from quiltwork.tables.holds import Holds
+from quiltwork.tables.predicates import Box, Everything, Predicate, opaque_parts
+from quiltwork.tables.via import Via
+
+__all__ = ["Query"]
+
+
+@attrs.frozen(eq=False)
+class Query:
+    """A filter, a projection and a protected release.
+
+    `reads` are the columns that matter beyond the filter: none for a count, None for all of them. `adaptive` says that
+    whether or where it runs depends on earlier outputs, so that it counts as touching every record.
+    """
+
+    name: str
+    loss: Loss
+    holds: Holds
+    where: Predicate = attrs.field(factory=Everything)
+    reads: frozenset[str] | None = None
+    via: Via | None = None
+    adaptive: bool = False
+    boxes: tuple[Box, ...] | None = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        found = None if self.adaptive else self.where.boxes()
+        object.__setattr__(self, "boxes", None if found is None else tuple(found))
+
+    @property
+    def stability(self) -> float:
+        """How many rows of its input one added or removed record changes."""
+        declared = math.prod(part.stability for part in opaque_parts(self.where))
+        return declared * (1 if self.via is None else self.via.stability)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether its filter cannot be analysed, so that it counts as touching every record."""
+        return self.boxes is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether only the number of kept records matters: a swap inside the filter leaves it unchanged."""
+        return self.reads is not None and not self.reads and self.via is None and not self.opaque
+
+    @property
+    def why_opaque(self) -> str:
+        """What keeps its filter from being analysed."""
+        if self.adaptive:
+            return "where it runs depends on earlier outputs"
+        named = [str(part) for part in opaque_parts(self.where)]
+        return "; ".join(named) if named else "its condition has too many alternatives"
+
+    def reads_any(self, columns: frozenset[str]) -> bool:
+        """Whether a change of these columns is seen beyond the filter."""
+        return self.reads is None or self.via is not None or bool(self.reads & columns)

@@ -1,0 +1,135 @@
+"""From a notion of neighbour to the vectors that its steps can reach.
+
+Reference: theory/granularity.md sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.tables.cells import Arrangement, Sheet
+from quiltwork.tables.columns import Ordered
+from quiltwork.tables.fronts import strongest
+from quiltwork.tables.holds import Response, response
+from quiltwork.tables.neighbors import (
+    AddRemove,
+    Edge,
+    Entry,
+    FreeLunch,
+    Metric,
+    Node,
+    Notion,
+    ReplaceOne,
+    User,
+    Window,
+)
+from quiltwork.tables.people import people
+from quiltwork.tables.queries import Query
+from quiltwork.tables.swaps import swaps
+from quiltwork.tables.table import Table
+from quiltwork.tables.touch import LIMIT_NOTE, everything, possible, refuse_infinite
+from quiltwork.tables.vectors import Pricing, Reach, Vector
+
+__all__ = ["reach"]
+
+
+def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
+    """The vectors of one step; `Unbounded` when one of them is infinite."""
+    if not queries:
+        return Reach((Vector(Pricing([], []).vector({}, "nothing was released")[0].loss, (), "any record"),))
+    responses = [response(query, step, table) for query in queries]
+    pricing = Pricing(queries, responses)
+    if isinstance(step, (AddRemove, Edge)):
+        return _single(table, queries, responses, pricing)
+    if isinstance(step, (ReplaceOne, Entry, Metric)):
+        return swaps(table, queries, responses, pricing, step)
+    if isinstance(step, User):
+        arrangement = Arrangement.of(table, queries, records=3, whole=[column for column, _ in step.max_per])
+        return people(arrangement, responses, pricing, step.max_records, dict(step.max_per))
+    if isinstance(step, Node):
+        arrangement = Arrangement.of(table, queries, records=3)
+        return people(arrangement, _netted(queries, responses, step), pricing, step.records, {})
+    if isinstance(step, Window):
+        return _window(table, queries, responses, pricing, step)
+    if isinstance(step, FreeLunch):
+        arrangement = Arrangement.of(table, queries)
+        return everything(arrangement, responses, pricing, "two tables with nothing in common")
+    raise TypeError(f"no rule for {step}")
+
+
+def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing) -> Reach:
+    """One record comes or goes: all queries of its cell are touched, in the same direction."""
+    arrangement = Arrangement.of(table, queries)
+    can = np.flatnonzero(possible(arrangement))
+    refuse_infinite([int(i) for i in can], [responses[int(i)].one for i in can])
+    states = [(i, found.one) for i, found in enumerate(responses)]
+    losses = [[ask(i, far) for i, far in states] for ask in (pricing.at, pricing.compared)]
+    found = strongest(arrangement, *losses)
+    cells = found.cells
+    vectors = [
+        vector
+        for touched, picks, exact in zip(cells.touched, cells.picks, cells.exact, strict=True)
+        for vector in pricing.vector(
+            {int(i): responses[int(i)].one for i in np.flatnonzero(touched)},
+            f"a record with {arrangement.describe(picks)}",
+            exact=bool(exact),
+        )
+    ]
+    notes = () if found.bound is None and bool(cells.exact.all()) else (LIMIT_NOTE,)
+    return Reach(tuple(vectors), () if found.bound is None else (found.bound,), notes)
+
+
+def _netted(queries: Sequence[Query], responses: Sequence[Response], step: Node) -> list[Response]:
+    """A rewired node's count changes by what came minus what went: never by more than one side."""
+    if not step.rewire:
+        return list(responses)
+    return [
+        attrs.evolve(found, most=min(found.most, step.max_degree * found.each))
+        if query.counts and found.each
+        else found
+        for query, found in zip(queries, responses, strict=True)
+    ]
+
+
+def _window(
+    table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing, step: Window
+) -> Reach:
+    """Every stretch of the column: the classes that it meets, and what the records there can touch."""
+    arrangement = Arrangement.of(table, queries, records=3, whole=[step.column])
+    sheet = next(sheet for sheet in arrangement.sheets if sheet.column == step.column)
+    column = table.columns[step.column]
+    discrete = isinstance(column, Ordered) and column.discrete
+    found: list[Reach] = []
+    for classes in stretches(sheet, step.length, discrete=discrete):
+        inside = arrangement.within(step.column, classes)
+        where = f"{step.column} within {sheet.names[classes[0]]} to {sheet.names[classes[-1]]}"
+        if math.isinf(step.max_records):
+            found.append(everything(inside, responses, pricing, f"the records with {where}"))
+        else:
+            found.append(people(inside, responses, pricing, step.max_records, {}, f" with {where}"))
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    vectors = tuple(vector for one in found for vector in one.vectors)
+    return Reach(vectors, tuple(bound for one in found for bound in one.bounds), tuple(notes))
+
+
+def stretches(sheet: Sheet, length: float, *, discrete: bool) -> list[list[int]]:
+    """Runs of classes that one window can meet: it is best to start it at the end of a class.
+
+    The last value of class j and `length` values from there: all classes that begin before that. NULL has no place in
+    time and is a stretch of its own.
+    """
+    runs: list[list[int]] = []
+    spans = [(i, span) for i, span in enumerate(sheet.spans) if span is not None]
+    for at, (first, (_, end)) in enumerate(spans):
+        last = end[0] + length - (1 if discrete else 0)
+        run = [first] + [
+            i for i, (start, _) in spans[at + 1 :] if start[0] < last or (not discrete and start[0] == last)
+        ]
+        if not runs or not set(run) <= set(runs[-1]):
+            runs.append(run)
+    runs += [[i] for i, span in enumerate(sheet.spans) if span is None]
+    return runs

@@ -1,0 +1,159 @@
+"""Adaptive use: conditions may depend on earlier outputs, within a budget that holds on every path.
+
+A block ledger over the domain: what a query costs is charged to the cells it covers, and a query is admitted only if no
+reachable step would then cost more than the budget. The ledger knows conditions, never data, so that a refusal tells
+nothing about them.
+
+Reference: theory/granularity.md section 3.2 (interactive mode); prior art: Sage block composition.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import attrs
+
+from quiltwork.compose.loss import Loss
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
+from quiltwork.tables.currencies import Currency, Total, currency
+from quiltwork.tables.holds import Holds, occurring
+from quiltwork.tables.predicates import Predicate
+from quiltwork.tables.queries import Query
+from quiltwork.tables.reach import reach
+from quiltwork.tables.refusal import unbounded
+from quiltwork.tables.touch import Unbounded
+from quiltwork.tables.vectors import Bound
+from quiltwork.tables.via import Via
+
+if TYPE_CHECKING:
+    from quiltwork.tables.plan import Plan
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Queries admitted one by one. The guarantee is the budget, whatever is asked and whenever one stops."""
+
+    def __init__(self, plan: Plan, budget: Loss) -> None:
+        self._plan, self._budget = plan, budget
+        self._currency: Currency = currency(budget)
+        self._queries: list[Query] = []
+        self._counted: list[Query] = []
+        self._spent: Total = tuple(Fraction(0) for _ in self._currency.limit)
+        for query in plan.queries:
+            self._admit(query)
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """What was admitted."""
+        return tuple(self._queries)
+
+    @property
+    def spent(self) -> str:
+        """What the worst step costs so far."""
+        return self._currency.shown(self._spent)
+
+    @property
+    def left(self) -> str:
+        """What a query that touches everything may still cost."""
+        return self._currency.shown(self._difference(self._spent))
+
+    def spend(
+        self,
+        name: str,
+        *,
+        loss: Loss,
+        holds: Holds,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> Session:
+        """Admit a query, to be run now; BudgetExceeded changes nothing."""
+        self._admit(self._plan.query(name, loss, holds, where, reads, count, via, False))
+        return self
+
+    def would_exceed(
+        self,
+        *,
+        loss: Loss,
+        holds: Holds,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> bool:
+        """Whether such a query would be refused; nothing is spent."""
+        query = self._plan.query("a query", loss, holds, where, reads, count, via, False)
+        return not self._fits(self._total([*self._counted, self._count(query)]))
+
+    def guarantee(self) -> Guarantee:
+        """The whole budget: it holds for everything that was and will be admitted."""
+        return Guarantee(
+            self._budget,
+            protects=self._plan.neighbors.protects,
+            assumes=(
+                "every query on this table is admitted by this session before it runs",
+                "each query's loss holds whatever the earlier outputs were",
+            ),
+            because=(
+                "costs that add up on every path never pass the budget (pure, zCDP, Rényi and GDP filters)",
+                *dict.fromkeys(part.family.because for part in self._budget.parts),
+            ),
+        )
+
+    def _admit(self, query: Query) -> None:
+        if any(query.name == other.name for other in self._queries):
+            raise InvalidParameter("name", query.name, "new", "each query of a session has its own name")
+        counted = self._count(query)
+        total = self._total([*self._counted, counted])
+        if not self._fits(total):
+            raise BudgetExceeded(
+                budget=self._budget,
+                requested=f"{self._currency.shown(total)} in all",
+                remaining=self.left,
+                hint="ask of other cells, lower its cost, or open a new budget; nothing was spent",
+            )
+        self._queries.append(query)
+        self._counted.append(counted)
+        self._spent = total
+
+    def _count(self, query: Query) -> Query:
+        """The query with the loss that the currency counts."""
+        self._currency.check(occurring(query, self._plan.neighbors, self._plan.table), query.name)
+        return attrs.evolve(query, loss=self._currency.counted(query.loss))
+
+    def _total(self, counted: list[Query]) -> Total:
+        """What the worst step costs, with everything above it that was not listed."""
+        try:
+            found = reach(self._plan.table, counted, self._plan.neighbors)
+        except Unbounded as stopped:
+            raise unbounded(self._plan.table, counted, self._plan.neighbors, stopped.queries) from None
+        totals = [self._currency.total(vector.loss) for vector in found.vectors]
+        totals += [self._bounded(bound) for bound in found.bounds]
+        return tuple(max(one[j] for one in totals) for j in range(len(self._spent)))
+
+    def _bounded(self, bound: Bound) -> Total:
+        """The least of the totals that the losses of a bound give; some of them have none in this currency."""
+        known: list[Total] = []
+        for loss in bound.losses:
+            with contextlib.suppress(Unsupported):
+                known.append(self._currency.total(loss))
+        if not known:
+            raise Unsupported("this query", "its cost could only be bounded in another currency", "use another budget")
+        return tuple(map(min, *known)) if len(known) > 1 else known[0]
+
+    def _fits(self, total: Total) -> bool:
+        return all(cost <= limit for cost, limit in zip(total, self._currency.limit, strict=True))
+
+    def _difference(self, total: Total) -> Total:
+        return tuple(limit - cost for cost, limit in zip(total, self._currency.limit, strict=True))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Session of {len(self._queries)} queries: {self.spent} of {self._currency.shown(self._currency.limit)}>"
+        )

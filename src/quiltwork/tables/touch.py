@@ -1,0 +1,47 @@
+"""Which queries can be touched at all, and the refusal of infinite distances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.tables.cells import Arrangement
+from quiltwork.tables.columns import BoolArray
+from quiltwork.tables.holds import Response
+from quiltwork.tables.vectors import Pricing, Reach
+
+LIMIT_NOTE = "there are too many cells to list: those left out are bounded by what they can cost together"
+
+
+@attrs.frozen
+class Unbounded(Exception):
+    """Some step moves the input of these queries infinitely far."""
+
+    queries: tuple[int, ...]
+
+
+def refuse_infinite(queries: Sequence[int], far: Sequence[float]) -> None:
+    """Raise `Unbounded` for the queries whose distance is infinite."""
+    found = tuple(query for query, distance in zip(queries, far, strict=True) if math.isinf(distance))
+    if found:
+        raise Unbounded(found)
+
+
+def possible(arrangement: Arrangement) -> BoolArray:
+    """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
+    boxes = np.ones((1, arrangement.owner.size), dtype=bool)
+    for sheet in arrangement.sheets:
+        boxes &= sheet.true.any(axis=0)
+    found: BoolArray = arrangement.touched(boxes)[0]
+    return found
+
+
+def everything(arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str) -> Reach:
+    """Any number of records: every query that can be touched is, as far as it goes."""
+    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
+    far = [responses[i].many(math.inf) for i in can]
+    refuse_infinite(can, far)
+    return Reach(tuple(pricing.vector(dict(zip(can, far, strict=True)), where)))

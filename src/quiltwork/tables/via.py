@@ -1,0 +1,107 @@
+"""Transformations between the table and what a query sees, with the number of rows that one record can change.
+
+Reference: seed 001, Proposition III.8 (stabilities multiply, 0 times infinity is infinity).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["ClipRows", "FlatMap", "Join", "Via", "clip_rows", "flat_map", "join"]
+
+
+@attrs.frozen
+class Via:
+    """A map from tables to tables of rows."""
+
+    kind: ClassVar[str]
+
+    @property
+    def stability(self) -> int:
+        """How many rows change when one record is added or removed."""
+        raise NotImplementedError
+
+
+@attrs.frozen
+class FlatMap(Via):
+    """Each record becomes at most `max_out` rows."""
+
+    kind: ClassVar[str] = "flat_map"
+    name: str
+    max_out: int
+
+    @property
+    def stability(self) -> int:
+        return self.max_out
+
+    def __str__(self) -> str:
+        return f"flat_map({self.name!r}, at most {self.max_out} rows for each record)"
+
+
+@attrs.frozen
+class Join(Via):
+    """Joined with another table, at most `own` of our rows and `other` of theirs kept for each key.
+
+    A new record may push out one that was kept before: two of our rows change, each joined with up to `other`.
+    """
+
+    kind: ClassVar[str] = "join"
+    own: int
+    other: int
+
+    @property
+    def stability(self) -> int:
+        return 2 * self.other
+
+    def __str__(self) -> str:
+        return f"join(truncate=({self.own}, {self.other}))"
+
+
+@attrs.frozen
+class ClipRows(Via):
+    """At most `most` rows of each person are kept.
+
+    A new record may push out one that was kept before, so one record changes two rows; a whole person at most `most`.
+    """
+
+    kind: ClassVar[str] = "clip_rows"
+    id: str
+    most: int
+
+    @property
+    def stability(self) -> int:
+        return 2
+
+    def __str__(self) -> str:
+        return f"clip_rows({self.id!r}, {self.most})"
+
+
+def flat_map(name: str, *, max_out: int) -> FlatMap:
+    """Each record becomes at most `max_out` rows, by any function of that record alone."""
+    return FlatMap(
+        checks.text("name", name, "a few words that say what it makes"), checks.count("max_out", max_out, least=1)
+    )
+
+
+def join(*, truncate: tuple[int, int]) -> Join:
+    """Join with another table: for each key at most truncate[0] of our rows and truncate[1] of the other's are kept.
+
+    The rule that picks them must look at each row alone (a fixed order or hash of the row).
+    """
+    try:
+        own, other = truncate
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            "truncate", truncate, "two whole numbers: rows kept for each key, ours and theirs"
+        ) from None
+    return Join(checks.count("truncate", own, least=1), checks.count("truncate", other, least=1))
+
+
+def clip_rows(id: str, most: int) -> ClipRows:
+    """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row."""
+    return ClipRows(checks.text("id", id, "the name of an Id column"), checks.count("most", most, least=1))
