@@ -12,6 +12,8 @@ PARENTS = {
     "Unsupported": TypeError,
     "NotCertified": ArithmeticError,
     "Unreachable": ValueError,
+    "UnboundedLossError": ValueError,
+    "BudgetExceeded": ValueError,
     "MissingExtra": ImportError,
 }
 
@@ -62,6 +64,16 @@ EXAMPLES = [
         {"hint": ""},
     ),
     (
+        errors.UnboundedLossError("'north' moves infinitely far", ("north",)),
+        "'north' moves infinitely far",
+        {"queries": ("north",)},
+    ),
+    (
+        errors.BudgetExceeded(budget="zcdp(rho=0.5)", requested="rho 0.2", remaining="rho 0.1"),
+        "budget zcdp(rho=0.5) has rho 0.1 left, this release needs rho 0.2: lower its cost, or open a new budget",
+        {"requested": "rho 0.2", "remaining": "rho 0.1", "hint": ""},
+    ),
+    (
         errors.MissingExtra("matplotlib", "report"),
         "matplotlib is not installed: pip install 'quiltwork[report]'",
         {"package": "matplotlib", "extra": "report"},
@@ -77,8 +89,12 @@ def members():
     }
 
 
+def warned():
+    return {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Warning)}
+
+
 def test_every_error_is_exported_and_drawn_in_the_docstring():
-    assert set(members()) == set(errors.__all__)
+    assert {*members(), *warned()} == set(errors.__all__)
     for name in errors.__all__:
         assert name in (errors.__doc__ or "")
 

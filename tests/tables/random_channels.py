@@ -45,7 +45,10 @@ class Stated:
 
 def draw_stated(rng: np.random.Generator, ask: Ask, step: Any, kinds: tuple[str, ...] = KINDS) -> Stated:
     stated = ask.holds.notion or step
-    usable = [k for k in kinds if k != "pair" or stated.kind in ("add_remove", "edge") or not ask.holds.input]
+    single = stated.kind in ("add_remove", "edge")
+    pushed = ask.via is not None and ask.via[0] in ("clip", "join")  # a record that comes may push another row out
+    fine = ask.holds.input and single or not ask.holds.input and not (single and pushed)
+    usable = [k for k in kinds if k != "pair" or fine]
     kind = str(rng.choice(usable))
     if kind == "approximate":
         return Stated(kind, (float(rng.choice([0.0, 0.3, 0.8])), float(rng.choice([0.01, 0.1]))))

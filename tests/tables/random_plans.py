@@ -302,7 +302,7 @@ class Ask:
         if self.via is not None and self.via[0] == "join":
             names = (*names, "match")
             seen = [[(*one, j) for one in made for j in range(n)] for made, n in zip(seen, self.via[4], strict=True)]
-        different = sorted({row for made in seen for row in made}, key=repr)
+        different = sorted({row for made in seen for row in made} or {(None,) * len(names)}, key=repr)
         place = {row: i for i, row in enumerate(different)}
         makes = np.zeros((len(rows), len(different)), dtype=np.int64)
         for i, made in enumerate(seen):

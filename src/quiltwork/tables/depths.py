@@ -22,6 +22,7 @@ from quiltwork.tables.columns import BoolArray
 SHARES = (0.75, 0.95)  # of the best cell: looked at down to here; tightened when there are too many cells
 MOST_KEPT = 40_000  # cells held at once
 MOST_NODES = 4_000  # branches
+MOST_ROUNDS = 8  # of ascent
 MOST_SUMS = 4_000_000_000  # multiplications
 
 
@@ -52,7 +53,7 @@ class _Search:
         self.always = strengths[arrangement.always].sum(axis=0)
         sheets = arrangement.sheets
         self.order = sorted(range(len(sheets)), key=lambda s: len(sheets[s].names))
-        self.best = self._ascended()
+        self.best = self._good()
         self.rest = np.zeros(costs.shape[1])
         self.strengths: list[FloatArray] = []
         self.picks: list[IntArray] = []
@@ -61,25 +62,13 @@ class _Search:
 
     # ---- a good cell to start from
 
-    def _ascended(self) -> FloatArray:
-        """The cost of a cell found by choosing the best class of one column after another."""
-        sheets = self.arrangement.sheets
+    def _good(self) -> FloatArray:
+        """The costs of cells found by ascent: no cell that is looked for costs much less."""
         best = np.zeros(self.costs.shape[1])
-        for k in range(self.costs.shape[1]):
-            picks = [int(np.argmax(sheet.true @ self.costs[self.arrangement.owner, k])) for sheet in sheets]
-            for _ in range(8):
-                before = list(picks)
-                for s, sheet in enumerate(sheets):
-                    others = np.ones(self.arrangement.owner.size, dtype=bool)
-                    for r, other in enumerate(sheets):
-                        others &= other.true[picks[r]] if r != s else True
-                    picks[s] = int(np.argmax(self._sums(sheet.true[:, others], np.flatnonzero(others))[:, k]))
-                if picks == before:
-                    break
-            boxes = np.ones(self.arrangement.owner.size, dtype=bool)
-            for pick, sheet in zip(picks, sheets, strict=True):
-                boxes &= sheet.true[pick]
-            best = np.maximum(best, self._sums(np.ones((1, int(boxes.sum())), dtype=bool), np.flatnonzero(boxes))[0])
+        start = np.zeros(len(self.arrangement.sheets), dtype=np.int64)
+        for costs in self.costs.T:
+            cell = self.arrangement.cells(ascended(self.arrangement, costs, start)[None, :])
+            best = np.maximum(best, cell.touched[0].astype(float) @ self.costs)
         return best
 
     # ---- sums over queries
@@ -227,3 +216,23 @@ class _Search:
             np.concatenate(self.strengths),
             self.rest * (1 + 1e-12),
         )
+
+
+def ascended(
+    arrangement: Arrangement, costs: FloatArray, start: IntArray, columns: frozenset[str] | None = None
+) -> IntArray:
+    """A cell of high cost: the best class of one column after another, until none is better. Costs may be negative."""
+    sheets, picks = arrangement.sheets, start.copy()
+    for _ in range(MOST_ROUNDS):
+        before = picks.copy()
+        for s, sheet in enumerate(sheets):
+            if columns is not None and sheet.column not in columns:
+                continue
+            others = np.ones(arrangement.owner.size, dtype=bool)
+            for r, other in enumerate(sheets):
+                if r != s:
+                    others &= other.true[picks[r]]
+            picks[s] = int(np.argmax(arrangement.touched(sheet.true & others).astype(float) @ costs))
+        if (picks == before).all():
+            break
+    return picks

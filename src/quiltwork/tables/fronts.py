@@ -62,7 +62,9 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared:
         rest = np.maximum(rest, found.sums[order[MOST_COMPARED:]].max(axis=0) * (1 + 1e-12))
     cells, rows = arrangement.cells(found.picks[order[:MOST_COMPARED]]), found.strengths[order[:MOST_COMPARED]]
     kept = _front(rows, cells.touched.astype(float) @ down, cells.exact)
-    bound = None if not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
+    # with one number all vectors are comparable, and the largest was among those looked at
+    comparable = ladders.width == 1 and bool(cells.exact.all())
+    bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
     return Front(_only(cells, kept), ladders, rows[kept], bound)
 
 

@@ -111,6 +111,9 @@ def response(query: Query, step: Notion, table: Table) -> Response:
         # record by record, as on the input: every change of a filtered table lifts to one of the whole table
         return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step))
     far = dist(stated, step, table)
+    if isinstance(stated, Entry) and isinstance(step, (ReplaceOne, Metric)) and query.looks_at is not None:
+        # columns that the query does not look at change for free
+        far = min(far, float(len(changeable(step, table) & query.looks_at)))
     return Response(far, far, 0.0, far, far, signed=False)
 
 
@@ -139,7 +142,7 @@ def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Respo
     one, both, whole = math.inf, math.inf, math.inf
     if not any(True for _ in opaque_parts(query.where)):
         if query.via is None:
-            one, both = _single(stated, step, table)
+            one, both = _single(stated, step, table, query.reads)
             whole = _several(stated, step, table)
         elif isinstance(stated, User):
             one, both, whole = _mapped(query.via, stated, step, table)
@@ -165,7 +168,8 @@ def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, 
     A clip may push out one row of the person for another: two steps, whatever the cap.
     """
     if isinstance(via, ClipRows) and via.id == stated.id:
-        one, both = 2.0, dist(stated, step, table)
+        moved = isinstance(step, ReplaceOne | Entry | Metric) and stated.id in changeable(step, table)
+        one, both = 2.0, 4.0 if moved else 2.0
         most = float(via.most)
     elif isinstance(via, FlatMap) and not stated.max_per:
         one, both = _single(attrs.evolve(stated, max_records=math.inf), step, table)
@@ -180,9 +184,9 @@ def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, 
     return one, both, dist(stated, attrs.evolve(step, max_records=rows), table)
 
 
-def _single(stated: Notion, step: Notion, table: Table) -> tuple[float, float]:
-    """One row comes or goes; one row turns into another."""
-    changed = changeable(step, table)
+def _single(stated: Notion, step: Notion, table: Table, reads: frozenset[str] | None = None) -> tuple[float, float]:
+    """One row comes or goes; one row turns into another, in what the query reads of it."""
+    changed = changeable(step, table) & (frozenset(table.columns) if reads is None else reads)
     if isinstance(stated, ReplaceOne):
         return math.inf, 1.0 if not changed & stated.fixed else math.inf
     if isinstance(stated, Entry):

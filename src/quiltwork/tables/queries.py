@@ -59,6 +59,13 @@ class Query:
         named = [str(part) for part in opaque_parts(self.where)]
         return "; ".join(named) if named else "its condition has too many alternatives"
 
+    @property
+    def looks_at(self) -> frozenset[str] | None:
+        """The columns on which its input depends; None when that may be all of them."""
+        if self.reads is None or self.via is not None or self.opaque:
+            return None
+        return self.reads | self.where.columns
+
     def reads_any(self, columns: frozenset[str]) -> bool:
         """Whether a change of these columns is seen beyond the filter."""
         return self.reads is None or self.via is not None or bool(self.reads & columns)

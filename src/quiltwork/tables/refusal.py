@@ -97,6 +97,8 @@ def _instead(query: Query, step: Notion) -> list[str]:
         ]
     if isinstance(step, Node) and math.isinf(step.max_degree):
         return ["Do one of: (a) bound the degree, node(max_degree=...); (b) state the loss for nodes."]
+    if isinstance(step, FreeLunch):
+        return ["Give the table a public bound on its rows, table.rows(most=...), or state the loss for free_lunch()."]
     return [f"State the loss of {query.name!r} for {step}, or for add_remove() on its input."]
 
 

@@ -17,9 +17,10 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import Unsupported
-from quiltwork.tables.cells import Arrangement, Cells
+from quiltwork.tables.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.columns import BoolArray
-from quiltwork.tables.fronts import Front, strongest
+from quiltwork.tables.depths import ascended
+from quiltwork.tables.fronts import Front, Rates, strongest
 from quiltwork.tables.holds import Response, changeable
 from quiltwork.tables.neighbors import Entry, Notion
 from quiltwork.tables.queries import Query
@@ -31,6 +32,7 @@ from quiltwork.tables.vectors import Bound, Pricing, Reach, Vector
 
 MOST_WORK = 1_500_000_000  # pairs of cells times queries
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
+MOST_PARTNERS = 4  # strong cells for which the best other cell is looked for
 MOST_WITNESSES = 40  # strong cells whose pairs are tried when not all can be
 PAIR_NOTE = "too many pairs of cells to list: two of the strongest cells stand above every pair"
 
@@ -61,8 +63,11 @@ def swaps(
     cells = arrangement.all_cells()
     if cells is None or cells.touched.shape[0] ** 2 * len(queries) * len(sets) > MOST_WORK:
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
+        strong = _exact(fronts)
+        partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
+        tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
         return attrs.evolve(
-            _looked(_Pairs(table, arrangement, _exact(fronts), queries, pricing, states), sets),
+            _looked(_Pairs(table, arrangement, tried, queries, pricing, states), sets),
             bounds=bounds,
             notes=(PAIR_NOTE,),
         )
@@ -85,6 +90,23 @@ def _exact(fronts: Sequence[Cells]) -> Cells:
         for name in ("touched", "picks", "exact")
     }
     return Cells(**parts)
+
+
+def _partners(
+    arrangement: Arrangement, strong: Cells, pricing: Pricing, states: States, columns: frozenset[str]
+) -> IntArray:
+    """For the strongest cells another one that costs much beside it; a query that both keep is lost or doubled.
+
+    What this finds is only a witness, never a bound.
+    """
+    count = range(states.one.size)
+    one, both = (Rates.of([pricing.at(i, float(far[i])) for i in count]).cost for far in (states.one, states.both))
+    both = np.where(states.both > 0, both, 0.0)
+    found = []
+    for cell in np.argsort(-(strong.touched @ one), kind="stable")[:MOST_PARTNERS]:
+        gains = np.where(strong.touched[cell], both - one, one)
+        found.append(ascended(arrangement, gains, strong.picks[cell], columns))
+    return np.array(found, dtype=np.int64).reshape(len(found), len(arrangement.sheets))
 
 
 class _Pairs:
