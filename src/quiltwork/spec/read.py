@@ -1,4 +1,7 @@
-"""From a plan file to a Plan, with errors that name the line, the field and what is allowed."""
+"""From a file to what it describes, with errors that name the line, the field and what is allowed.
+
+`read_as`, `parse_as` and `made_from` do so for any model; `read_plan`, `parse_plan` and `plan_from` for a plan.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,17 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from quiltwork.errors import InvalidPlan
+from quiltwork.spec.choice import Choice
 from quiltwork.spec.document import MOST_CHARACTERS, Document, Path, parse, spelled
 from quiltwork.spec.plan import Plan
 from quiltwork.spec.recipes import KINDS, Recipe, shown
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _TYPES = {
     "float_type": "a number",
@@ -21,6 +27,8 @@ _TYPES = {
     "string_type": "text",
     "tuple_type": "a list",
     "model_type": "a mapping of fields",
+    "dict_type": "a mapping",
+    "bool_type": "true or false",
     "finite_number": "a finite number",
 }
 _LIMITS = {"greater_than": ("gt", ">"), "greater_than_equal": ("ge", ">="), "less_than_equal": ("le", "<=")}
@@ -28,6 +36,21 @@ _LIMITS = {"greater_than": ("gt", ">"), "greater_than_equal": ("ge", ">="), "les
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
     """The plan in a YAML or JSON file."""
+    return read_as(Plan, path)
+
+
+def parse_plan(text: str) -> Plan:
+    """The plan in a YAML or JSON text."""
+    return parse_as(Plan, text)
+
+
+def plan_from(value: Mapping[str, Any]) -> Plan:
+    """The plan in plain values, such as `Plan.to_dict` gives."""
+    return made_from(Plan, value)
+
+
+def read_as(model: type[Model], path: str | os.PathLike[str]) -> Model:
+    """What a YAML or JSON file describes."""
     name = os.fspath(path)
     try:
         with FilePath(path).open("rb") as file:
@@ -43,22 +66,22 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidPlan(name, "must be UTF-8 text", line) from None
-    return parse_plan(text)
+    return parse_as(model, text)
 
 
-def parse_plan(text: str) -> Plan:
-    """The plan in a YAML or JSON text."""
-    return _validated(parse(text))
+def parse_as(model: type[Model], text: str) -> Model:
+    """What a YAML or JSON text describes."""
+    return _validated(model, parse(text))
 
 
-def plan_from(value: Mapping[str, Any]) -> Plan:
-    """The plan in plain values, such as `Plan.to_dict` gives."""
-    return _validated(Document(dict(value), {}))
+def made_from(model: type[Model], value: Mapping[str, Any]) -> Model:
+    """What plain values describe."""
+    return _validated(model, Document(dict(value), {}))
 
 
-def _validated(document: Document) -> Plan:
+def _validated(model: type[Model], document: Document) -> Model:
     try:
-        return Plan.model_validate(document.value)
+        return model.model_validate(document.value)
     except ValidationError as error:
         problems = [entry for entry in error.errors(include_url=False) if not _echo(entry)]
         # an unknown field often explains a missing one, so of the two it is told first
@@ -66,7 +89,7 @@ def _validated(document: Document) -> Plan:
         more = len(problems) - 1
         rest = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
         path = _path(first)
-        raise InvalidPlan(spelled(path), _problem(first) + rest, document.line(path)) from None
+        raise InvalidPlan(spelled(path), _problem(model, first) + rest, document.line(path)) from None
 
 
 def _echo(entry: Any) -> bool:
@@ -79,15 +102,15 @@ def _path(entry: Any) -> Path:
     return (*entry["loc"], *entry.get("ctx", {}).get("at", ()))
 
 
-def _problem(entry: Any) -> str:
+def _problem(root: type[BaseModel], entry: Any) -> str:
     """What is wrong and what is allowed, in one line."""
     kind, given, context = entry["type"], entry["input"], entry.get("ctx", {})
     got = f"got {shown(given)}"
     if kind == "missing":
-        within = "it is one of two numbers" if isinstance(entry["loc"][-1], int) else _fields(entry["loc"][:-1])
+        within = "it is one of two numbers" if isinstance(entry["loc"][-1], int) else _fields(root, entry["loc"][:-1])
         return f"is missing; {within}"
     if kind == "extra_forbidden":
-        return f"is not a field here{_meant(entry['loc'])}; {_fields(entry['loc'][:-1])}"
+        return f"is not a field here{_meant(root, entry['loc'])}; {_fields(root, entry['loc'][:-1])}"
     if kind == "literal_error":
         return f"must be 1, the version of the plan format, {got}"
     if kind in _TYPES:
@@ -114,34 +137,45 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _model(path: Path) -> type[BaseModel] | None:
+def _model(root: type[BaseModel], path: Path) -> type[BaseModel] | None:
     """The model that describes the entry at this path."""
-    model: type[BaseModel] | None = Plan
+    found: Any = root
     for step in path:
-        if isinstance(step, str) and model is not None:
-            field = model.model_fields.get(step)
-            model = _model_in(field.annotation) if field else None
-    return model
+        if isinstance(step, str) and found is not None:
+            if get_origin(found) is dict:
+                found = _described(get_args(found)[1])
+            else:
+                field = found.model_fields.get(step)
+                found = _described(field.annotation) if field else None
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model inside `Model | None` or `tuple[Model, ...]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _described(annotation: Any) -> Any:
+    """The model, or the mapping with names of its own, inside `Model | None` or `tuple[Model, ...]`."""
+    if get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+    return next((found for part in get_args(annotation) if (found := _described(part))), None)
 
 
-def _fields(path: Path) -> str:
+def _fields(root: type[BaseModel], path: Path) -> str:
     """The fields of the entry at this path."""
-    model = _model(path)
+    model = _model(root, path)
     if model is None:
         return "no field is allowed here"
-    own = [name for name in model.model_fields if name not in KINDS]
-    names = [*own, *(["exactly one of " + ", ".join(KINDS)] if issubclass(model, Recipe) else [])]
-    return f"{spelled(path)} takes {', '.join(names)}"
+    kinds = _kinds(model)
+    own = [name for name in model.model_fields if name not in kinds]
+    names = [*own, *(["exactly one of " + ", ".join(kinds)] if kinds else [])]
+    return f"{spelled(path)} takes {', '.join(names) or 'no fields'}"
 
 
-def _meant(path: Path) -> str:
-    model = _model(path[:-1])
+def _kinds(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of which exactly one is given."""
+    if issubclass(model, Recipe):
+        return KINDS
+    return model.kinds() if issubclass(model, Choice) else ()
+
+
+def _meant(root: type[BaseModel], path: Path) -> str:
+    model = _model(root, path[:-1])
     near = difflib.get_close_matches(str(path[-1]), model.model_fields if model else [], n=1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from quiltwork.spec.plan import Plan
 
 
-def schema() -> dict[str, Any]:
+def schema(model: type[BaseModel] = Plan, title: str = "quiltwork plan") -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a plan file; numeric cross-checks are left to `read_plan`."""
-    found = _without_null(Plan.model_json_schema())
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": "quiltwork plan"}
+    found = _without_null(model.model_json_schema())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": title}
 
 
 def _without_null(value: Any) -> Any:

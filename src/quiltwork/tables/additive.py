@@ -17,16 +17,16 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import worst_moments
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.pair import UNIT
 from quiltwork.losses.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.response import Approximate, Pure
 from quiltwork.tables.holds import Response
+from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.vectors import Pricing
 
-TILTS = np.geomspace(0.125, 128.0, 11)
+PRICED = np.arange(4, TILTS.size - 2, 2)  # tilts for which a price list is made
 MOST_STEPS = 4_096  # records up to which a chord is looked for one by one
 SECONDS = 15.0  # for the integer program of a quantity that decides alone
 Costs = tuple[FloatArray, FloatArray]
@@ -114,34 +114,21 @@ def _equal(pricing: Pricing, responses: Sequence[Response]) -> Quantity | None:
 
 def _moments(pricing: Pricing, responses: Sequence[Response], most: FloatArray) -> Quantity:
     """Log moments at several tilts, and the mass that reveals everything."""
-    known: dict[tuple[int, float], tuple[FloatArray, float]] = {}
-
-    def row(query: int, distance: float) -> tuple[FloatArray, float]:
-        loss = pricing.at(query, distance)
-        if loss is None:
-            return np.zeros(TILTS.size), 0.0
-        if (query, distance) not in known:
-            moments, reveal = worst_moments(loss.parts)
-            with np.errstate(all="ignore"):
-                known[query, distance] = moments(TILTS), reveal
-        return known[query, distance]
 
     def moment(tilt: int) -> Callable[[int, float], float]:
-        return lambda query, distance: max(float(row(query, distance)[0][tilt]), 0.0)
+        return lambda query, distance: float(loss_moments(pricing.at(query, distance)).logs[tilt])
 
     def hidden(query: int, distance: float) -> float:
-        return -math.log1p(-min(row(query, distance)[1], 1 - UNIT)) * (1 + 4 * UNIT)
+        return loss_moments(pricing.at(query, distance)).hidden
 
-    lists = [_prices(moment(tilt), responses, most) for tilt in range(TILTS.size)]
-    usable = [
-        tilt for tilt, (reward, slope) in enumerate(lists) if np.isfinite(reward).all() and np.isfinite(slope).all()
-    ]
+    lists = [_prices(moment(tilt), responses, most) for tilt in map(int, PRICED)]
+    usable = [k for k, sides in enumerate(lists) if all(bool(np.isfinite(side).all()) for side in sides)]
     reveals = _prices(hidden, responses, most)
 
     def loss(totals: Sequence[float]) -> Loss:
-        return renyi_bound(TILTS[usable], np.array(totals[:-1]), totals[-1])
+        return renyi_bound(TILTS[PRICED][usable], np.array(totals[:-1]), totals[-1])
 
-    return Quantity((*(lists[tilt] for tilt in usable), reveals), 0.0, loss)
+    return Quantity((*(lists[k] for k in usable), reveals), 0.0, loss)
 
 
 def renyi_bound(tilts: FloatArray, totals: FloatArray, hidden: float) -> Loss:
@@ -163,8 +150,7 @@ def _largest(pricing: Pricing, responses: Sequence[Response], most: FloatArray) 
     """The largest loss adds up when it is finite: the pure guarantee."""
 
     def cost(query: int, distance: float) -> float:
-        loss = pricing.at(query, distance)
-        return 0.0 if loss is None else float(loss.epsilon(0.0).upper)
+        return loss_moments(pricing.at(query, distance)).largest
 
     lists = _prices(cost, responses, most)
     if not all(np.isfinite(side).all() for side in lists):

@@ -26,7 +26,6 @@ from quiltwork.tables.table import Table
 
 MOST_CELLS = 50_000  # when all of them are listed
 MOST_WORK = 100_000_000  # cells times boxes
-MOST_COARSE = 4_000  # when neighbouring classes are joined instead
 IntArray = NDArray[np.int64]
 
 
@@ -141,23 +140,6 @@ class Arrangement:
             boxes &= sheet.true[picks[:, s]]
         exact = np.full(picks.shape[0], all(sheet.exact for sheet in self.sheets))
         return Cells(self.touched(boxes), picks, exact)
-
-    def coarsened(self, most: int = MOST_COARSE) -> Arrangement:
-        """Neighbouring classes joined until at most so many cells are left: each touches what any of its parts does."""
-        sheets = list(self.sheets)
-        most = min(most, max(1, MOST_WORK // max(self.owner.size, 1)))
-        while math.prod(len(sheet.names) for sheet in sheets) > most:
-            widest = int(np.argmax([len(sheet.names) for sheet in sheets]))
-            sheets[widest] = _halved(sheets[widest])
-        return attrs.evolve(self, sheets=tuple(sheets))
-
-
-def _halved(sheet: Sheet) -> Sheet:
-    firsts = np.arange(0, len(sheet.names), 2)
-    ends = [(sheet.names[int(i)], sheet.names[min(int(i) + 1, len(sheet.names) - 1)]) for i in firsts]
-    names = tuple(" to ".join(dict.fromkeys(pair)) for pair in ends)
-    true = np.logical_or.reduceat(sheet.true, firsts, axis=0)
-    return Sheet(sheet.column, names, np.add.reduceat(sheet.sizes, firsts), true, (None,) * firsts.size, exact=False)
 
 
 def _sheet(column: str, classes: Classes, true: BoolArray, *, merge: bool) -> Sheet:

@@ -36,19 +36,24 @@ class Heaviest:
     rest: FloatArray
 
 
-def heaviest(arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray) -> Heaviest:
+def heaviest(
+    arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray, *, merge: bool
+) -> Heaviest:
     """Cells whose cost passes a share of the largest, for at least one of the costs (queries x costs).
 
-    Of cells with equal strengths (sums over queries x strengths) one is kept.
+    With `merge`, of cells with equal strengths (sums over queries x strengths) one is kept.
     """
-    search = _Search(arrangement, costs, strengths, shares)
+    search = _Search(arrangement, costs, strengths, shares, merge)
     search.run()
     return search.result()
 
 
 class _Search:
-    def __init__(self, arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray) -> None:
+    def __init__(
+        self, arrangement: Arrangement, costs: FloatArray, strengths: FloatArray, shares: FloatArray, merge: bool
+    ) -> None:
         self.arrangement, self.costs, self.strength, self.shares = arrangement, costs, strengths, shares
+        self.merge = merge
         self.base = costs[arrangement.always].sum(axis=0)
         self.always = strengths[arrangement.always].sum(axis=0)
         sheets = arrangement.sheets
@@ -187,7 +192,8 @@ class _Search:
             return
         seen, owners = self._owned(boxes[passing], active)
         strength = self.always + seen.astype(float) @ self.strength[owners]
-        first = np.unique(strength, axis=0, return_index=True)[1]
+        every = np.arange(strength.shape[0])
+        first = np.unique(strength, axis=0, return_index=True)[1] if self.merge else every
         chosen = np.tile(picks, (first.size, 1))
         for s, kept in classes:
             chosen[:, s] = kept[passing][first]

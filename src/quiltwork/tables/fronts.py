@@ -13,17 +13,18 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import log_peak, worst_moments
+from quiltwork.compose.renyi import log_peak
 from quiltwork.losses.response import Pure
 from quiltwork.tables.additive import renyi_bound
 from quiltwork.tables.cells import Arrangement, Cells
 from quiltwork.tables.depths import SHARES, heaviest
-from quiltwork.tables.strength import Ladders, front
+from quiltwork.tables.moments import TILTS, loss_moments
+from quiltwork.tables.strength import Ladders, distinct, front
 from quiltwork.tables.vectors import Bound
 
-TILTS = np.geomspace(0.125, 128.0, 21)
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
 MOST_COMPARED = 3_000  # distinct cells
+MOST_INCOMPARABLE = 300  # when nearly every loss is another: few dominate each other, and composing them is slow
 USUAL_DELTA = 1e-6  # for which the search is laid out; every other is answered too
 
 
@@ -48,22 +49,22 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared:
     if everyone is not None and everyone.touched.size <= MOST_LISTED:
         weight = everyone.touched.astype(float)
         rows = weight @ up
-        first = np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        first = distinct(ladders, rows)
         if first.size <= MOST_COMPARED:
             kept = first[_front(rows[first], weight[first] @ down, everyone.exact[first])]
             return Front(_only(everyone, kept), ladders, rows[kept], None)
     rates = Rates.of(losses)
     shares = np.array([SHARES[0], *[SHARES[1]] * (rates.costs.shape[1] - 1)])
-    found = heaviest(arrangement, rates.costs, up, shares)
-    first = np.unique(found.strengths, axis=0, return_index=True)[1]
+    found = heaviest(arrangement, rates.costs, up, shares, merge=not ladders.coarse)
+    first = distinct(ladders, found.strengths)
     order = first[np.argsort(-found.sums[first, 0], kind="stable")]
-    rest = found.rest
-    if order.size > MOST_COMPARED:
-        rest = np.maximum(rest, found.sums[order[MOST_COMPARED:]].max(axis=0) * (1 + 1e-12))
-    cells, rows = arrangement.cells(found.picks[order[:MOST_COMPARED]]), found.strengths[order[:MOST_COMPARED]]
+    rest, most = found.rest, MOST_INCOMPARABLE if ladders.coarse else MOST_COMPARED
+    if order.size > most:
+        rest = np.maximum(rest, found.sums[order[most:]].max(axis=0) * (1 + 1e-12))
+    cells, rows = arrangement.cells(found.picks[order[:most]]), found.strengths[order[:most]]
     kept = _front(rows, cells.touched.astype(float) @ down, cells.exact)
     # with one number all vectors are comparable, and the largest was among those looked at
-    comparable = ladders.width == 1 and bool(cells.exact.all())
+    comparable = ladders.width == 1 and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
     bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
     return Front(_only(cells, kept), ladders, rows[kept], bound)
 
@@ -91,12 +92,11 @@ class Rates:
 
     @classmethod
     def of(cls, losses: Sequence[Loss | None]) -> Rates:
-        rows = {loss: _row(loss) for loss in dict.fromkeys(losses) if loss is not None}
-        nothing = np.zeros(TILTS.size), 0.0, 0.0
-        table = [rows.get(loss, nothing) if loss is not None else nothing for loss in losses]
-        moments = np.array([row[0] for row in table])
-        hidden = np.array([row[1] for row in table])
-        largest = np.array([row[2] for row in table])
+        known = {loss: loss_moments(loss) for loss in dict.fromkeys(losses)}
+        table = [known[loss] for loss in losses]
+        moments = np.array([row.logs for row in table])
+        hidden = np.array([row.hidden for row in table])
+        largest = np.array([row.largest for row in table])
         cost = moments[:, _tilt(moments)] + hidden
         if not np.isfinite(cost).all():
             cost = np.ones(len(table))  # no order is known for all of them: count
@@ -116,15 +116,6 @@ class Rates:
         totals = (self.moments * rest[0])[known] * (1 + 1e-12)
         found = [renyi_bound(TILTS[known], totals, self.hidden * float(rest[0]) * (1 + 1e-12))]
         return tuple(found if self.largest is None else [*found, Loss.of(Pure(float(rest[1])))])
-
-
-def _row(loss: Loss) -> tuple[FloatArray, float, float]:
-    """Log moments at TILTS in the worse direction, -log(1 - reveal), and the largest loss."""
-    moments, reveal = worst_moments(loss.parts)
-    with np.errstate(all="ignore"):
-        found = moments(TILTS)
-    found = np.maximum(np.where(np.isnan(found), math.inf, found), 0.0)
-    return found, -math.log1p(-min(reveal, 1 - 1e-16)), float(np.max(loss.epsilon(0.0).upper))
 
 
 def _tilt(moments: FloatArray) -> int:

@@ -21,12 +21,13 @@ from quiltwork.tables.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.columns import BoolArray
 from quiltwork.tables.cover import Cover, cover
 from quiltwork.tables.holds import Response
+from quiltwork.tables.pools import METHOD, pooled
 from quiltwork.tables.strength import Ladders, front
 from quiltwork.tables.touch import LIMIT_NOTE, everything, possible, refuse_infinite
 from quiltwork.tables.vectors import Bound, Pricing, Reach, Vector
 
 MOST_CHOICES = 3_000
-MOST_LISTED = 20_000  # cells from which the inclusion-maximal ones are picked
+MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
 COVER_NOTE = "the worst choice of records was bounded by prices, not listed"
 
 
@@ -46,10 +47,8 @@ def people(
         return everything(arrangement, responses, pricing, f"a person with any number of records{where}")
     refuse_infinite(can, [responses[i].many(records) for i in can])
     everyone = arrangement.all_cells()
-    if everyone is None or everyone.touched.shape[0] > MOST_LISTED:
-        arrangement = arrangement.coarsened()
-        everyone = arrangement.cells(arrangement.combinations())
-        capacity = {column: _capacities(arrangement, column, cap) for column, cap in caps.items()}
+    if everyone is None or everyone.touched.size > MOST_LISTED:
+        return _searched(arrangement, responses, pricing, int(records), capacity, where)
     cells = _maximal_cells(arrangement, everyone, list(caps))
     choices = _choices(arrangement, cells, int(records), capacity)
     if choices is not None:
@@ -191,6 +190,28 @@ def _bounded(
                 vectors.setdefault(vector.loss, vector)
     notes = (COVER_NOTE, *(() if bool(cells.exact.all()) else (LIMIT_NOTE,)))
     return Reach(tuple(vectors.values()), (Bound(tuple(losses), "; ".join(dict.fromkeys(methods))),), notes)
+
+
+def _searched(
+    arrangement: Arrangement,
+    responses: Sequence[Response],
+    pricing: Pricing,
+    records: int,
+    capacity: Mapping[str, np.ndarray],
+    where: str,
+) -> Reach:
+    """Too many cells to list: prices again, but the dearest cell is searched. Caps count only in the chords."""
+    losses: list[Loss] = []
+    vectors: dict[Loss, Vector] = {}
+    for quantity in quantities(pricing, responses, _most_records(arrangement, records, capacity)):
+        found = [pooled(arrangement, reward, slope, records) for reward, slope in quantity.costs]
+        losses.append(quantity.loss([one.upper for one in found]))
+        for cells in (one.chosen for one in found):
+            choice = list(range(cells.touched.shape[0]))
+            if bool(cells.exact.all()) and _fits(arrangement, cells, choice, capacity):
+                for vector in _vectors(arrangement, cells, choice, responses, pricing, where):
+                    vectors.setdefault(vector.loss, vector)
+    return Reach(tuple(vectors.values()), (Bound(tuple(losses), METHOD),), (COVER_NOTE, LIMIT_NOTE))
 
 
 def _fits(arrangement: Arrangement, cells: Cells, choice: Sequence[int], capacity: Mapping[str, np.ndarray]) -> bool:

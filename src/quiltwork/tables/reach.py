@@ -47,6 +47,8 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
         return _single(table, queries, responses, pricing)
     if isinstance(step, (ReplaceOne, Entry, Metric)):
         return swaps(table, queries, responses, pricing, step)
+    if isinstance(step, User) and step.max_records == 1:
+        return _single(table, queries, [attrs.evolve(found, one=found.many(1)) for found in responses], pricing)
     if isinstance(step, User):
         arrangement = Arrangement.of(table, queries, records=3, whole=[column for column, _ in step.max_per])
         return people(arrangement, responses, pricing, step.max_records, dict(step.max_per))

@@ -51,6 +51,7 @@ class Ladders:
     """
 
     rungs: dict[object, tuple[tuple[float, Family], ...]]
+    coarse: bool = False  # whether heights were rounded, so that equal vectors may hide different losses
 
     @classmethod
     def of(cls, losses: Iterable[Loss]) -> Ladders:
@@ -60,7 +61,8 @@ class Ladders:
             for part in loss.parts:
                 ladder, height = _place(part.family)
                 heights.setdefault(ladder, {})[height] = part.family
-        return cls({ladder: _coarsened(found) for ladder, found in heights.items()})
+        coarse = any(len(found) > MOST_RUNGS for found in heights.values())
+        return cls({ladder: _coarsened(found) for ladder, found in heights.items()}, coarse)
 
     @property
     def width(self) -> int:
@@ -97,6 +99,13 @@ class Ladders:
             parts += [Part(family, int(count)) for count, (_, family) in zip(counts, rungs, strict=True)]
             at += len(rungs)
         return Loss(tuple(parts))
+
+
+def distinct(ladders: Ladders, rows: FloatArray) -> np.ndarray:
+    """Indices of rows to look at: one of each when equal rows are equal losses, otherwise all of them."""
+    if ladders.coarse:
+        return np.arange(rows.shape[0])
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
 def _coarsened(found: dict[float, Family]) -> tuple[tuple[float, Family], ...]:

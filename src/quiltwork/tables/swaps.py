@@ -25,7 +25,7 @@ from quiltwork.tables.holds import Response, changeable
 from quiltwork.tables.neighbors import Entry, Notion
 from quiltwork.tables.queries import Query
 from quiltwork.tables.scaling import Either, total, turned
-from quiltwork.tables.strength import Ladders, dominated, front
+from quiltwork.tables.strength import Ladders, distinct, dominated, front
 from quiltwork.tables.table import Table
 from quiltwork.tables.touch import Unbounded, possible
 from quiltwork.tables.vectors import Bound, Pricing, Reach, Vector
@@ -122,7 +122,7 @@ class _Pairs:
         left = [pricing.compared(i, float(states.one[i])) for i in count]
         entered = [turned_if_known(loss) for loss in left]
         kept = [pricing.compared(i, float(states.both[i])) for i in count]
-        ladders = Ladders.of(loss for loss in (*left, *entered, *kept) if loss is not None)
+        self.ladders = ladders = Ladders.of(loss for loss in (*left, *entered, *kept) if loss is not None)
         self.up = [ladders.strength(losses, up=True) for losses in (left, entered, kept)]
         self.down = [ladders.strength(losses, up=False) for losses in (left, entered, kept)]
         self.found: list[tuple[int, int, frozenset[str]]] = []
@@ -151,7 +151,7 @@ class _Pairs:
             raise Unbounded(tuple(int(i) for i in np.flatnonzero(infinite.any(axis=0))))
         moves = [part.astype(float) for part in (left, entered, kept)]
         up = sum((move @ rows for move, rows in zip(moves, self.up, strict=True)), np.zeros((len(others), 1)))
-        fresh = np.sort(np.unique(up, axis=0, return_index=True)[1])
+        fresh = distinct(self.ladders, up)
         fresh = fresh[~dominated(up[fresh], self.rows_down)] if self.rows_down.size else fresh
         if not fresh.size:
             return

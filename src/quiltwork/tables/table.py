@@ -198,7 +198,7 @@ class Table:
             raise InvalidParameter(purpose, given, "a list of column names")
         found = tuple(item.name if isinstance(item, Reference) else item for item in given)
         for name in found:
-            if not isinstance(name, str) or name not in self.columns:
+            if name not in tuple(self.columns):
                 raise InvalidParameter(purpose, name, "columns of the table: " + ", ".join(self.columns))
         return tuple(dict.fromkeys(found))
 

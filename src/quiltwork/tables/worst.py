@@ -19,19 +19,18 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import log_peak, worst_moments
+from quiltwork.compose.renyi import log_peak
 from quiltwork.curves.bracket import Bracket, Quantity
-from quiltwork.errors import QuiltworkError
-from quiltwork.losses.family import Family
+from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.strength import Ladders
 from quiltwork.tables.vectors import Bound, Vector
 
 MOST_COMPOSED = 600  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
+MOST_WITNESSED = 200  # of them for the witness
 FIRST = 8  # vectors composed one by one, whatever comes after
 BETA_WIDTH = 1e-3
 REMEMBERED = 256
 CHERNOFF = "Chernoff bounds"
-TILTS = np.geomspace(1e-2, 1e3, 61)
 
 
 class Worst:
@@ -78,10 +77,11 @@ class Worst:
         """The reachable vector with the largest epsilon at this delta, among the most suspicious ones."""
         x = np.array([delta])
         loose = self._loose_epsilon(x)[:, 0]
-        best, value = None, -1.0
+        best, value, composed = None, -1.0, 0
         exact = [i for i in np.argsort(-loose, kind="stable") if self.vectors[i].exact]
         for i in exact[:FIRST]:
-            if loose[i] > value:
+            if loose[i] > value and composed <= MOST_WITNESSED:
+                composed += len(self.vectors[i].loss.parts)
                 found = float(self._epsilon_of(self.vectors[i].loss, x, rtol).lower[0])
                 if found > value:
                     best, value = self.vectors[i], found
@@ -98,7 +98,7 @@ class Worst:
         state = _State(np.full(x.size, least), np.full(x.size, least), rtol)
         order = np.argsort(-loose.max(axis=1), kind="stable")
         for i in order[:FIRST]:
-            if not state.composed or not state.absorbs(loose[i], CHERNOFF):
+            if not state.composed or not bool(np.all(loose[i] <= state.upper)):
                 state.take(ask(self.vectors[i].loss), self.vectors[i])
         groups = [order[FIRST:]]
         while groups:
@@ -140,48 +140,18 @@ class Worst:
     # ---- Chernoff bounds of all vectors at once
 
     @cached_property
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
-        """Log moments of every vector at TILTS (vectors x tilts), and -log(1 - reveal)."""
-        families: dict[Family, int] = {}
-        for vector in self.vectors:
-            for part in vector.loss.parts:
-                families.setdefault(part.family, len(families))
-        rows, reveals = np.zeros((len(families), TILTS.size)), np.zeros(len(families))
-        for family, i in families.items():
-            try:
-                moments, reveal = worst_moments(Loss.of(family).parts)
-                with np.errstate(all="ignore"):
-                    found = moments(TILTS)
-                rows[i], reveals[i] = np.where(np.isnan(found), math.inf, found), reveal
-            except (QuiltworkError, OverflowError):
-                rows[i] = math.inf
-        counts = np.zeros((len(self.vectors), len(families)))
-        for row, vector in zip(counts, self.vectors, strict=True):
-            for part in vector.loss.parts:
-                row[families[part.family]] += part.count
-        with np.errstate(invalid="ignore"):
-            finite = np.isfinite(rows)
-            total = counts @ np.where(finite, rows, 0.0)
-            total = np.where(counts @ (~finite).astype(float) > 0, math.inf, total * (1 + 1e-12) + 1e-12)
-            hidden = counts @ -np.log1p(-np.minimum(reveals, 1 - 1e-16)) * (1 + 1e-12)
-        return total, -np.expm1(-hidden) * (1 + 1e-12)
-
-    @cached_property
-    def _tops(self) -> FloatArray:
-        """The largest loss of every vector, infinite where there is none."""
-        known: dict[Family, float] = {}
-        for vector in self.vectors:
-            for part in vector.loss.parts:
-                if part.family not in known:
-                    known[part.family] = float(np.max(Loss.of(part.family).epsilon(0.0).upper))
-        tops = [math.fsum(part.count * known[part.family] for part in v.loss.parts) for v in self.vectors]
-        return np.array(tops) * (1 + 1e-12)
+    def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of every vector: log moments at TILTS, the mass that reveals everything, and the largest loss."""
+        found = [loss_moments(vector.loss) for vector in self.vectors]
+        logs = np.array([one.logs for one in found]) + 1e-12
+        reveals = -np.expm1(-np.array([one.hidden for one in found])) * (1 + 1e-12)
+        return logs, reveals, np.array([one.largest for one in found]) * (1 + 1e-12)
 
     def _loose_epsilon(self, delta: FloatArray) -> FloatArray:
         """Chernoff bounds, or the largest loss where that is less: vectors x deltas."""
         if len(self.vectors) < 2:
             return np.full((len(self.vectors), delta.size), math.inf)
-        total, reveal = self._moments
+        total, reveal, tops = self._moments
         found = np.empty((len(self.vectors), delta.size))
         with np.errstate(all="ignore"):
             for j, value in enumerate(delta):
@@ -189,12 +159,12 @@ class Worst:
                 bounds = (total + log_peak(TILTS) - room[:, None]) / TILTS
                 found[:, j] = np.min(np.where(np.isnan(bounds), math.inf, bounds), axis=1)
         found = np.maximum(found + 1e-9 * (1 + np.abs(found)), 0.0)
-        return np.minimum(found, self._tops[:, None])
+        return np.minimum(found, tops[:, None])
 
     def _loose_delta(self, epsilon: FloatArray) -> FloatArray:
         if len(self.vectors) < 2:
             return np.ones((len(self.vectors), epsilon.size))
-        total, reveal = self._moments
+        total, reveal, _ = self._moments
         found = np.empty((len(self.vectors), epsilon.size))
         with np.errstate(all="ignore"):
             for j, value in enumerate(epsilon):

@@ -1,0 +1,110 @@
+"""Entries of a plan file that name exactly one of several kinds, such as `{replace_one: {fixed: [region]}}`.
+
+A kind that needs no fields may be written as its name alone: `add_remove` for `{add_remove: {}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic_core import PydanticCustomError
+
+from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.spec.document import Path
+from quiltwork.spec.fields import Strict
+from quiltwork.spec.recipes import shown
+
+LONGEST_LIST = 300  # characters of what is allowed, in a message
+
+
+class Nothing(Strict):
+    """A kind without fields."""
+
+
+class Choice(Strict):
+    """Exactly one of the fields that are kinds; `beside` are fields that are none, `bare` kinds without fields."""
+
+    noun: ClassVar[str] = "kind"
+    beside: ClassVar[frozenset[str]] = frozenset()
+    bare: ClassVar[frozenset[str]] = frozenset()
+    optional: ClassVar[bool] = False
+
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """The fields of which exactly one is given."""
+        return tuple(name for name in cls.model_fields if name not in cls.beside)
+
+    @property
+    def kind(self) -> str:
+        """The one that is given; empty if it may be left out and is."""
+        return next((name for name in self.kinds() if getattr(self, name) is not None), "")
+
+    @property
+    def chosen(self) -> Any:
+        """What is said about it."""
+        return getattr(self, self.kind)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alone(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        if given in cls.bare:
+            return {given: {}}
+        words = f"{', '.join(sorted(cls.bare))} alone or " if cls.bare else ""
+        raise refused(f"must be {words}a mapping with one of {', '.join(cls.kinds())}, got {shown(given)}")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        found = [name for name in self.kinds() if getattr(self, name) is not None]
+        if len(found) > 1 or not (found or self.optional):
+            named = " and ".join(found) if found else "none"
+            raise refused(f"must name exactly one {self.noun}, got {named}; there are {', '.join(self.kinds())}")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _written(self, plain: SerializerFunctionWrapHandler) -> Any:
+        found = plain(self)
+        return self.kind if found == {self.kind: {}} else found
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        written = handler(core["schema"] if core["type"] == "function-before" else core)
+        found = handler.resolve_ref_schema(written)
+        if not cls.optional:
+            found["oneOf"] = [{"required": [kind]} for kind in cls.kinds()]
+        if not cls.bare:
+            return written
+        return {"anyOf": [{"enum": sorted(cls.bare)}, found]}
+
+
+def refused(problem: str, at: Path = ()) -> PydanticCustomError:
+    """A refusal in our own words, at a path below the entry that is checked."""
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
+
+
+@contextmanager
+def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[None]:
+    """What the library refuses is refused at this path, or at the field of it that the parameter is called in the file."""
+    try:
+        yield
+    except InvalidParameter as error:
+        given = shown(error.given.name if hasattr(error.given, "column") else error.given)
+        allowed = shown_list(error.allowed)
+        problem = f"must be {allowed}, got {given}" + (f": {error.hint}" if error.hint else "")
+        if error.name in (fields or {}):
+            raise refused(problem, (*path, (fields or {})[error.name])) from None
+        raise refused(f"{error.name} {problem}", path) from None
+    except QuiltworkError as error:
+        raise refused(str(error), path) from None
+    except PydanticCustomError as error:  # refused below this path
+        said = error.context or {}
+        raise refused(said["problem"], (*path, *said["at"])) from None
+
+
+def shown_list(text: str) -> str:
+    """What is allowed, cut short."""
+    return text if len(text) <= LONGEST_LIST else text[: LONGEST_LIST - 3] + "..."
