@@ -88,13 +88,12 @@ def refused(problem: str, at: Path = ()) -> PydanticCustomError:
 
 @contextmanager
 def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[None]:
-    """What the library refuses is refused at this path, or at the field of it that the parameter is called in the file."""
+    """What the library refuses is refused at this path; `fields` are parameters that are fields there, by their name."""
     try:
         yield
     except InvalidParameter as error:
-        given = shown(error.given.name if hasattr(error.given, "column") else error.given)
         allowed = shown_list(error.allowed)
-        problem = f"must be {allowed}, got {given}" + (f": {error.hint}" if error.hint else "")
+        problem = f"must be {allowed}, got {shown(error.given)}" + (f": {error.hint}" if error.hint else "")
         if error.name in (fields or {}):
             raise refused(problem, (*path, (fields or {})[error.name])) from None
         raise refused(f"{error.name} {problem}", path) from None

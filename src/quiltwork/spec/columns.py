@@ -8,7 +8,6 @@ import unicodedata
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
 
 from quiltwork import tables
 from quiltwork.checks import MAX_COUNT
@@ -24,7 +23,7 @@ MOST_COLUMNS = 1_000
 def _value(given: Any) -> Any:
     """A text, a finite number, true or false."""
     if not isinstance(given, (str, int, float)) or (isinstance(given, float) and not math.isfinite(given)):
-        raise PydanticCustomError("refused", "{problem}", {"problem": f"must be text or a number, got {shown(given)}"})
+        raise refused(f"must be text, a finite number, true or false, got {shown(given)}")
     return given
 
 
@@ -115,7 +114,7 @@ class Table(Strict):
         for name in self.columns:
             plain = name.isidentifier() and unicodedata.normalize("NFKC", name) == name
             if not plain or keyword.iskeyword(name) or name == "self":
-                problem = "must be named with letters, digits and _, and not by a word of Python, to be used in conditions"
+                problem = "must be named with letters, digits and _, and not like a word of Python: conditions use it"
                 raise refused(problem, ("columns", name))
         return self
 

@@ -31,7 +31,7 @@ class User(Strict):
 
     id: Words
     max_records: Count | None = None
-    max_per: dict[str, Count] = {}
+    max_per: dict[str, Count] | None = None
 
 
 class Entry(Strict):

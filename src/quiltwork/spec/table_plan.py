@@ -16,7 +16,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import DisconnectedDomainWarning
 from quiltwork.spec.choice import located, refused
 from quiltwork.spec.columns import Table, Values
-from quiltwork.spec.conditions import condition
+from quiltwork.spec.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields import Count, Positive, Strict, Words
 from quiltwork.spec.notions import Holds, Names, Notion, Via
 from quiltwork.spec.plan import Target
@@ -40,14 +40,11 @@ class Opaque(Strict):
 
 
 class _Asked(Strict):
+    """What a query reads."""
+
     name: Words
-    holds: Holds
-
-
-class TableQuery(Recipe, _Asked):
-    """One query, or one for every part of the table, with the loss of each and where that loss holds."""
-
-    where: Annotated[str, Field(max_length=10_000)] | None = None
+    note: Words | None = None
+    where: Annotated[str, Field(max_length=MOST_CHARACTERS)] | None = None
     opaque: Opaque | None = None
     split_by: Words | None = None
     edges: Values | None = None
@@ -56,8 +53,13 @@ class TableQuery(Recipe, _Asked):
     count: bool = False
     via: Via | None = None
     adaptive: bool = False
+
+
+class TableQuery(Recipe, _Asked):
+    """One query, or one for every part of the table, with the loss of each and where that loss holds."""
+
     times: Count = 1
-    note: Words | None = None
+    holds: Holds
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -111,11 +113,11 @@ class TablePlan(Strict):
 
     quiltwork: Literal[1]
     title: Words = "Table plan"
+    assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
+    targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     table: Table
     neighbors: Notion
     queries: Annotated[tuple[TableQuery, ...], Field(strict=False, min_length=1, max_length=MOST_QUERIES)]
-    targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
-    assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _builds(self) -> Self:

@@ -58,7 +58,8 @@ class _Search:
         self.always = strengths[arrangement.always].sum(axis=0)
         sheets = arrangement.sheets
         self.order = sorted(range(len(sheets)), key=lambda s: len(sheets[s].names))
-        self.best = self._good()
+        self.seeds = arrangement.cells(self._seeds())
+        self.best = (self.seeds.touched.astype(float) @ costs).max(axis=0)
         self.rest = np.zeros(costs.shape[1])
         self.strengths: list[FloatArray] = []
         self.picks: list[IntArray] = []
@@ -67,14 +68,10 @@ class _Search:
 
     # ---- a good cell to start from
 
-    def _good(self) -> FloatArray:
-        """The costs of cells found by ascent: no cell that is looked for costs much less."""
-        best = np.zeros(self.costs.shape[1])
+    def _seeds(self) -> IntArray:
+        """Cells found by ascent, one for each cost: no cell that is looked for costs much less."""
         start = np.zeros(len(self.arrangement.sheets), dtype=np.int64)
-        for costs in self.costs.T:
-            cell = self.arrangement.cells(ascended(self.arrangement, costs, start)[None, :])
-            best = np.maximum(best, cell.touched[0].astype(float) @ self.costs)
-        return best
+        return np.array([ascended(self.arrangement, costs, start) for costs in self.costs.T])
 
     # ---- sums over queries
 
@@ -216,12 +213,11 @@ class _Search:
         self.sums, self.held = [sums[keep]], int(keep.sum())
 
     def result(self) -> Heaviest:
-        return Heaviest(
-            np.concatenate(self.picks),
-            np.concatenate(self.sums),
-            np.concatenate(self.strengths),
-            self.rest * (1 + 1e-12),
-        )
+        seeds = self.seeds.touched.astype(float)
+        picks = np.concatenate([*self.picks, self.seeds.picks])
+        sums = np.concatenate([*self.sums, seeds @ self.costs])
+        strengths = np.concatenate([*self.strengths, seeds @ self.strength])
+        return Heaviest(picks, sums, strengths, self.rest * (1 + 1e-12))
 
 
 def ascended(

@@ -63,8 +63,9 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared:
         rest = np.maximum(rest, found.sums[order[most:]].max(axis=0) * (1 + 1e-12))
     cells, rows = arrangement.cells(found.picks[order[:most]]), found.strengths[order[:most]]
     kept = _front(rows, cells.touched.astype(float) @ down, cells.exact)
-    # with one number all vectors are comparable, and the largest was among those looked at
-    comparable = ladders.width == 1 and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
+    # when all losses are equal only their number counts, and the largest was among those looked at
+    alike = len({loss for loss in compared if loss is not None}) == 1
+    comparable = alike and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
     bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
     return Front(_only(cells, kept), ladders, rows[kept], bound)
 

@@ -112,8 +112,9 @@ def response(query: Query, step: Notion, table: Table) -> Response:
         return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step))
     far = dist(stated, step, table)
     if isinstance(stated, Entry) and isinstance(step, (ReplaceOne, Metric)) and query.looks_at is not None:
-        # columns that the query does not look at change for free
-        far = min(far, float(len(changeable(step, table) & query.looks_at)))
+        seen = changeable(step, table) & query.looks_at  # columns that the query does not look at change for free
+        if not stated.columns or seen <= stated.columns:
+            far = float(len(seen))
     return Response(far, far, 0.0, far, far, signed=False)
 
 

@@ -1,6 +1,9 @@
 """Prices for cells that are too many to list: only the dearest cell at given prices must be found.
 
-The bound of `cover` needs no list: for prices lambda >= 0, sum_i max(0, reward_i - lambda_i) + m max_c (lambda+slope)(c)
+The bound of `cover` needs no list: for prices lambda >= 0,
+
+    sum_i max(0, reward_i - lambda_i) + m max_c (lambda + slope)(c)
+
 is above every choice of m records, and the dearest cell comes from the search over columns. Good prices come from a
 small pool of cells; the dearest cell joins the pool and the prices are set anew, a few times.
 
