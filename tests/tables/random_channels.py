@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 import numpy as np
 from scipy.special import ndtr
+from tests.tables.random_plans import Ask, Setting, inputs
 
 import quiltwork as qw
-from tests.tables.random_plans import Ask, Setting, inputs
 
 KINDS = ("pure", "approximate", "gdp", "zcdp", "laplace", "gaussian", "pair")
 MOST_LEVEL = 6
@@ -47,7 +47,7 @@ def draw_stated(rng: np.random.Generator, ask: Ask, step: Any, kinds: tuple[str,
     stated = ask.holds.notion or step
     single = stated.kind in ("add_remove", "edge")
     pushed = ask.via is not None and ask.via[0] in ("clip", "join")  # a record that comes may push another row out
-    fine = ask.holds.input and single or not ask.holds.input and not (single and pushed)
+    fine = single if ask.holds.input else not (single and pushed)
     usable = [k for k in kinds if k != "pair" or fine]
     kind = str(rng.choice(usable))
     if kind == "approximate":

@@ -241,7 +241,7 @@ def spoken(tree: tuple[Any, ...], t: Table) -> Any:
         return ~spoken(rest[0], t)
     column = t[rest[0]]
     return {
-        "null": lambda: column.is_null(),
+        "null": column.is_null,
         "has": lambda: column.has(rest[1]),
         "isin": lambda: column.isin(rest[1]),
         "between": lambda: column.between(rest[1], rest[2]),
@@ -342,6 +342,9 @@ def inputs(ask: Ask, universe: Universe, step: Any, lengths: np.ndarray, kept: n
     if stated.kind in ("add_remove", "edge"):
         far = np.abs(different[:, None, :] - different[None, :, :]).sum(axis=2).astype(float)
         return labels, far, np.where(far <= 1, far, np.inf), different
+    if stated.kind == "free_lunch":
+        apart = 1.0 - np.eye(len(different))
+        return labels, apart, apart, different
     every = Universe.of(rows, range(int(different.sum(axis=1).max()) + 1))
     single = steps(stated, every)
     place = {tuple(row): i for i, row in enumerate(every.counts.tolist())}
@@ -398,6 +401,8 @@ def draw_table(rng: np.random.Generator, name: str) -> Table:
     null = bool(rng.random() < 0.3)
     if name in ("edge", "node", "node rewire", "node counted"):
         return Table(u=Int(0, 2), v=Int(0, 2), label=Cat("x", "y"))
+    if name.startswith("user") and rng.random() < 0.25:
+        return Table(a=Cat("x", "y"), person=Id(), house=Id())
     if name.startswith("user"):
         return Table(a=Cat("x", "y", nullable=null), day=Int(0, 1 if null else 2), person=Id())
     person = {"person": Id()} if rng.random() < 0.25 else {}
@@ -420,7 +425,7 @@ def draw_notion(rng: np.random.Generator, name: str, table: Table) -> Any:
     if name == "user":
         return user("person", int(rng.integers(1, 4)))
     if name == "user max_per":
-        column = str(rng.choice(["a", "day"]))
+        column = str(rng.choice([c for c in ("a", "day") if c in names]))
         return user("person", 3 if rng.random() < 0.5 else None, {column: 1})
     if name == "entry":
         return entry(*([] if rng.random() < 0.5 else [str(rng.choice(names))]))
@@ -488,7 +493,7 @@ def draw_via(rng: np.random.Generator, table: Table, records: list[Row]) -> tupl
     people = [name for name, column in table.columns.items() if isinstance(column, Id)]
     kind = str(rng.choice(["flat_map", "opaque", "join", *(["clip", "clip", "clip"] if people else [])]))
     if kind == "clip":
-        return ("clip", people[0], int(rng.integers(1, 3)), order)
+        return ("clip", str(rng.choice(people)), int(rng.integers(1, 3)), order)
     if kind == "join":
         other = int(rng.integers(1, 3))
         matches = rng.integers(0, other + 1, len(records))
@@ -510,7 +515,9 @@ def draw_holds(rng: np.random.Generator, table: Table, notion: Any, reads: Any, 
     people = [name for name, column in table.columns.items() if isinstance(column, Id)]
     if table.fixed_size and table.least:  # statements about records that come and go say nothing of such tables
         return [on_table, on_input(add_remove()), on_table(replace_one()), on_table(entry())][int(rng.integers(4))]
-    choices = [on_input(single)] * 4 + [on_table] * 3 + [on_table(single), on_input(free_lunch()), on_table(free_lunch())]
+    choices = (
+        [on_input(single)] * 4 + [on_table] * 3 + [on_table(single), on_input(free_lunch()), on_table(free_lunch())]
+    )
     if via is None:
         choices += [on_input(replace_one()), on_input(entry()), on_table(replace_one()), on_table(entry())]
     if people:
@@ -525,7 +532,9 @@ def draw_holds(rng: np.random.Generator, table: Table, notion: Any, reads: Any, 
         near = window("day", int(rng.integers(1, 4)), limit)
         choices += [on_table(near)]
         if "day" in seen and via is None:
-            choices += [on_input(near)]
+            choices += [on_input(near)] * (1 + 5 * (notion.kind == "window"))
+        if notion.kind == "window":
+            choices += [on_table] * 5
     if notion.kind == "node":
         choices += [on_table(node(int(rng.integers(1, 3)), rewire=bool(rng.random() < 0.5)))]
     if notion.kind == "metric" and "day" in seen and via is None:

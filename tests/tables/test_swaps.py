@@ -125,7 +125,7 @@ def test_distances_of_the_definition():
 @pytest.mark.parametrize("work", [swaps.MOST_WORK, 0])
 def test_replaced_rows_that_leave_the_filter_are_refused(monkeypatch, notion, work):
     monkeypatch.setattr(swaps, "MOST_WORK", work)
-    with pytest.raises(UnboundedLossError, match="II.9"):
+    with pytest.raises(UnboundedLossError, match=r"II\.9"):
         moved(notion, on_input(replace_one()), count=True)
 
 
@@ -136,8 +136,9 @@ def test_opaque_and_adaptive_queries_count_as_changed(monkeypatch, work):
     table = Table(region=Cat("N", "S"), age=Int(0, 9))
     plan = Plan(table, entry("age"))
     plan.add("dark", where=opaque("dark", stability=3), loss=qw.pure(0.1), holds=on_input(add_remove()))
-    plan.add("later", where=table.region == "N", count=True, loss=qw.pure(0.1), holds=on_input(add_remove()), adaptive=True)  # fmt: skip
-    plan.add("still", where=table.region == "N", count=True, loss=qw.pure(0.1), holds=on_input(add_remove()))
+    north = {"where": table.region == "N", "count": True, "loss": qw.pure(0.1), "holds": on_input(add_remove())}
+    plan.add("later", **north, adaptive=True)
+    plan.add("still", **north)
     found = plan.guarantee()
     assert found.epsilon(0.0).upper == pytest.approx(0.8, abs=1e-12)
     assert found.touched(0.0) == {"dark": 6.0, "later": 2.0}
@@ -164,7 +165,8 @@ def test_real_columns_and_ids_can_always_change():
 
 def test_a_single_point_of_a_real_column_does_not_change_within():
     table = Table(x=Float(0, 1))
-    plan = Plan(table, entry("x")).add("q", where=(table.x >= 0.5) & (table.x <= 0.5), loss=qw.pure(1.0), holds=on_input(add_remove()))  # fmt: skip
+    plan = Plan(table, entry("x"))
+    plan.add("q", where=(table.x >= 0.5) & (table.x <= 0.5), loss=qw.pure(1.0), holds=on_input(add_remove()))
     assert plan.guarantee().touched(0.0) == {"q": 1.0}
 
 
@@ -174,7 +176,8 @@ def test_metric_steps_in_units_of_the_statement():
     place = euclidean("x", "y")
     for diameter, expected in ((None, 2.5), (2.0, 2.0)):
         plan = Plan(table, metric(place, "m", within=2.5))
-        plan.add("q", where=table.region == "N", loss=qw.pure(0.1), holds=on_input(metric(place, "m", diameter=diameter)))  # fmt: skip
+        stated = on_input(metric(place, "m", diameter=diameter))
+        plan.add("q", where=table.region == "N", loss=qw.pure(0.1), holds=stated)
         assert plan.guarantee().touched(0.0) == {"q": expected}
         assert plan.guarantee().epsilon(0.0).upper == pytest.approx(expected / 10, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""A small world of tables, listed in full: who is a neighbour of whom under every notion, by the words of its definition.
+"""A small world of tables, listed in full: who is a neighbour of whom under every notion, by its definition.
 
 A record is a pair (u, d): whose it is, and a day from 0 to 2.
 """

@@ -107,11 +107,32 @@ def region(
     raise typer.Exit(run(plan, constraint or [], times, delta, epsilon, alpha, as_json, csv, figure))
 
 
+@app.command(epilog="Example: quiltwork tables examples/plans/clinics.yaml --to add_remove")
+def tables(
+    plan: Annotated[Path, typer.Argument(help="Table plan file, YAML or JSON.", show_default=False)],
+    delta: Annotated[float | None, typer.Option(help="Answer at this delta instead of the first target's.")] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NOTION", help="Also answer for this notion of neighbour, as a plan writes it; repeat."),
+    ] = None,
+    as_json: AsJson = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every query of a long plan.")] = False,
+) -> None:
+    """Account overlapping queries on one table: the worst step of its neighbours, and what that costs."""
+    from quiltwork.cli.tables import run
+
+    raise typer.Exit(run(plan, delta, to or [], as_json, everything))
+
+
 @app.command(epilog="Example: quiltwork schema > plan.schema.json")
-def schema() -> None:
+def schema(
+    for_tables: Annotated[bool, typer.Option("--tables", help="Of table plan files instead.")] = False,
+) -> None:
     """Print the JSON Schema of plan files."""
     import json
 
-    from quiltwork.spec import schema as plan_schema
-
-    typer.echo(json.dumps(plan_schema(), indent=2))
+    if for_tables:
+        from quiltwork.spec.table_plan import table_schema as described
+    else:
+        from quiltwork.spec import schema as described
+    typer.echo(json.dumps(described(), indent=2))

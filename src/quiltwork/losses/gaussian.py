@@ -15,6 +15,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.losses.decimals import times
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
 from quiltwork.losses.transform import Spectrum, Transform
@@ -127,7 +128,7 @@ class Gaussian(Family):
         return {"both": GaussianPair(self.mu)}
 
     def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=self.sensitivity * size)
+        return attrs.evolve(self, sensitivity=times(size, self.sensitivity))
 
 
 @attrs.frozen
@@ -143,4 +144,4 @@ class GaussianPrivacy(Family):
 
     def group(self, size: int) -> Family:
         """mu scales linearly: G_mu composed with itself along a path of `size` steps is G_(size mu)."""
-        return GaussianPrivacy(self.mu * size)
+        return GaussianPrivacy(times(size, self.mu))

@@ -13,6 +13,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.losses.decimals import times
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.pair import TAIL_ULPS, UNIT, Cells, Pair
 from quiltwork.losses.panels import EllipseBound, PanelTransform
@@ -127,4 +128,4 @@ class Laplace(Family):
         return {"both": LaplacePair(self.epsilon)}
 
     def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=self.sensitivity * size)
+        return attrs.evolve(self, sensitivity=times(size, self.sensitivity))

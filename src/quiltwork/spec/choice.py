@@ -88,7 +88,7 @@ def refused(problem: str, at: Path = ()) -> PydanticCustomError:
 
 @contextmanager
 def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[None]:
-    """What the library refuses is refused at this path; `fields` are parameters that are fields there, by their name."""
+    """What the library refuses is refused at this path; `fields` are parameters that are fields there."""
     try:
         yield
     except InvalidParameter as error:

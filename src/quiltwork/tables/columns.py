@@ -24,7 +24,7 @@ from quiltwork.tables.selectors import Chosen, Cut, Has, Null, Selector, Spans
 __all__ = ["Cat", "Column", "Date", "Float", "Id", "Int", "SubsetOf"]
 
 BoolArray = NDArray[np.bool_]
-MOST_PATTERNS = 20_000  # of a set-valued column; beyond, its members are taken as independent, which is sound
+MOST_PATTERNS = 50_000  # of a set-valued column; beyond, its members are taken as independent, which is sound
 
 
 def _number(given: Any) -> float:
@@ -204,7 +204,7 @@ class Ordered(Column):
                     if start < high and end > low:
                         selected[first:last, j] = True
         spans = tuple(itertools.pairwise(edges))
-        names = tuple(self._span_name(*span) for span in spans)
+        names = tuple(self.name_of(*span) for span in spans)
         return Classes(names, tuple(self._size(*span) for span in spans), selected, spans)
 
     def _size(self, start: Cut, end: Cut) -> float:
@@ -212,7 +212,8 @@ class Ordered(Column):
             return end[0] - start[0]
         return 1.0 if start[0] == end[0] else math.inf
 
-    def _span_name(self, start: Cut, end: Cut) -> str:
+    def name_of(self, start: Cut, end: Cut) -> str:
+        """A span in words."""
         if self._size(start, end) == 1:
             return self.shown(start[0])
         if self.discrete:

@@ -20,10 +20,12 @@ from quiltwork.tables.cells import Arrangement, Cells
 from quiltwork.tables.depths import SHARES, heaviest
 from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.strength import Ladders, distinct, front
+from quiltwork.tables.sweep import Sweep, rounding
 from quiltwork.tables.vectors import Bound
 
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
 MOST_COMPARED = 3_000  # distinct cells
+MOST_PLACES = 60_000  # distinct places along one column: most of them are dominated by a place nearby
 MOST_INCOMPARABLE = 300  # when nearly every loss is another: few dominate each other, and composing them is slow
 USUAL_DELTA = 1e-6  # for which the search is laid out; every other is answered too
 
@@ -68,6 +70,26 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared:
     comparable = alike and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
     bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
     return Front(_only(cells, kept), ladders, rows[kept], bound)
+
+
+def strongest_along(sweep: Sweep, losses: Sequence[Loss | None], compared: Sequence[Loss | None]) -> Front:
+    """The same along one ordered column; the only pick of a cell is its place."""
+    ladders = Ladders.of(loss for loss in compared if loss is not None)
+    up, down = ladders.strength(compared, up=True), ladders.strength(compared, up=False)
+    rows = sweep.sums(up)  # whole numbers: running sums are exact
+    order, bound = distinct(ladders, rows), None
+    most = MOST_INCOMPARABLE if ladders.coarse else MOST_PLACES
+    if order.size > most:
+        rates = Rates.of(losses)
+        sums = sweep.sums(rates.costs) + rounding(len(sweep.names), rates.costs)
+        order = order[np.argsort(-sums[order, 0], kind="stable")]
+        bound = Bound(rates.bound(sums[order[most:]].max(axis=0)), "the cells that were left out")
+        order = order[:most]
+    kept = order[front(rows[order], sweep.sums(down)[order])]
+    touched = np.array([sweep.touched(int(place)) for place in kept]).reshape(kept.size, len(losses))
+    return Front(
+        Cells(touched, kept[:, None].astype(np.int64), np.ones(kept.size, dtype=bool)), ladders, rows[kept], bound
+    )
 
 
 def _front(up: FloatArray, down: FloatArray, exact: np.ndarray) -> np.ndarray:

@@ -86,7 +86,7 @@ class Plan:
     ) -> Plan:
         """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
         by = self._reference("by", by)
-        read = None if reads is None else list(reads)
+        name, read = checks.text("name", name), self._reads(reads)
         parts = {
             f"{name}: {by.name} = {label}": part if where is None else part & _predicate(where)
             for label, part in by.parts(edges).items()
@@ -110,7 +110,7 @@ class Plan:
         of = self._reference("of", of)
         if not isinstance(of.column, SubsetOf):
             raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
-        read = None if reads is None else list(reads)
+        name, read = checks.text("name", name), self._reads(reads)
         made = [
             self.query(
                 f"{name}: {of.name} has {member}", loss, holds,
@@ -148,7 +148,7 @@ class Plan:
         loss = _loss(loss)
         if via is not None and not isinstance(via, Via):
             raise InvalidParameter("via", via, "flat_map(...), join(...) or clip_rows(...)")
-        read = None if reads is None else frozenset(self.table.names(reads, "reads"))
+        read = self._reads(reads)
         if checks.flag("count", count):
             if read:
                 raise InvalidParameter("count", count, "left out when columns are read", f"reads={sorted(read)}")
@@ -158,6 +158,9 @@ class Plan:
         if isinstance(via, ClipRows) and not isinstance(self.table.columns.get(via.id), Id):
             raise InvalidParameter("via", via, "a clip on an Id column of the table")
         return Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+
+    def _reads(self, reads: Iterable[str] | None) -> frozenset[str] | None:
+        return None if reads is None else frozenset(self.table.names(reads, "reads"))
 
     def _holds(self, holds: Any) -> Holds:
         if not isinstance(holds, Holds):

@@ -13,7 +13,7 @@ import numpy as np
 
 from quiltwork.tables.cells import Arrangement, Sheet
 from quiltwork.tables.columns import Ordered
-from quiltwork.tables.fronts import strongest
+from quiltwork.tables.fronts import strongest, strongest_along
 from quiltwork.tables.holds import Response, response
 from quiltwork.tables.neighbors import (
     AddRemove,
@@ -30,6 +30,7 @@ from quiltwork.tables.neighbors import (
 from quiltwork.tables.people import people
 from quiltwork.tables.queries import Query
 from quiltwork.tables.swaps import swaps
+from quiltwork.tables.sweep import Sweep
 from quiltwork.tables.table import Table
 from quiltwork.tables.touch import LIMIT_NOTE, everything, possible, refuse_infinite
 from quiltwork.tables.vectors import Pricing, Reach, Vector
@@ -65,19 +66,19 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
 
 def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing) -> Reach:
     """One record comes or goes: all queries of its cell are touched, in the same direction."""
-    arrangement = Arrangement.of(table, queries)
-    can = np.flatnonzero(possible(arrangement))
+    place = Sweep.of(table, queries) or Arrangement.of(table, queries)
+    can = np.flatnonzero(possible(place))
     refuse_infinite([int(i) for i in can], [responses[int(i)].one for i in can])
     states = [(i, found.one) for i, found in enumerate(responses)]
     losses = [[ask(i, far) for i, far in states] for ask in (pricing.at, pricing.compared)]
-    found = strongest(arrangement, *losses)
+    found = strongest_along(place, *losses) if isinstance(place, Sweep) else strongest(place, *losses)
     cells = found.cells
     vectors = [
         vector
         for touched, picks, exact in zip(cells.touched, cells.picks, cells.exact, strict=True)
         for vector in pricing.vector(
             {int(i): responses[int(i)].one for i in np.flatnonzero(touched)},
-            f"a record with {arrangement.describe(picks)}",
+            f"a record with {place.describe(picks)}",
             exact=bool(exact),
         )
     ]

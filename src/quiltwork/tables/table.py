@@ -89,6 +89,8 @@ class Reference:
 
         NULL is a part of its own. Values outside the edges form a part "other".
         """
+        if edges is not None and (isinstance(edges, str) or not isinstance(edges, Iterable)):
+            raise InvalidParameter("edges", edges, "a list of bounds in rising order")
         found = self._intervals(list(edges)) if edges is not None else self._single_values()
         if getattr(self.column, "nullable", False):
             found["NULL"] = self.is_null()

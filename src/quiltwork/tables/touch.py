@@ -11,6 +11,7 @@ import numpy as np
 from quiltwork.tables.cells import Arrangement
 from quiltwork.tables.columns import BoolArray
 from quiltwork.tables.holds import Response
+from quiltwork.tables.sweep import Sweep
 from quiltwork.tables.vectors import Pricing, Reach
 
 LIMIT_NOTE = "there are too many cells to list: those left out are bounded by what they can cost together"
@@ -30,8 +31,10 @@ def refuse_infinite(queries: Sequence[int], far: Sequence[float]) -> None:
         raise Unbounded(found)
 
 
-def possible(arrangement: Arrangement) -> BoolArray:
+def possible(arrangement: Arrangement | Sweep) -> BoolArray:
     """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
+    if isinstance(arrangement, Sweep):
+        return arrangement.possible
     boxes = np.ones((1, arrangement.owner.size), dtype=bool)
     for sheet in arrangement.sheets:
         boxes &= sheet.true.any(axis=0)

@@ -1,0 +1,324 @@
+"""`quiltwork tables`: read a plan for one table, find its worst step, print what that costs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quiltwork import checks
+from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import at_most, single
+from quiltwork.errors import DisconnectedDomainWarning, InvalidPlan, QuiltworkError, UnboundedLossError
+from quiltwork.report.accounts import Verdict, Word
+from quiltwork.report.text import column, ends
+from quiltwork.spec.notions import Notion
+from quiltwork.spec.plan import Target
+from quiltwork.spec.read import parse_as
+from quiltwork.spec.table_plan import TablePlan, TableQuery, read_table_plan
+from quiltwork.tables import Plan, PlanGuarantee
+from quiltwork.tables.holds import occurring
+from quiltwork.tables.scaling import scaled, total
+from quiltwork.tables.vectors import Vector
+
+SCHEMA = "quiltwork/tables/1"
+USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
+SHOWN = 20  # entries of the file, unless all are asked for
+NAMED = 6  # queries in the sentence about the worst step
+FINER = 1e-7
+
+
+@attrs.frozen(eq=False)
+class Other:
+    """What the same plan gives under another notion, or why that is nothing."""
+
+    name: str
+    epsilon: Bracket | None
+    note: str
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """Everything that is said about a table plan at one delta."""
+
+    spec: TablePlan
+    plan: Plan
+    entries: tuple[range, ...]
+    guarantee: PlanGuarantee
+    delta: float
+    epsilon: Bracket
+    worst: Vector | None
+    verdicts: tuple[Verdict, ...]
+    sequential: Other
+    others: tuple[Other, ...]
+    warned: tuple[str, ...]
+
+    @property
+    def distances(self) -> dict[int, float]:
+        """How far the worst step moves each query."""
+        return dict(self.worst.distances) if self.worst is not None else {}
+
+    @property
+    def met(self) -> bool:
+        return all(verdict.word == "met" for verdict in self.verdicts)
+
+
+def run(path: Path, delta: float | None, to: Sequence[str], as_json: bool, everything: bool) -> int:
+    """The exit code: 0 when every target is met, 1 when one is not or no finite epsilon follows."""
+    spec = _spec_at(path)
+    if delta is not None:
+        checks.probability("delta", delta)
+    notions = [_notion(text) for text in to]
+    try:
+        found = view(spec, delta, notions)
+    except UnboundedLossError as error:
+        if as_json:
+            refused = {"message": str(error).splitlines(), "queries": list(error.queries)}
+            print(json.dumps({"schema": SCHEMA, "plan": spec.to_dict(), "met": False, "refused": refused}, indent=2))
+        else:
+            print(f"quiltwork: {error}", file=sys.stderr)
+        return 1
+    if as_json:
+        print(json.dumps(to_json(found), indent=2, allow_nan=False))
+    else:
+        console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+        show(found, console, None if everything else SHOWN)
+    return 0 if found.met else 1
+
+
+def _spec_at(path: Path) -> TablePlan:
+    """The plan; an error inside the file also names the file."""
+    try:
+        return read_table_plan(path)
+    except InvalidPlan as error:
+        if error.where == str(path):
+            raise
+        place = f"{path}:{error.line}" if error.line is not None else str(path)
+        raise InvalidPlan(f"{place}: {error.where}", error.problem) from None
+
+
+def _notion(text: str) -> Notion:
+    """A notion as it is written in a plan file, such as "add_remove" or "user: {id: patient, max_records: 3}"."""
+    try:
+        return parse_as(Notion, text)
+    except InvalidPlan as error:
+        where = "" if error.where == "the plan" else f"{error.where} "
+        raise InvalidPlan(f"--to {text!r}", f"{where}{error.problem}") from None
+
+
+# ---- the numbers
+
+
+def view(spec: TablePlan, delta: float | None, to: Sequence[Notion]) -> Found:
+    """The guarantee and the answers to the usual questions."""
+    if delta is None:
+        delta = spec.targets[0].delta if spec.targets else USUAL_DELTA
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DisconnectedDomainWarning)
+        plan, entries = spec.parts()
+    for entry in to:
+        entry.notion().check(plan.table)
+    guarantee = plan.guarantee()
+    return Found(
+        spec,
+        plan,
+        entries,
+        attrs.evolve(guarantee, assumes=(*spec.assumes, *guarantee.assumes)),
+        delta,
+        guarantee.epsilon(delta),
+        guarantee.worst_case(delta),
+        tuple(_verdict(guarantee, target) for target in spec.targets),
+        _sequential(plan, delta),
+        tuple(_other(guarantee, entry, delta) for entry in to),
+        tuple(str(warning.message) for warning in caught),
+    )
+
+
+def _verdict(guarantee: PlanGuarantee, target: Target) -> Verdict:
+    bracket = guarantee.epsilon(target.delta)
+    if float(bracket.lower) <= target.epsilon < float(bracket.upper):  # too close to call: look closer once
+        bracket = bracket.intersect(guarantee.epsilon(target.delta, rtol=FINER))
+    word: Word = "undecided"
+    if float(bracket.upper) <= target.epsilon:
+        word = "met"
+    elif float(bracket.lower) > target.epsilon:
+        word = "missed"
+    return Verdict(target, bracket, word)
+
+
+def _sequential(plan: Plan, delta: float) -> Other:
+    """Every query touched as far as it can be, all at once: what is left when the conditions are not looked at."""
+    name = "sequential composition"
+    try:
+        losses = [(scaled(query.loss, max(occurring(query, plan.neighbors, plan.table))), 1) for query in plan.queries]
+        return Other(name, total(losses).epsilon(delta), "every query at its largest distance, as if all were touched")
+    except (QuiltworkError, OverflowError) as error:
+        return Other(name, None, _first_line(error))
+
+
+def _other(guarantee: PlanGuarantee, entry: Notion, delta: float) -> Other:
+    notion = entry.notion()
+    try:
+        return Other(str(notion), guarantee.to(notion).epsilon(delta), f"hiding {notion.protects}")
+    except QuiltworkError as error:
+        return Other(str(notion), None, _first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+# ---- the words
+
+
+def records(entry: TableQuery, parts: int) -> str:
+    """Which records a query keeps, and how it is split."""
+    said = []
+    if entry.split_by is not None:
+        said.append(f"each {entry.split_by}{' interval' if entry.edges else ''} ({parts})")
+    if entry.each_of is not None:
+        said.append(f"each of {entry.each_of} ({parts})")
+    if entry.where is not None:
+        said.append(" ".join(entry.where.split()))
+    if entry.opaque is not None:
+        said.append(f"{entry.opaque.name} (opaque, stability {single(entry.opaque.stability)})")
+    if entry.via is not None:
+        said.append(f"via {entry.via.via()}")
+    return "; ".join(said) or "all"
+
+
+def seen(entry: TableQuery) -> str:
+    """What it sees of them."""
+    if entry.count or entry.reads == ():
+        return "count"
+    return "everything" if entry.reads is None else ", ".join(entry.reads)
+
+
+def moved(distances: Sequence[float]) -> str:
+    """How far the worst step moves a query, or the parts of a split one."""
+    if len(distances) == 1:
+        return _far(distances[0])
+    touched = [distance for distance in distances if distance > 0]
+    if not touched:
+        return "0"
+    kinds = sorted(set(touched))
+    shown = ", ".join(f"{_far(kind)} in {touched.count(kind)}" for kind in kinds[:2]) + (", ..." if kinds[2:] else "")
+    return f"{shown} of {len(distances)}"
+
+
+def _far(distance: float) -> str:
+    return at_most(distance, 6)
+
+
+def worst_words(found: Found) -> str:
+    """The worst step in a sentence."""
+    if found.worst is None:
+        return "no step was found that is surely reached, all were bounded together"
+    names = [
+        found.plan.queries[i].name + ("" if distance == 1 else f" (distance {_far(distance)})")
+        for i, distance in found.worst.distances
+    ]
+    if not names:
+        return f"{found.worst.where}: nothing is touched"
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{found.worst.where} touches {', '.join(names[:NAMED])}{more}"
+
+
+def show(found: Found, console: Console, most: int | None) -> None:
+    """The whole view as text."""
+    console.print(Text(found.spec.title, style="bold"))
+    console.print(Text(f"protects {found.guarantee.protects}"))
+    for warning in found.warned:
+        console.print(Text(f"warning: {warning}", style="yellow"))
+    console.print()
+    console.print(_queries(found, most))
+    hidden = 0 if most is None else len(found.entries) - most
+    if hidden > 0:
+        console.print(Text(f"... and {hidden} more (--all shows them)", style="dim"))
+    console.print()
+    console.print(_headline(found))
+    console.print(Text(f"worst step: {worst_words(found)}"))
+    sure = "it was found: no step costs more" if found.guarantee.exact else "it was only bounded: it may cost less"
+    touched = f"{len(found.distances)} of {len(found.plan.queries)} queries are touched"
+    console.print(Text(f"{touched}; {sure}", style="dim"))
+    for verdict in found.verdicts:
+        target = f"epsilon <= {single(verdict.target.epsilon)} at delta {single(verdict.target.delta)}"
+        said = (verdict.word, f"bold {COLOURS[verdict.word]}")
+        console.print(Text.assemble(f"target {target}: ", said, f", it lies between {ends(verdict.epsilon)}"))
+    console.print()
+    console.print(_comparison(found))
+    console.print()
+    for assumption in found.guarantee.assumes:
+        console.print(Text(f"assumes: {assumption}", style="dim"))
+
+
+def _headline(found: Found) -> Text:
+    notes = found.epsilon.method if found.epsilon.met else f"{found.epsilon.method}, wider than asked"
+    return Text.assemble(
+        (f"epsilon between {ends(found.epsilon)}", "bold"), f" at delta {single(found.delta)} ({notes})"
+    )
+
+
+def _queries(found: Found, most: int | None) -> Table:
+    table = grid(
+        ("query", False), ("records", False), ("sees", False), ("mechanism", False), ("holds", False),
+        ("worst step", False),
+    )  # fmt: skip
+    far = found.distances
+    for entry, places in list(zip(found.spec.queries, found.entries, strict=True))[:most]:
+        mechanism = entry.describe() + (f", {entry.times:,} times" if entry.times > 1 else "")
+        holds = found.plan.queries[places[0]].holds
+        cells = (records(entry, len(places)), seen(entry), mechanism, str(holds))
+        table.add_row(Text(entry.name), *map(Text, cells), moved([far.get(i, 0.0) for i in places]))
+    return table
+
+
+def _comparison(found: Found) -> Table:
+    table = grid(("for comparison", False), ("epsilon", True), ("", False))
+    for other in (found.sequential, *found.others):
+        value = "-" if other.epsilon is None else column(float(other.epsilon.upper))
+        table.add_row(Text(other.name), value, Text(other.note, style="dim"))
+    return table
+
+
+def to_json(found: Found) -> dict[str, Any]:
+    """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts."""
+    far = found.distances
+    return {
+        "schema": SCHEMA,
+        "plan": found.spec.to_dict(),
+        "protects": found.guarantee.protects,
+        "delta": found.delta,
+        "epsilon": found.epsilon.to_json(),
+        "met": found.met,
+        "targets": [
+            {**verdict.target.model_dump(), "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
+            for verdict in found.verdicts
+        ],
+        "worst": {
+            "words": worst_words(found),
+            "where": None if found.worst is None else found.worst.where,
+            "found": found.guarantee.exact,
+        },
+        "queries": [
+            {"name": query.name, "entry": entry, "holds": str(query.holds), "distance": far.get(i, 0.0)}
+            for entry, places in enumerate(found.entries)
+            for i, query in ((i, found.plan.queries[i]) for i in places)
+        ],
+        "comparison": [
+            {"name": o.name, "epsilon": None if o.epsilon is None else o.epsilon.to_json(), "note": o.note}
+            for o in (found.sequential, *found.others)
+        ],
+        "warnings": list(found.warned),
+        "assumes": list(found.guarantee.assumes),
+        "because": list(found.guarantee.because),
+    }
