@@ -157,10 +157,12 @@ def _words(
     }  # fmt: skip
 
 
-def campaign(name: str, seed: int, plans: int, claim: Claim = guarantee, kinds: tuple[str, ...] = KINDS) -> Tally:
+def campaign(
+    name: str, seed: int, plans: int, claim: Claim = guarantee, kinds: tuple[str, ...] = KINDS, rounds: int = 3
+) -> Tally:
     """Many plans of one notion."""
     rng = np.random.default_rng([seed, *map(ord, name)])
     tally = Tally()
     for _ in range(plans):
-        check_plan(rng, name, tally, claim, kinds)
+        check_plan(rng, name, tally, claim, kinds, rounds=rounds)
     return tally

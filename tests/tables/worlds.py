@@ -16,6 +16,7 @@ PLACE = {"u": 0, "d": 1}
 ALL = multisets(list(itertools.product(PEOPLE, DAYS)), MOST)
 
 
+@cache
 def changed(first, second):
     """Records that one table has and the other has not."""
     one, two = Counter(first), Counter(second)

@@ -132,7 +132,7 @@ def schema(
     import json
 
     if for_tables:
-        from quiltwork.spec.table_plan import table_schema as described
+        from quiltwork.spec import table_schema as described
     else:
         from quiltwork.spec import schema as described
     typer.echo(json.dumps(described(), indent=2))

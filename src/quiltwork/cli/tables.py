@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Sequence
@@ -33,7 +34,6 @@ from quiltwork.tables.vectors import Vector
 SCHEMA = "quiltwork/tables/1"
 USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
 SHOWN = 20  # entries of the file, unless all are asked for
-NAMED = 6  # queries in the sentence about the worst step
 FINER = 1e-7
 
 
@@ -159,9 +159,12 @@ def _sequential(plan: Plan, delta: float) -> Other:
     """Every query touched as far as it can be, all at once: what is left when the conditions are not looked at."""
     name = "sequential composition"
     try:
-        losses = [(scaled(query.loss, max(occurring(query, plan.neighbors, plan.table))), 1) for query in plan.queries]
+        far = [max(occurring(query, plan.neighbors, plan.table)) for query in plan.queries]
+        if math.inf in far:
+            return Other(name, None, "a query by itself has no finite epsilon: only its condition saves it")
+        losses = [(scaled(query.loss, distance), 1) for query, distance in zip(plan.queries, far, strict=True)]
         return Other(name, total(losses).epsilon(delta), "every query at its largest distance, as if all were touched")
-    except (QuiltworkError, OverflowError) as error:
+    except QuiltworkError as error:
         return Other(name, None, _first_line(error))
 
 
@@ -181,7 +184,7 @@ def _first_line(error: Exception) -> str:
 
 
 def records(entry: TableQuery, parts: int) -> str:
-    """Which records a query keeps, and how it is split."""
+    """Which records a query keeps, how it is split, and what it sees of them."""
     said = []
     if entry.split_by is not None:
         said.append(f"each {entry.split_by}{' interval' if entry.edges else ''} ({parts})")
@@ -191,16 +194,16 @@ def records(entry: TableQuery, parts: int) -> str:
         said.append(" ".join(entry.where.split()))
     if entry.opaque is not None:
         said.append(f"{entry.opaque.name} (opaque, stability {single(entry.opaque.stability)})")
+    if entry.adaptive:
+        said.append("chosen after earlier outputs")
+    said = said or ["all"]
     if entry.via is not None:
-        said.append(f"via {entry.via.via()}")
-    return "; ".join(said) or "all"
-
-
-def seen(entry: TableQuery) -> str:
-    """What it sees of them."""
+        said.append(f"as {entry.via.words()}")
     if entry.count or entry.reads == ():
-        return "count"
-    return "everything" if entry.reads is None else ", ".join(entry.reads)
+        said.append("counted")
+    elif entry.reads is not None:
+        said.append(f"reads {', '.join(entry.reads)}")
+    return "; ".join(said)
 
 
 def moved(distances: Sequence[float]) -> str:
@@ -219,18 +222,19 @@ def _far(distance: float) -> str:
     return at_most(distance, 6)
 
 
-def worst_words(found: Found) -> str:
-    """The worst step in a sentence."""
+def _step(found: Found) -> str:
+    return "no single one was found, all were bounded together" if found.worst is None else found.worst.where
+
+
+def _certainty(found: Found) -> str:
+    """How much of the plan it touches, and whether there can be a worse one."""
+    count = len(found.plan.queries)
+    touched = f"it touches {len(found.distances)} of {count} quer{'y' if count == 1 else 'ies'}"
+    if found.guarantee.exact:
+        return f"{touched}, and no step costs more"
     if found.worst is None:
-        return "no step was found that is surely reached, all were bounded together"
-    names = [
-        found.plan.queries[i].name + ("" if distance == 1 else f" (distance {_far(distance)})")
-        for i, distance in found.worst.distances
-    ]
-    if not names:
-        return f"{found.worst.where}: nothing is touched"
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{found.worst.where} touches {', '.join(names[:NAMED])}{more}"
+        return "the steps were not listed: the upper end holds, the true cost may be less"
+    return f"{touched}; it is the worst that was found, and the upper end holds for those that were not listed"
 
 
 def show(found: Found, console: Console, most: int | None) -> None:
@@ -246,10 +250,8 @@ def show(found: Found, console: Console, most: int | None) -> None:
         console.print(Text(f"... and {hidden} more (--all shows them)", style="dim"))
     console.print()
     console.print(_headline(found))
-    console.print(Text(f"worst step: {worst_words(found)}"))
-    sure = "it was found: no step costs more" if found.guarantee.exact else "it was only bounded: it may cost less"
-    touched = f"{len(found.distances)} of {len(found.plan.queries)} queries are touched"
-    console.print(Text(f"{touched}; {sure}", style="dim"))
+    console.print(Text(f"worst step: {_step(found)}"))
+    console.print(Text(_certainty(found), style="dim"))
     for verdict in found.verdicts:
         target = f"epsilon <= {single(verdict.target.epsilon)} at delta {single(verdict.target.delta)}"
         said = (verdict.word, f"bold {COLOURS[verdict.word]}")
@@ -269,15 +271,13 @@ def _headline(found: Found) -> Text:
 
 
 def _queries(found: Found, most: int | None) -> Table:
-    table = grid(
-        ("query", False), ("records", False), ("sees", False), ("mechanism", False), ("holds", False),
-        ("worst step", False),
-    )  # fmt: skip
+    columns = ("query", "records", "mechanism of each", "holds", "worst step")
+    table = grid(*((name, False) for name in columns))
     far = found.distances
     for entry, places in list(zip(found.spec.queries, found.entries, strict=True))[:most]:
         mechanism = entry.describe() + (f", {entry.times:,} times" if entry.times > 1 else "")
         holds = found.plan.queries[places[0]].holds
-        cells = (records(entry, len(places)), seen(entry), mechanism, str(holds))
+        cells = (records(entry, len(places)), mechanism, str(holds))
         table.add_row(Text(entry.name), *map(Text, cells), moved([far.get(i, 0.0) for i in places]))
     return table
 
@@ -305,9 +305,9 @@ def to_json(found: Found) -> dict[str, Any]:
             for verdict in found.verdicts
         ],
         "worst": {
-            "words": worst_words(found),
-            "where": None if found.worst is None else found.worst.where,
-            "found": found.guarantee.exact,
+            "step": None if found.worst is None else found.worst.where,
+            "touches": len(found.distances),
+            "exact": found.guarantee.exact,
         },
         "queries": [
             {"name": query.name, "entry": entry, "holds": str(query.holds), "distance": far.get(i, 0.0)}

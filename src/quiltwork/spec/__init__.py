@@ -1,5 +1,8 @@
 """Plan files: what will be released, with how much noise, and what must hold afterwards."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from quiltwork.errors import MissingExtra
 
 try:
@@ -14,4 +17,39 @@ from quiltwork.spec.read import parse_plan, plan_from, read_plan
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.schema import schema
 
-__all__ = ["Plan", "Recipe", "Release", "Target", "parse_plan", "plan_from", "plan_of", "read_plan", "schema"]
+if TYPE_CHECKING:
+    from quiltwork.spec.conditions import condition
+    from quiltwork.spec.table_plan import (
+        TablePlan,
+        parse_table_plan,
+        read_table_plan,
+        table_plan_from,
+        table_schema,
+    )
+
+__all__ = [
+    "Plan",
+    "Recipe",
+    "Release",
+    "TablePlan",
+    "Target",
+    "condition",
+    "parse_plan",
+    "parse_table_plan",
+    "plan_from",
+    "plan_of",
+    "read_plan",
+    "read_table_plan",
+    "schema",
+    "table_plan_from",
+    "table_schema",
+]
+_TABLES = ["TablePlan", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
+_HOMES = {**dict.fromkeys(_TABLES, "quiltwork.spec.table_plan"), "condition": "quiltwork.spec.conditions"}
+
+
+def __getattr__(name: str) -> Any:
+    """Plans of tables load on first use: most plans have none."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

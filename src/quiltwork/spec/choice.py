@@ -72,7 +72,7 @@ class Choice(Strict):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        written = handler(core["schema"] if core["type"] == "function-before" else core)
+        written = handler(core)
         found = handler.resolve_ref_schema(written)
         if not cls.optional:
             found["oneOf"] = [{"required": [kind]} for kind in cls.kinds()]

@@ -175,3 +175,12 @@ class Via(Choice):
         if self.join is not None:
             return tables.join(truncate=self.join.truncate)
         return tables.clip_rows(self.chosen.id, self.chosen.most)
+
+    def words(self) -> str:
+        """A few words for tables."""
+        if self.flat_map is not None:
+            return f"{self.flat_map.name}, at most {self.flat_map.max_out} rows a record"
+        if self.join is not None:
+            own, other = self.join.truncate
+            return f"a join that keeps {own} of our rows and {other} of the other table's for each key"
+        return f"at most {self.chosen.most} rows of each {self.chosen.id}"

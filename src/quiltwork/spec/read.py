@@ -107,7 +107,7 @@ def _problem(root: type[BaseModel], entry: Any) -> str:
     kind, given, context = entry["type"], entry["input"], entry.get("ctx", {})
     got = f"got {shown(given)}"
     if kind == "missing":
-        within = "it is one of two numbers" if isinstance(entry["loc"][-1], int) else _fields(root, entry["loc"][:-1])
+        within = "it is one of two values" if isinstance(entry["loc"][-1], int) else _fields(root, entry["loc"][:-1])
         return f"is missing; {within}"
     if kind == "extra_forbidden":
         return f"is not a field here{_meant(root, entry['loc'])}; {_fields(root, entry['loc'][:-1])}"

@@ -17,6 +17,7 @@ from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.losses.tradeoff import TradeOffFunction
+from quiltwork.losses.turned import Turned as TurnedFamily
 from quiltwork.spec.fields import NonNegative, Numbers, Positive, Probability, Rate, Strict
 
 Fields = Mapping[str, Any]
@@ -308,6 +309,22 @@ class Mixture(Mechanism):
         return cls(components=tuple(Component(weight=w, of=Recipe.from_json(item)) for w, item in fields["components"]))
 
 
+class Turned(Mechanism):
+    """A release whose two laws are exchanged: p when the record is not there, q when it is."""
+
+    of: Recipe
+
+    def loss(self) -> Loss:
+        return Loss.of(TurnedFamily(self.of.loss().parts[0].family))
+
+    def describe(self) -> str:
+        return f"{self.of.describe()}, with removing and adding exchanged"
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Self:
+        return cls(of=Recipe.from_json(fields["base"]))
+
+
 class Recipe(Strict):
     """Exactly one mechanism, by its name."""
 
@@ -328,6 +345,7 @@ class Recipe(Strict):
     pair: Pair | None = None
     poisson: Poisson | None = None
     mixture: Mixture | None = None
+    turned: Turned | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -376,8 +394,9 @@ MODELS: dict[str, type[Mechanism]] = {
     "pair": Pair,
     "poisson": Poisson,
     "mixture": Mixture,
+    "turned": Turned,
 }
 KINDS = tuple(MODELS)
 
-for _model in (Component, Poisson, Mixture):  # they were written before Recipe existed
+for _model in (Component, Poisson, Mixture, Turned):  # they were written before Recipe existed
     _model.model_rebuild()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import attrs
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from quiltwork import tables
 from quiltwork.compose.loss import Loss
@@ -95,7 +95,7 @@ class TableQuery(Recipe, _Asked):
             "count": self.count,
             "via": None if self.via is None else self.via.via(),
         }
-        with located(fields={**{name: name for name in type(self).model_fields}, **_CALLED}):
+        with located(fields={**_own(self), **_CALLED}):
             if self.split_by is not None:
                 with located("split_by"):
                     by = plan.table[self.split_by]
@@ -133,7 +133,7 @@ class TablePlan(Strict):
 
     def parts(self) -> tuple[tables.Plan, tuple[range, ...]]:
         """The plan, and which of its queries each entry of the file became."""
-        with located("neighbors", self.neighbors.kind):
+        with located("neighbors", self.neighbors.kind, fields=_own(self.neighbors.chosen)):
             plan = tables.Plan(self.table.table(), self.neighbors.notion())
         found: list[range] = []
         for index, query in enumerate(self.queries):
@@ -161,6 +161,11 @@ class TablePlan(Strict):
     def to_yaml(self) -> str:
         """The plan file as YAML text; `parse_table_plan` reads the same plan back."""
         return yaml_text(self.to_dict())
+
+
+def _own(entry: BaseModel) -> dict[str, str]:
+    """Parameters of the library that the file calls by the same name."""
+    return {name: name for name in type(entry).model_fields}
 
 
 def read_table_plan(path: str | os.PathLike[str]) -> TablePlan:

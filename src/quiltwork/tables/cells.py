@@ -58,6 +58,7 @@ class Arrangement:
     owner: IntArray  # which query each box belongs to
     always: BoolArray  # queries that every record touches: no condition, or one that cannot be analysed
     queries: int
+    known: dict[tuple[int, bytes], IntArray] = attrs.field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, table: Table, queries: Sequence[Query], *, records: int = 1, whole: Sequence[str] = ()) -> Arrangement:
@@ -110,6 +111,18 @@ class Arrangement:
             for sheet in self.sheets
         )
         return attrs.evolve(self, sheets=sheets)
+
+    def maximal(self, sheet: int, active: IntArray) -> IntArray:
+        """Classes of a column whose true boxes, among the active ones, are not all true in another class.
+
+        Only boxes that the column tells apart matter, and those are often the same from one branch to the next.
+        """
+        true = self.sheets[sheet].true
+        asked = active[~true[:, active].all(axis=0)]
+        key = (sheet, asked.tobytes())
+        if key not in self.known:
+            self.known[key] = maximal_rows(true[:, asked])
+        return self.known[key]
 
     def describe(self, picks: IntArray) -> str:
         """A cell in words: the classes that matter."""

@@ -348,7 +348,8 @@ class SubsetOf(Column):
         rows = [[_chooses(s, pattern) for s in selectors] for pattern in patterns]
         selected = np.array(rows, dtype=bool).reshape(len(patterns), len(selectors))
         free = [self.max_size - len(pattern) for pattern in patterns]
-        sizes = tuple(float(sum(math.comb(others, k) for k in range(room + 1))) for room in free)
+        counts = {room: sum(math.comb(others, k) for k in range(room + 1)) for room in set(free)}
+        sizes = tuple(float(counts[room]) if counts[room] < checks.MAX_COUNT else math.inf for room in free)
         return Classes(tuple(_listed(sorted(p, key=str)) or "{}" for p in patterns), sizes, selected)
 
     def _patterns(

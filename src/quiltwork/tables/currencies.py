@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -37,6 +37,7 @@ from quiltwork.tables.strength import Ladders
 
 __all__ = ["Currency", "currency"]
 
+STEEPEST = math.sqrt(math.pi / 2) * (1 + 1e-15)  # of mu as a function of epsilon, at 0
 Total = tuple[Fraction, ...]
 
 
@@ -60,13 +61,14 @@ class Currency(ABC):
     def shown(self, total: Total) -> str:
         """An amount in words."""
 
-    def check(self, distances: set[float], name: str) -> None:
-        """Refuse distances that the currency has no rule for."""
-        return None
+    @property
+    @abstractmethod
+    def promise(self) -> Loss:
+        """The loss that keeping to the limit amounts to."""
 
 
-def currency(budget: Any) -> Currency:
-    """The currency that a budget is stated in."""
+def currency(budget: Any, *, fractions: bool = False) -> Currency:
+    """The currency that a budget is stated in; `fractions` says that distances below one occur."""
     if not isinstance(budget, Loss) or not budget.parts or budget.side != "worst":
         raise InvalidParameter(
             "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
@@ -75,9 +77,9 @@ def currency(budget: Any) -> Currency:
     if all(isinstance(family, Pure) for family in families):
         return PureCurrency(budget)
     if all(isinstance(family, ZeroConcentrated) for family in families):
-        return SquareCurrency(budget, "rho")
+        return SquareCurrency(budget, "rho", fractions)
     if all(isinstance(family, (Gaussian, GaussianPrivacy)) for family in families):
-        return SquareCurrency(budget, "mu")
+        return SquareCurrency(budget, "mu", fractions)
     if len(budget.parts) == 1 and isinstance(families[0], Renyi):
         return RenyiCurrency(families[0], budget.parts[0].count)
     if len(budget.parts) == 1 and is_symmetric(budget) and families[0].pairs():
@@ -103,6 +105,10 @@ class PureCurrency(Currency):
     @property
     def limit(self) -> Total:
         return self.total(self.budget)
+
+    @property
+    def promise(self) -> Loss:
+        return Loss.of(Pure(at_least(self.limit[0])))  # the sum is all that is kept to, however it is made up
 
     def counted(self, loss: Loss) -> Loss:
         return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
@@ -134,7 +140,12 @@ class SquareCurrency(Currency):
 
     budget: Loss
     unit: str
+    fractions: bool  # whether distances below one occur
     exact: dict[Family, Fraction] = attrs.field(factory=dict, eq=False)  # what rounding up to a float hides
+
+    @property
+    def promise(self) -> Loss:
+        return self.budget
 
     @property
     def limit(self) -> Total:
@@ -171,7 +182,9 @@ class SquareCurrency(Currency):
             raise Unsupported(f"{family} in a {self.unit} budget", "no conversion is proved", "use a Rényi budget")
         if self.unit == "rho":  # Bun and Steinke 2016, Proposition 1.4
             return Fraction(repr(largest)) ** 2 / 2
-        return Fraction(pure_to_gdp(largest)) ** 2 / 2 * Fraction(1 + 1e-12)
+        # mu(eps) is concave: at a fraction of a step only its slope at 0 is safe
+        mu = largest * STEEPEST if self.fractions else pure_to_gdp(largest)
+        return Fraction(mu) ** 2 / 2 * Fraction(1 + 1e-12)
 
     def total(self, loss: Loss) -> Total:
         costs = (part.count * self.exact.get(part.family, self._cost(part.family)) for part in loss.parts)
@@ -199,7 +212,9 @@ def pure_to_gdp(epsilon: float) -> float:
 
     Reference: theory/granularity.md section 5 (tight).
     """
-    return float(-2 * ndtri_exp(log_expit(-epsilon)))
+    if epsilon < 1e-3:  # the quantile loses its digits there, and the slope at 0 is above the concave curve
+        return epsilon * STEEPEST
+    return min(float(-2 * ndtri_exp(log_expit(-epsilon))) * (1 + 1e-13), epsilon * STEEPEST)
 
 
 @attrs.frozen
@@ -208,6 +223,10 @@ class RenyiCurrency(Currency):
 
     family: Renyi
     count: int
+
+    @property
+    def promise(self) -> Loss:
+        return Loss.of(self.family) * self.count
 
     @property
     def limit(self) -> Total:
@@ -248,6 +267,16 @@ class RenyiCurrency(Currency):
 
 
 @attrs.frozen
+class Touch(ZeroConcentrated):
+    """One touch, to be counted. Several steps at once are no number of touches: groups are refused."""
+
+    kind: ClassVar[str] = "touch"
+
+    def group(self, size: int) -> Family:
+        raise Unsupported("a touch at several steps", "a budget of equal releases counts single steps only")
+
+
+@attrs.frozen
 class CountCurrency(Currency):
     """At most so many touches by releases that one symmetric pair dominates: they compose as if they were fixed.
 
@@ -256,6 +285,10 @@ class CountCurrency(Currency):
 
     family: Family
     count: int
+
+    @property
+    def promise(self) -> Loss:
+        return Loss.of(self.family) * self.count
 
     @property
     def limit(self) -> Total:
@@ -270,18 +303,10 @@ class CountCurrency(Currency):
                 raise Unsupported(
                     f"{part.family} in a budget of {self.count} * {self.family}", "it is not dominated by it"
                 )
-        return Loss.of(ZeroConcentrated(1.0)) * loss.count
+        return Loss.of(Touch(1.0)) * loss.count
 
     def total(self, loss: Loss) -> Total:
         return (sum((part.count * SquareCurrency._cost(part.family) for part in loss.parts), Fraction(0)),)
 
     def shown(self, total: Total) -> str:
         return f"{float(total[0]):g} touches by {self.family}"
-
-    def check(self, distances: set[float], name: str) -> None:
-        if any(1 < distance < math.inf for distance in distances):
-            raise Unsupported(
-                f"{name!r} in a budget of equal releases",
-                "one step of the table may move its input by more than one step of what it is stated for",
-                "state it with on_table, or use a pure, zCDP, GDP or Rényi budget",
-            )

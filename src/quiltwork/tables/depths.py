@@ -16,8 +16,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.tables.cells import Arrangement, IntArray, maximal_rows
+from quiltwork.tables.cells import Arrangement, IntArray
 from quiltwork.tables.columns import BoolArray
+from quiltwork.tables.strength import first_of_each
 
 SHARES = (0.75, 0.95)  # of the best cell: looked at down to here; tightened when there are too many cells
 MOST_KEPT = 40_000  # cells held at once
@@ -106,11 +107,11 @@ class _Search:
             return
         self.nodes += 1
         s = self.order[depth]
-        rows = self.arrangement.sheets[s].true[:, active]
-        kept = maximal_rows(rows)
-        sums = self._sums(rows[kept], active)
+        true = self.arrangement.sheets[s].true
+        kept = self.arrangement.maximal(s, active)
+        sums = self._sums(true[np.ix_(kept, active)], active)
         for k in kept[np.argsort(-sums[:, 0], kind="stable")]:
-            child = active[rows[k]]
+            child = active[true[k, active]]
             chosen = picks.copy()
             chosen[s] = k
             ceiling = self._ceiling(child, depth + 1)
@@ -128,7 +129,8 @@ class _Search:
         """The most that a cell of this branch can cost: over each column that is left, its best class."""
         found: FloatArray = self._sums(np.ones((1, active.size), dtype=bool), active)[0]
         for s in self.order[depth:]:
-            found = np.minimum(found, self._sums(self.arrangement.sheets[s].true[:, active], active).max(axis=0))
+            rows = self.arrangement.sheets[s].true[np.ix_(self.arrangement.maximal(s, active), active)]
+            found = np.minimum(found, self._sums(rows, active).max(axis=0))
         return found
 
     # ---- the last two columns
@@ -137,9 +139,8 @@ class _Search:
         last = self.order[max(len(self.order) - 2, 0) :]
         tables = []
         for s in last:
-            rows = self.arrangement.sheets[s].true[:, active]
-            kept = maximal_rows(rows)
-            tables.append((s, kept, rows[kept]))
+            kept = self.arrangement.maximal(s, active)
+            tables.append((s, kept, self.arrangement.sheets[s].true[np.ix_(kept, active)]))
         for block in self._blocks(tables, active):
             self._keep(*block, active, picks)
 
@@ -190,7 +191,7 @@ class _Search:
         seen, owners = self._owned(boxes[passing], active)
         strength = self.always + seen.astype(float) @ self.strength[owners]
         every = np.arange(strength.shape[0])
-        first = np.unique(strength, axis=0, return_index=True)[1] if self.merge else every
+        first = first_of_each(strength) if self.merge else every
         chosen = np.tile(picks, (first.size, 1))
         for s, kept in classes:
             chosen[:, s] = kept[passing][first]

@@ -40,13 +40,10 @@ class Front:
     bound: Bound | None
 
 
-def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared: Sequence[Loss | None]) -> Front:
-    """Cells such that every cell is dominated by one of them or lies below the bound.
-
-    `compared` are the same losses, those of unknown direction marked as such.
-    """
-    ladders = Ladders.of(loss for loss in compared if loss is not None)
-    up, down = ladders.strength(compared, up=True), ladders.strength(compared, up=False)
+def strongest(arrangement: Arrangement, losses: Sequence[Loss | None]) -> Front:
+    """Cells such that every cell is dominated by one of them or lies below the bound."""
+    ladders = Ladders.of(loss for loss in losses if loss is not None)
+    up, down = ladders.strength(losses, up=True), ladders.strength(losses, up=False)
     everyone = arrangement.all_cells()
     if everyone is not None and everyone.touched.size <= MOST_LISTED:
         weight = everyone.touched.astype(float)
@@ -66,16 +63,16 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None], compared:
     cells, rows = arrangement.cells(found.picks[order[:most]]), found.strengths[order[:most]]
     kept = _front(rows, cells.touched.astype(float) @ down, cells.exact)
     # when all losses are equal only their number counts, and the largest was among those looked at
-    alike = len({loss for loss in compared if loss is not None}) == 1
+    alike = len({loss for loss in losses if loss is not None}) == 1
     comparable = alike and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
     bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
     return Front(_only(cells, kept), ladders, rows[kept], bound)
 
 
-def strongest_along(sweep: Sweep, losses: Sequence[Loss | None], compared: Sequence[Loss | None]) -> Front:
+def strongest_along(sweep: Sweep, losses: Sequence[Loss | None]) -> Front:
     """The same along one ordered column; the only pick of a cell is its place."""
-    ladders = Ladders.of(loss for loss in compared if loss is not None)
-    up, down = ladders.strength(compared, up=True), ladders.strength(compared, up=False)
+    ladders = Ladders.of(loss for loss in losses if loss is not None)
+    up, down = ladders.strength(losses, up=True), ladders.strength(losses, up=False)
     rows = sweep.sums(up)  # whole numbers: running sums are exact
     order, bound = distinct(ladders, rows), None
     most = MOST_INCOMPARABLE if ladders.coarse else MOST_PLACES

@@ -109,7 +109,7 @@ def response(query: Query, step: Notion, table: Table) -> Response:
         return _of_input(query, stated, step, table)
     if isinstance(stated, (AddRemove, Edge)) and not isinstance(step, FreeLunch):
         # record by record, as on the input: every change of a filtered table lifts to one of the whole table
-        return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step))
+        return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step) and query.record_by_record)
     far = dist(stated, step, table)
     if isinstance(stated, Entry) and isinstance(step, (ReplaceOne, Metric)) and query.looks_at is not None:
         seen = changeable(step, table) & query.looks_at  # columns that the query does not look at change for free
@@ -119,7 +119,7 @@ def response(query: Query, step: Notion, table: Table) -> Response:
 
 
 def occurring(query: Query, step: Notion, table: Table) -> set[float]:
-    """The distances that one step can give this query."""
+    """The distances that one step can give this query, by itself."""
     found = response(query, step, table)
     if isinstance(step, (AddRemove, Edge)):
         return {found.one}
@@ -137,7 +137,7 @@ def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Respo
     if isinstance(stated, (AddRemove, Edge)):
         clipped = _clipped(query, step)
         each, most = (rows, math.inf) if clipped is None else (1.0, float(clipped))
-        return Response(rows, 2 * rows, each, 0.0, most, signed=one_way(step))
+        return Response(rows, 2 * rows, each, 0.0, most, signed=one_way(step) and query.record_by_record)
     if isinstance(stated, FreeLunch):
         return Response(1.0, 1.0, 0.0, 1.0, 1.0, signed=False)
     one, both, whole = math.inf, math.inf, math.inf
@@ -173,7 +173,8 @@ def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, 
         one, both = 2.0, 4.0 if moved else 2.0
         most = float(via.most)
     elif isinstance(via, FlatMap) and not stated.max_per:
-        one, both = _single(attrs.evolve(stated, max_records=math.inf), step, table)
+        spoken = math.isinf(stated.max_records) or via.max_out == 1  # of persons with several rows
+        one, both = _single(attrs.evolve(stated, max_records=math.inf), step, table) if spoken else (math.inf, math.inf)
         most = math.inf
     else:
         return math.inf, math.inf, math.inf

@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables.columns import Ordered
 
 if TYPE_CHECKING:
+    from quiltwork.tables.cells import Arrangement
+    from quiltwork.tables.neighbors import Metric, Notion
     from quiltwork.tables.table import Table
 
 __all__ = ["Distance", "euclidean", "geo", "manhattan"]
@@ -80,3 +84,39 @@ def _great_circle(one: Sequence[float], two: Sequence[float]) -> float:
     (a, b), (c, d) = ([math.radians(x) for x in point] for point in (one, two))
     haversine = math.sin((c - a) / 2) ** 2 + math.cos(a) * math.cos(c) * math.sin((d - b) / 2) ** 2
     return 2 * EARTH * math.asin(math.sqrt(min(haversine, 1.0)))
+
+
+def within_reach(
+    arrangement: Arrangement, picks: NDArray[np.int64], cell: int, others: NDArray[np.int64], step: Metric
+) -> NDArray[np.bool_]:
+    """Cells that a record may enter by moving at most `within`: the gaps of their spans are no longer than that.
+
+    Great-circle distances are not taken apart by column, so that there everything counts as within reach.
+    """
+    if step.distance.name == "geo":
+        return np.ones(others.size, dtype=bool)
+    total = np.zeros(others.size)
+    for s, sheet in enumerate(arrangement.sheets):
+        if sheet.column in step.distance.columns:
+            ends = [(math.nan, math.nan) if span is None else (span[0][0], span[1][0]) for span in sheet.spans]
+            low, high = np.array(ends).T
+            here, there = picks[cell, s], picks[others, s]
+            gap = np.maximum(np.maximum(low[there] - high[here], low[here] - high[there]), 0.0)
+            gap = np.where(there == here, 0.0, np.where(np.isnan(gap), math.inf, gap))  # NULL is nowhere near
+            total += gap if step.distance.name == "manhattan" else gap**2
+    length = total if step.distance.name == "manhattan" else np.sqrt(total)
+    found: NDArray[np.bool_] = length <= step.within * (1 + 1e-9)
+    return found
+
+
+def has_room(table: Table, step: Notion) -> bool:
+    """Whether a record can really move as far as the step allows, so that a vector of it is attained."""
+    distance = getattr(step, "distance", None)
+    if distance is None:
+        return True
+    if distance.name == "geo":
+        return False
+    widths = [column.domain[1][0] - column.domain[0][0] for name in distance.columns
+              if isinstance(column := table.columns[name], Ordered) and not column.discrete]  # fmt: skip
+    # whole numbers may have no two values exactly that far apart: then it is only a bound
+    return len(widths) == len(distance.columns) and max(widths) >= float(getattr(step, "within", math.inf))

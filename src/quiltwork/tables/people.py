@@ -121,14 +121,14 @@ def _listed(
     vectors = []
     for index in kept:
         choice = choices[index]
-        vectors += _vectors(arrangement, cells, choice, responses, pricing, where)
+        vectors.append(_vector(arrangement, cells, choice, responses, pricing, where))
     return Reach(tuple(vectors), notes=() if bool(cells.exact.all()) else (LIMIT_NOTE,))
 
 
 def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pricing) -> IntArray:
     """Choices that no other dominates, by the strengths of their losses."""
     states = [(i, int(n)) for i in range(counts.shape[1]) for n in np.unique(counts[:, i]) if n]
-    losses = [pricing.compared(i, responses[i].many(n)) for i, n in states]
+    losses = [pricing.at(i, responses[i].many(n)) for i, n in states]
     ladders = Ladders.of(loss for loss in losses if loss is not None)
     up, down = ladders.strength(losses, up=True), ladders.strength(losses, up=False)
     rows_up, rows_down = np.zeros((counts.shape[0], up.shape[1])), np.zeros((counts.shape[0], up.shape[1]))
@@ -139,14 +139,14 @@ def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pri
     return front(rows_up, rows_down)
 
 
-def _vectors(
+def _vector(
     arrangement: Arrangement,
     cells: Cells,
     choice: Sequence[int],
     responses: Sequence[Response],
     pricing: Pricing,
     where: str,
-) -> list[Vector]:
+) -> Vector:
     counts = cells.touched[list(choice)].sum(axis=0)
     distances = {int(i): responses[int(i)].many(int(counts[i])) for i in np.flatnonzero(counts)}
     parts = {cell: list(choice).count(cell) for cell in choice}
@@ -186,8 +186,8 @@ def _bounded(
     for one in found:
         choice = [c for c in one.chosen if cells.exact[c]]
         if choice and _fits(arrangement, cells, choice, capacity):
-            for vector in _vectors(arrangement, cells, choice, responses, pricing, where):
-                vectors.setdefault(vector.loss, vector)
+            vector = _vector(arrangement, cells, choice, responses, pricing, where)
+            vectors.setdefault(vector.loss, vector)
     notes = (COVER_NOTE, *(() if bool(cells.exact.all()) else (LIMIT_NOTE,)))
     return Reach(tuple(vectors.values()), (Bound(tuple(losses), "; ".join(dict.fromkeys(methods))),), notes)
 
@@ -209,8 +209,8 @@ def _searched(
         for cells in (one.chosen for one in found):
             choice = list(range(cells.touched.shape[0]))
             if bool(cells.exact.all()) and _fits(arrangement, cells, choice, capacity):
-                for vector in _vectors(arrangement, cells, choice, responses, pricing, where):
-                    vectors.setdefault(vector.loss, vector)
+                vector = _vector(arrangement, cells, choice, responses, pricing, where)
+                vectors.setdefault(vector.loss, vector)
     return Reach(tuple(vectors.values()), (Bound(tuple(losses), METHOD),), (COVER_NOTE, LIMIT_NOTE))
 
 

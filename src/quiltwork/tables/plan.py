@@ -39,6 +39,7 @@ class Plan:
         neighbors.check(table)
         self.table, self.neighbors = table, neighbors
         self._queries: list[Query] = []
+        self._names: set[str] = set()
         if table.fixed_size and isinstance(neighbors, (AddRemove, Edge, Node, User, Window)):
             warnings.warn(
                 f"every table has {table.least} records, so that no two are neighbours under {neighbors} and every "
@@ -131,12 +132,13 @@ class Plan:
         return Session(self, budget)
 
     def _extend(self, made: list[Query]) -> Plan:
-        names = {query.name for query in self._queries}
+        fresh: set[str] = set()
         for query in made:
-            if query.name in names:
+            if query.name in self._names or query.name in fresh:
                 raise InvalidParameter("name", query.name, "new", "each query of a plan has its own name")
-            names.add(query.name)
+            fresh.add(query.name)
         self._queries += made
+        self._names |= fresh
         return self
 
     def query(

@@ -58,7 +58,8 @@ def _total(reward: FloatArray, prices: FloatArray, records: int, largest: float)
 def _dearest(arrangement: Arrangement, costs: FloatArray) -> tuple[float, IntArray]:
     """A number that no cell's cost passes, and the dearest cell that was seen."""
     nothing = np.zeros((costs.size, 1))
-    found = heaviest(arrangement, costs[:, None], nothing, np.ones(1), merge=True)
+    # a little above the best so far, so that the many cells of equal cost are left out and only bounded
+    found = heaviest(arrangement, costs[:, None], nothing, np.array([1 + 1e-9]), merge=True)
     at = int(np.argmax(found.sums[:, 0]))
     return max(float(found.sums[at, 0]), float(found.rest[0])) * (1 + 1e-12), found.picks[at]
 

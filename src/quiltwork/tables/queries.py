@@ -9,7 +9,7 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.tables.holds import Holds
 from quiltwork.tables.predicates import Box, Everything, Predicate, opaque_parts
-from quiltwork.tables.via import Via
+from quiltwork.tables.via import FlatMap, Via
 
 __all__ = ["Query"]
 
@@ -49,7 +49,7 @@ class Query:
     @property
     def counts(self) -> bool:
         """Whether only the number of kept records matters: a swap inside the filter leaves it unchanged."""
-        return self.reads is not None and not self.reads and self.via is None and not self.opaque
+        return self.only_counts and not self.opaque
 
     @property
     def why_opaque(self) -> str:
@@ -58,6 +58,17 @@ class Query:
             return "where it runs depends on earlier outputs"
         named = [str(part) for part in opaque_parts(self.where)]
         return "; ".join(named) if named else "its condition has too many alternatives"
+
+    @property
+    def record_by_record(self) -> bool:
+        """Whether each row of its input comes from one record, so that an added record never drops a row."""
+        plain = self.via is None or isinstance(self.via, FlatMap)
+        return plain and not any(True for _ in opaque_parts(self.where))
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether, whatever records it keeps, only their number matters."""
+        return self.reads is not None and not self.reads and self.via is None and self.record_by_record
 
     @property
     def looks_at(self) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -33,7 +34,7 @@ from quiltwork.tables.swaps import swaps
 from quiltwork.tables.sweep import Sweep
 from quiltwork.tables.table import Table
 from quiltwork.tables.touch import LIMIT_NOTE, everything, possible, refuse_infinite
-from quiltwork.tables.vectors import Pricing, Reach, Vector
+from quiltwork.tables.vectors import Pricing, Reach
 
 __all__ = ["reach"]
 
@@ -41,7 +42,7 @@ __all__ = ["reach"]
 def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
     """The vectors of one step; `Unbounded` when one of them is infinite."""
     if not queries:
-        return Reach((Vector(Pricing([], []).vector({}, "nothing was released")[0].loss, (), "any record"),))
+        return Reach((Pricing([], []).vector({}, "any record, nothing was released"),))
     responses = [response(query, step, table) for query in queries]
     pricing = Pricing(queries, responses)
     if isinstance(step, (AddRemove, Edge)):
@@ -60,7 +61,9 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
         return _window(table, queries, responses, pricing, step)
     if isinstance(step, FreeLunch):
         arrangement = Arrangement.of(table, queries)
-        return everything(arrangement, responses, pricing, "two tables with nothing in common")
+        # a table of bounded size cannot change everywhere at once: what is stated for single records is only bounded
+        single = all(found.one == 1 for found in responses)
+        return everything(arrangement, responses, pricing, "two tables with nothing in common", exact=single)
     raise TypeError(f"no rule for {step}")
 
 
@@ -69,18 +72,16 @@ def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response
     place = Sweep.of(table, queries) or Arrangement.of(table, queries)
     can = np.flatnonzero(possible(place))
     refuse_infinite([int(i) for i in can], [responses[int(i)].one for i in can])
-    states = [(i, found.one) for i, found in enumerate(responses)]
-    losses = [[ask(i, far) for i, far in states] for ask in (pricing.at, pricing.compared)]
-    found = strongest_along(place, *losses) if isinstance(place, Sweep) else strongest(place, *losses)
+    losses = [pricing.at(i, found.one) for i, found in enumerate(responses)]
+    found = strongest_along(place, losses) if isinstance(place, Sweep) else strongest(place, losses)
     cells = found.cells
     vectors = [
-        vector
-        for touched, picks, exact in zip(cells.touched, cells.picks, cells.exact, strict=True)
-        for vector in pricing.vector(
+        pricing.vector(
             {int(i): responses[int(i)].one for i in np.flatnonzero(touched)},
             f"a record with {place.describe(picks)}",
             exact=bool(exact),
         )
+        for touched, picks, exact in zip(cells.touched, cells.picks, cells.exact, strict=True)
     ]
     notes = () if found.bound is None and bool(cells.exact.all()) else (LIMIT_NOTE,)
     return Reach(tuple(vectors), () if found.bound is None else (found.bound,), notes)
@@ -128,11 +129,18 @@ def stretches(sheet: Sheet, length: float, *, discrete: bool) -> list[list[int]]
     runs: list[list[int]] = []
     spans = [(i, span) for i, span in enumerate(sheet.spans) if span is not None]
     for at, (first, (_, end)) in enumerate(spans):
-        last = end[0] + length - (1 if discrete else 0)
+        last = _exact(end[0]) + _exact(length) - (1 if discrete else 0)
         run = [first] + [
-            i for i, (start, _) in spans[at + 1 :] if start[0] < last or (not discrete and start[0] == last)
+            i
+            for i, (start, _) in spans[at + 1 :]
+            if _exact(start[0]) < last or (not discrete and _exact(start[0]) == last)
         ]
         if not runs or not set(run) <= set(runs[-1]):
             runs.append(run)
     runs += [[i] for i, span in enumerate(sheet.spans) if span is None]
     return runs
+
+
+def _exact(number: float) -> Fraction:
+    """The number as it was typed."""
+    return Fraction(repr(float(number)))

@@ -29,9 +29,8 @@ def unbounded(table: Table, queries: Sequence[Query], step: Notion, bad: Sequenc
     names = tuple(queries[i].name for i in bad)
     first = queries[bad[0]]
     others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-    lines = [
-        f"{first.name!r}{others} is stated {_statement(first)}, but {_why(first, step)} No finite epsilon follows."
-    ]
+    why = _why(table, first, step)
+    lines = [f"{first.name!r}{others} is stated {_statement(first)}, but {why} No finite epsilon follows."]
     if isinstance(first.holds.notion, (ReplaceOne, Entry)) and first.holds.input:
         lines[0] += " This is Example II.9: guarantees of replaced rows do not compose over parts."
         lines += _instead_of_replacing(table, queries, step, bad)
@@ -49,8 +48,8 @@ def _statement(query: Query) -> str:
     return f"for {notion} changes of the table"
 
 
-def _why(query: Query, step: Notion) -> str:
-    where = f"with {query.where}" if query.where.columns else "of the table"
+def _why(table: Table, query: Query, step: Notion) -> str:
+    where = f"with {table.words(query.where)}" if query.where.columns else "of the table"
     if isinstance(step, (ReplaceOne, Entry, Metric)) and query.where.columns:
         return (
             f"one step of the table ({step.protects}) can move a record out of the rows {where}, changing how many "

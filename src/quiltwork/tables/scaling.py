@@ -8,19 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import ClassVar
 
 import attrs
 
 from quiltwork.compose.loss import Loss
-from quiltwork.errors import Unsupported
 from quiltwork.losses.decimals import at_least
+from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.laplace import Laplace
-from quiltwork.losses.pair import Pair
-from quiltwork.losses.renyi import ZeroConcentrated
-from quiltwork.losses.response import Pure
+from quiltwork.losses.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.response import Approximate, Pure
 from quiltwork.losses.turned import Turned
 
 
@@ -35,14 +33,18 @@ def is_symmetric(loss: Loss) -> bool:
     return all(set(part.family.pairs()) <= {"both"} for part in loss.parts)
 
 
+def is_linear(family: Family) -> bool:
+    """Whether the family is stated for every distance at once: epsilon and mu in proportion, rho in its square."""
+    return type(family) in (Gaussian, GaussianPrivacy, Laplace, Pure, ZeroConcentrated)
+
+
 def scaled(loss: Loss, distance: float) -> Loss:
     """The loss at a distance, by the tightest proven rule of each family; some rules round fractions up."""
     if distance == 1:
         return loss
     parts = []
     for part in loss.parts:
-        smooth = isinstance(part.family, (Gaussian, GaussianPrivacy, Laplace, Pure, ZeroConcentrated))
-        size = distance if smooth else max(1, math.ceil(distance))
+        size = distance if is_linear(part.family) else max(1, math.ceil(distance))
         parts.append(attrs.evolve(part, family=_grown(part.family, size)))
     return Loss(tuple(parts))
 
@@ -79,17 +81,26 @@ def _exchanged(family: Family) -> Family:
     return family if set(family.pairs()) <= {"both"} else Turned(family)
 
 
-@attrs.frozen
-class Either(Family):
-    """A release whose direction is not known: it stands for the worse of two, and is only compared, never composed."""
+def attained(loss: Loss, distance: float) -> Loss:
+    """Releases that obey the statement and really lose this much at the distance: the lower side of `scaled`.
 
-    kind: ClassVar[str] = "either"
-    base: Family
+    A rule for groups need not be tight: two steps of epsilon-DP lose less than 2 epsilon-DP allows. Laplace noise is
+    epsilon-DP, and Gaussian noise obeys a Rényi bound; what is known of neither is left out.
+    """
+    if distance == 1:
+        return loss
+    found = [(part, _real(part.family, distance)) for part in loss.parts]
+    return Loss(tuple(attrs.evolve(part, family=family) for part, family in found if family is not None))
 
-    def pairs(self) -> dict[str, Pair]:
-        raise Unsupported("a release of unknown direction", "its direction must be chosen before it is composed")
 
-
-def either(loss: Loss) -> Loss:
-    """The same releases, marked as of unknown direction."""
-    return Loss(tuple(attrs.evolve(part, family=Either(part.family)) for part in loss.parts))
+def _real(family: Family, distance: float) -> Family | None:
+    if isinstance(family, (Pure, Approximate)):
+        size = distance if isinstance(family, Pure) else max(1, math.ceil(distance))
+        reached = family.epsilon * size * (1 - 1e-15)
+        return Laplace(1.0, reached) if reached >= 1e-100 else None
+    if isinstance(family, Renyi):
+        reached = family.attained_mu() * max(1, math.ceil(distance)) * (1 - 1e-15)
+        return GaussianPrivacy(reached) if reached >= 1e-100 else None
+    if is_linear(family) or isinstance(family, (DiscreteGaussian, DiscreteLaplace)):
+        return _grown(family, distance if is_linear(family) else max(1, math.ceil(distance)))
+    return None

@@ -20,7 +20,8 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.tables.currencies import Currency, Total, currency
-from quiltwork.tables.holds import Holds, occurring
+from quiltwork.tables.holds import Holds
+from quiltwork.tables.neighbors import Metric
 from quiltwork.tables.predicates import Predicate
 from quiltwork.tables.queries import Query
 from quiltwork.tables.reach import reach
@@ -40,7 +41,7 @@ class Session:
 
     def __init__(self, plan: Plan, budget: Loss) -> None:
         self._plan, self._budget = plan, budget
-        self._currency: Currency = currency(budget)
+        self._currency: Currency = currency(budget, fractions=isinstance(plan.neighbors, Metric))
         self._queries: list[Query] = []
         self._counted: list[Query] = []
         self._spent: Total = tuple(Fraction(0) for _ in self._currency.limit)
@@ -94,7 +95,7 @@ class Session:
     def guarantee(self) -> Guarantee:
         """The whole budget: it holds for everything that was and will be admitted."""
         return Guarantee(
-            self._budget,
+            self._currency.promise,
             protects=self._plan.neighbors.protects,
             assumes=(
                 "every query on this table is admitted by this session before it runs",
@@ -102,7 +103,7 @@ class Session:
             ),
             because=(
                 "costs that add up on every path never pass the budget (pure, zCDP, Rényi and GDP filters)",
-                *dict.fromkeys(part.family.because for part in self._budget.parts),
+                *dict.fromkeys(part.family.because for part in self._currency.promise.parts),
             ),
         )
 
@@ -124,7 +125,6 @@ class Session:
 
     def _count(self, query: Query) -> Query:
         """The query with the loss that the currency counts."""
-        self._currency.check(occurring(query, self._plan.neighbors, self._plan.table), query.name)
         return attrs.evolve(query, loss=self._currency.counted(query.loss))
 
     def _total(self, counted: list[Query]) -> Total:

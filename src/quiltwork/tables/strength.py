@@ -105,7 +105,16 @@ def distinct(ladders: Ladders, rows: FloatArray) -> np.ndarray:
     """Indices of rows to look at: one of each when equal rows are equal losses, otherwise all of them."""
     if ladders.coarse:
         return np.arange(rows.shape[0])
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+    return first_of_each(rows)
+
+
+def first_of_each(rows: np.ndarray) -> np.ndarray:
+    """Indices of the first of equal rows, compared byte by byte: much faster than number by number."""
+    if not rows.shape[0] or not rows.shape[1]:
+        return np.arange(min(rows.shape[0], 1))
+    plain = np.ascontiguousarray(rows + 0)  # adding 0 leaves one kind of zero
+    words = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
+    return np.sort(np.unique(words, return_index=True)[1])
 
 
 def _coarsened(found: dict[float, Family]) -> tuple[tuple[float, Family], ...]:

@@ -22,10 +22,11 @@ from quiltwork.tables.columns import BoolArray
 from quiltwork.tables.depths import ascended
 from quiltwork.tables.fronts import Front, Rates, strongest
 from quiltwork.tables.holds import Response, changeable
-from quiltwork.tables.neighbors import Entry, Notion
+from quiltwork.tables.metrics import has_room, within_reach
+from quiltwork.tables.neighbors import Entry, Metric, Notion
 from quiltwork.tables.queries import Query
-from quiltwork.tables.scaling import Either, total, turned
-from quiltwork.tables.strength import Ladders, distinct, dominated, front
+from quiltwork.tables.scaling import total, turned
+from quiltwork.tables.strength import Ladders, distinct, dominated, first_of_each, front
 from quiltwork.tables.table import Table
 from quiltwork.tables.touch import Unbounded, possible
 from quiltwork.tables.vectors import Bound, Pricing, Reach, Vector
@@ -55,23 +56,57 @@ def swaps(
     changes = changeable(step, table)
     reading = [query.opaque or query.reads_any(changes) for query in queries]
     both = np.array([found.both if reads else 0.0 for found, reads in zip(responses, reading, strict=True)])
-    states = States(one, np.where(always, np.maximum(one, both), both), always)
-    arrangement = Arrangement.of(table, queries, records=2)
+    # a filter that is not known may keep both records, one or none: a count moves by one at most, the rest by `both`
+    only = np.array([query.only_counts for query in queries])
+    states = States(one, np.where(always, np.where(only, one, np.maximum(one, both)), both), always)
+    if any(hidden and not plain for hidden, plain in zip(always, pricing.symmetric, strict=True)):
+        raise Unsupported(
+            "a query that is not symmetric and whose filter is not known",
+            "a changed record may come or go there",
+            "state it with a symmetric loss",
+        )
+    moved = list(step.distance.columns) if isinstance(step, Metric) else []
+    arrangement = Arrangement.of(table, queries, records=2, whole=moved)
     sets = [frozenset((column,)) for column in sorted(changes)] if isinstance(step, Entry) else [changes]
     if bool((always & np.isinf(states.both)).any()):
         raise Unbounded(tuple(int(i) for i in np.flatnonzero(always & np.isinf(states.both))))
     cells = arrangement.all_cells()
+    if cells is not None:
+        cells = _told_apart(arrangement, cells, queries, sets, moved)
     if cells is None or cells.touched.shape[0] ** 2 * len(queries) * len(sets) > MOST_WORK:
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
         strong = _exact(fronts)
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
         tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
         return attrs.evolve(
-            _looked(_Pairs(table, arrangement, tried, queries, pricing, states), sets),
+            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step), sets),
             bounds=bounds,
             notes=(PAIR_NOTE,),
         )
-    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states), sets)
+    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step), sets)
+
+
+def _told_apart(
+    arrangement: Arrangement,
+    cells: Cells,
+    queries: Sequence[Query],
+    sets: Sequence[frozenset[str]],
+    moved: Sequence[str],
+) -> Cells:
+    """One cell of each kind: equal queries, and equal classes wherever these decide what a change shows.
+
+    A column decides when it cannot change in some step, or when someone reads it and a class of it holds one value; and
+    how far a record may move depends on all of its classes.
+    """
+    deciding = []
+    for s, sheet in enumerate(arrangement.sheets):
+        free = all(sheet.column in columns for columns in sets)
+        read = any(query.reads_any(frozenset((sheet.column,))) for query in queries)
+        if not free or sheet.column in moved or (read and bool((sheet.sizes <= 1).any())):
+            deciding.append(s)
+    keys = np.concatenate([cells.touched.astype(np.int64), cells.picks[:, deciding]], axis=1)
+    kept = first_of_each(keys)
+    return Cells(cells.touched[kept], cells.picks[kept], cells.exact[kept])
 
 
 def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
@@ -114,17 +149,18 @@ class _Pairs:
 
     def __init__(
         self, table: Table, arrangement: Arrangement, cells: Cells, queries: Sequence[Query], pricing: Pricing,
-        states: States,
+        states: States, step: Notion,
     ) -> None:  # fmt: skip
         self.table, self.arrangement, self.cells, self.queries = table, arrangement, cells, queries
-        self.pricing, self.states = pricing, states
+        self.pricing, self.states, self.step = pricing, states, step
         count = range(len(queries))
-        left = [pricing.compared(i, float(states.one[i])) for i in count]
-        entered = [turned_if_known(loss) for loss in left]
-        kept = [pricing.compared(i, float(states.both[i])) for i in count]
+        left = [pricing.at(i, float(states.one[i])) for i in count]
+        entered = [None if loss is None else turned(loss) for loss in left]
+        kept = [pricing.at(i, float(states.both[i])) for i in count]
         self.ladders = ladders = Ladders.of(loss for loss in (*left, *entered, *kept) if loss is not None)
         self.up = [ladders.strength(losses, up=True) for losses in (left, entered, kept)]
         self.down = [ladders.strength(losses, up=False) for losses in (left, entered, kept)]
+        self.readers: dict[str, BoolArray] = {}
         self.found: list[tuple[int, int, frozenset[str]]] = []
         self.rows_up = np.zeros((0, ladders.width))
         self.rows_down = np.zeros((0, ladders.width))
@@ -138,7 +174,15 @@ class _Pairs:
         for g in range(int(group.max()) + 1 if group.size else 0):
             members = np.flatnonzero(group == g)
             for at, cell in enumerate(members):
-                self._beside(int(cell), members[at:], columns)
+                others = self._near(int(cell), members[at:])
+                if others.size:
+                    self._beside(int(cell), others, columns)
+
+    def _near(self, cell: int, others: np.ndarray) -> np.ndarray:
+        """Cells within reach of a record that moves: all of them, unless the step has a length."""
+        if not isinstance(self.step, Metric):
+            return others
+        return others[within_reach(self.arrangement, self.cells.picks, cell, others, self.step)]
 
     def _beside(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> None:
         """The record of one cell turns into one of each other cell."""
@@ -166,7 +210,9 @@ class _Pairs:
         sheets = {sheet.column: s for s, sheet in enumerate(self.arrangement.sheets)}
         seen = np.zeros((others.size, len(self.queries)), dtype=bool)
         for column in sorted(columns):
-            readers = np.array([query.reads_any(frozenset((column,))) for query in self.queries])
+            if column not in self.readers:
+                self.readers[column] = np.array([query.reads_any(frozenset((column,))) for query in self.queries])
+            readers = self.readers[column]
             if not readers.any():
                 continue
             if column in sheets:
@@ -180,14 +226,10 @@ class _Pairs:
 
     def result(self) -> Reach:
         if not self.found:
-            return Reach(tuple(self.pricing.vector({}, "no change is seen by any query")))
-        vectors: list[Vector] = []
-        for index in front(self.rows_up, self.rows_down):
-            cell, other, columns = self.found[index]
-            vectors += self._vectors(cell, other, columns)
-        return Reach(tuple(vectors))
+            return Reach((self.pricing.vector({}, "no change is seen by any query"),))
+        return Reach(tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down)))
 
-    def _vectors(self, cell: int, other: int, columns: frozenset[str]) -> list[Vector]:
+    def _vector(self, cell: int, other: int, columns: frozenset[str]) -> Vector:
         here, there = self.cells.touched[cell], self.cells.touched[other]
         changed = self._changed(cell, np.array([other]), columns)[0]
         kept = (here & there & changed) | self.states.always
@@ -198,15 +240,8 @@ class _Pairs:
         words = [self.arrangement.describe(self.cells.picks[c]) for c in (cell, other)]
         what = f"a record with {words[0]}"
         where = f"{what} that changes within it" if cell == other else f"{what} that becomes one with {words[1]}"
-        exact = bool(self.cells.exact[[cell, other]].all())
+        exact = bool(self.cells.exact[[cell, other]].all()) and has_room(self.table, self.step)
         return self.pricing.vector(distances, where, added=added, exact=exact)
-
-
-def turned_if_known(loss: Loss | None) -> Loss | None:
-    """The other direction; what may go either way stays what it is."""
-    if loss is None or any(isinstance(part.family, Either) for part in loss.parts):
-        return loss
-    return turned(loss)
 
 
 def several(table: Table, column: str) -> bool:
@@ -237,7 +272,7 @@ def _above(
             "every pair of cells would have to be composed in its own direction",
             "state them with a symmetric loss",
         )
-    fronts = [strongest(arrangement, side, side) for side in losses]
+    fronts = [strongest(arrangement, side) for side in losses]
     leaving = _elements(fronts[0], losses[0], np.ones_like(states.always))
     entering = [tuple(map(turned, element)) for element in _elements(fronts[1], losses[1], ~states.always)]
     above = [

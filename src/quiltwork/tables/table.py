@@ -12,7 +12,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables.columns import Cat, Column, Date, Int, Ordered, SubsetOf
-from quiltwork.tables.predicates import Condition, Everything, Predicate
+from quiltwork.tables.predicates import And, Condition, Everything, Or, Predicate
 from quiltwork.tables.selectors import HIGHEST, LOWEST, Chosen, Cut, Has, Null, Spans
 
 __all__ = ["Reference", "Table"]
@@ -144,7 +144,7 @@ class Table:
     least: int = 0
     most: float = math.inf
 
-    def __init__(self, **columns: Column) -> None:
+    def __init__(self, /, **columns: Column) -> None:
         if not columns:
             raise InvalidParameter("columns", columns, "at least one column")
         for name, column in columns.items():
@@ -203,6 +203,22 @@ class Table:
             if name not in tuple(self.columns):
                 raise InvalidParameter(purpose, name, "columns of the table: " + ", ".join(self.columns))
         return tuple(dict.fromkeys(found))
+
+    def words(self, condition: Predicate) -> str:
+        """A condition as its columns write their values: days as days, not as numbers."""
+        if isinstance(condition, (And, Or)):
+            joined = " and " if isinstance(condition, And) else " or "
+            inner = [self.words(part) for part in condition.parts]
+            nested = [isinstance(part, Or) and isinstance(condition, And) for part in condition.parts]
+            return joined.join(f"({text})" if wrap else text for text, wrap in zip(inner, nested, strict=True))
+        if isinstance(condition, Condition) and isinstance(condition.selector, Spans):
+            column = self.columns.get(condition.column)
+            if isinstance(column, Ordered):
+                low, high = column.domain
+                inside = [(max(start, low), min(end, high)) for start, end in condition.selector.spans]
+                named = [column.name_of(start, end) for start, end in inside if start < end]
+                return f"{condition.column} in {' or '.join(named) or 'no value'}"
+        return str(condition)
 
     def __repr__(self) -> str:
         return "Table(" + ", ".join(f"{name}={column}" for name, column in self.columns.items()) + ")"

@@ -42,9 +42,12 @@ def possible(arrangement: Arrangement | Sweep) -> BoolArray:
     return found
 
 
-def everything(arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str) -> Reach:
+def everything(
+    arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str, *, exact: bool = True
+) -> Reach:
     """Any number of records: every query that can be touched is, as far as it goes."""
     can = [int(i) for i in np.flatnonzero(possible(arrangement))]
     far = [responses[i].many(math.inf) for i in can]
     refuse_infinite(can, far)
-    return Reach(tuple(pricing.vector(dict(zip(can, far, strict=True)), where)))
+    real = exact and all(sheet.exact for sheet in arrangement.sheets)
+    return Reach((pricing.vector(dict(zip(can, far, strict=True)), where, exact=real),))

@@ -8,7 +8,6 @@ Reference: theory/granularity.md section 3, Theorem 1.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -17,10 +16,9 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import Unsupported
 from quiltwork.tables.holds import Response
+from quiltwork.tables.neighbors import Metric
 from quiltwork.tables.queries import Query
-from quiltwork.tables.scaling import either, is_symmetric, scaled, total, turned
-
-MOST_SIGNS = 128
+from quiltwork.tables.scaling import attained, is_linear, is_symmetric, scaled, total, turned
 
 
 @attrs.frozen(eq=False)
@@ -31,6 +29,12 @@ class Vector:
     distances: tuple[tuple[int, float], ...]
     where: str
     exact: bool = True
+    real: Loss | None = None
+
+    @property
+    def attained(self) -> Loss:
+        """Releases that obey all statements and really lose this much: the lower side."""
+        return self.loss if self.real is None else self.real
 
 
 @attrs.frozen(eq=False)
@@ -67,22 +71,30 @@ class Pricing:
             self._made[key] = self._scaled(query, distance)
         return self._made[key]
 
-    def compared(self, query: int, distance: float) -> Loss | None:
-        """The loss for comparisons: one that may go either way is comparable with its own kind only."""
-        loss = self.at(query, distance)
-        if loss is None or self.symmetric[query] or self._directed(query, distance):
-            return loss
-        return either(loss)
-
     def _directed(self, query: int, distance: float) -> bool:
+        """Whether it is known which of the two worlds has the row."""
         return self.responses[query].signed and distance == self.responses[query].one
 
     def _scaled(self, query: int, distance: float) -> Loss:
+        name, loss, stated = self.queries[query].name, self.queries[query].loss, self.queries[query].holds.notion
+        if not self.symmetric[query] and not self._directed(query, distance):
+            # after one output it may go one way, after another the other: no mixture of fixed directions bounds that
+            raise Unsupported(
+                f"query {name!r}",
+                "its loss is not symmetric, and which of the two worlds comes first is not known under this notion",
+                "state it with a symmetric loss, such as constraints or a profile that hold in both directions",
+            )
+        if isinstance(stated, Metric) and distance > 1 and not all(is_linear(part.family) for part in loss.parts):
+            raise Unsupported(
+                f"query {name!r} at distance {distance:g}",
+                "a guarantee for one unit of a metric adds up over several only if it is stated for all distances",
+                "state it as pure, zcdp, gdp, laplace or gaussian",
+            )
         try:
-            return scaled(self.queries[query].loss, distance)
+            return scaled(loss, distance)
         except Unsupported as error:
             raise Unsupported(
-                f"query {self.queries[query].name!r} at distance {distance:g}",
+                f"query {name!r} at distance {distance:g}",
                 f"one step of the table moves its input by {distance:g} steps of what it is stated for, and "
                 f"{error.because}",
                 "state it for the plan's own notion with on_table",
@@ -90,40 +102,13 @@ class Pricing:
 
     def vector(
         self, distances: dict[int, float], where: str, *, added: frozenset[int] = frozenset(), exact: bool = True
-    ) -> list[Vector]:
-        """The composition at these distances, once for every way the directions can fall."""
+    ) -> Vector:
+        """The composition at these distances; what is `added`, not removed, has its two worlds exchanged."""
         touched = tuple(sorted((query, d) for query, d in distances.items() if d > 0))
-        fixed: list[Loss] = []
-        free: dict[Loss, int] = {}
+        losses, real = [], []
         for query, distance in touched:
             loss = self.at(query, distance)
-            if loss is None:
-                continue
-            if self.symmetric[query]:
-                fixed.append(loss)
-            elif self._directed(query, distance):
-                fixed.append(turned(loss) if query in added else loss)
-            else:
-                free[loss] = free.get(loss, 0) + 1
-        base = total((loss, 1) for loss in fixed)
-        return [Vector(base + way, touched, where, exact) for way in _directions(free)]
-
-
-def _directions(free: dict[Loss, int]) -> list[Loss]:
-    """Every split of losses with unknown direction into one way and the other."""
-    ways = math.prod(count + 1 for count in free.values())
-    if ways > MOST_SIGNS:
-        raise Unsupported(
-            f"{sum(free.values())} releases that are not symmetric and may go either way",
-            f"{ways} mixtures of directions would have to be composed",
-            "state them with a symmetric loss, or for add_remove() on their input",
-        )
-    splits = itertools.product(*(range(count + 1) for count in free.values()))
-    return [
-        total(
-            pair
-            for (loss, count), back in zip(free.items(), split, strict=True)
-            for pair in ((loss, count - back), (turned(loss), back))
-        )
-        for split in splits
-    ]
+            if loss is not None:
+                losses.append(turned(loss) if query in added else loss)
+                real.append(losses[-1] if distance == 1 else attained(self.queries[query].loss, distance))
+        return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))

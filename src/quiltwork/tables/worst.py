@@ -28,6 +28,7 @@ from quiltwork.tables.vectors import Bound, Vector
 MOST_COMPOSED = 600  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
 MOST_WITNESSED = 200  # of them for the witness
 FIRST = 8  # vectors composed one by one, whatever comes after
+WITNESSES = 3  # reachable vectors that are composed in any case
 BETA_WIDTH = 1e-3
 REMEMBERED = 256
 CHERNOFF = "Chernoff bounds"
@@ -82,7 +83,7 @@ class Worst:
         for i in exact[:FIRST]:
             if loose[i] > value and composed <= MOST_WITNESSED:
                 composed += len(self.vectors[i].loss.parts)
-                found = float(self._epsilon_of(self.vectors[i].loss, x, rtol).lower[0])
+                found = float(self._epsilon_of(self.vectors[i].loss, x, rtol).upper[0])
                 if found > value:
                     best, value = self.vectors[i], found
         return best
@@ -99,7 +100,10 @@ class Worst:
         order = np.argsort(-loose.max(axis=1), kind="stable")
         for i in order[:FIRST]:
             if not state.composed or not bool(np.all(loose[i] <= state.upper)):
-                state.take(ask(self.vectors[i].loss), self.vectors[i])
+                state.take(ask(self.vectors[i].loss), self.vectors[i], ask)
+        for i in [i for i in order if self.vectors[i].exact][:WITNESSES]:
+            if not bool(np.all(loose[i] <= state.lower)):
+                state.witness(ask(self.vectors[i].attained))
         groups = [order[FIRST:]]
         while groups:
             group = groups.pop()
@@ -109,7 +113,7 @@ class Worst:
             if state.composed >= MOST_COMPOSED:
                 state.raise_to(loose[group].max(axis=0), CHERNOFF)
             elif group.size == 1:
-                state.take(ask(self.vectors[group[0]].loss), self.vectors[group[0]])
+                state.take(ask(self.vectors[group[0]].loss), self.vectors[group[0]], ask)
             else:
                 envelope = self._ladders.loss(self._strengths[group].max(axis=0))
                 state.composed += len(envelope.parts)
@@ -205,12 +209,16 @@ class _State:
             self.upper = np.maximum(self.upper, upper)
             self.names[name] = None
 
-    def take(self, found: Ends, vector: Vector) -> None:
+    def take(self, found: Ends, vector: Vector, ask: Callable[[Loss], Ends]) -> None:
         self.composed, self.met = self.composed + max(len(vector.loss.parts), 1), self.met and found.met
         self.names[found.method] = None
         self.upper = np.maximum(self.upper, found.upper)
         if vector.exact:
-            self.lower = np.maximum(self.lower, found.lower)
+            self.witness(found if vector.attained == vector.loss else ask(vector.attained))
+
+    def witness(self, found: Ends) -> None:
+        """A reachable step costs at least this."""
+        self.lower = np.maximum(self.lower, found.lower)
 
 
 @attrs.frozen(eq=False)
