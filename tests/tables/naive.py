@@ -127,7 +127,9 @@ def check_equal(guarantee, losses, epsilons=EPSILONS, rtol=1e-6):
     assert np.all(found.upper >= lower)
     assert np.all(found.lower <= upper)
     assert np.all(found.upper <= upper * (1 + 4 * rtol) + 1e-12)
-    assert np.all(found.lower >= lower * (1 - 4 * rtol) - 1e-12)
+    if guarantee.exact and all(distance <= 1 for vector in guarantee.vectors for _, distance in vector.distances):
+        # rules for groups are bounds: only at single steps is the composed loss itself attained
+        assert np.all(found.lower >= lower * (1 - 4 * rtol) - 1e-12)
 
 
 def check_above(guarantee, losses, epsilons=EPSILONS, rtol=1e-6):

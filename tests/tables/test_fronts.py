@@ -32,7 +32,7 @@ def front_of(seed, pool, several=False):
     arrangement = arranged(seed, columns=2, queries=9, several=several)
     rng = np.random.default_rng(seed)
     losses = [POOLS[pool][int(rng.integers(len(POOLS[pool])))] for _ in range(arrangement.queries)]
-    return arrangement, losses, strongest(arrangement, losses, losses)
+    return arrangement, losses, strongest(arrangement, losses)
 
 
 def composed(row, losses):
@@ -75,7 +75,7 @@ def test_many_different_losses_are_all_kept_apart(monkeypatch, listed):
     monkeypatch.setattr(strength, "MOST_RUNGS", 3)
     arrangement = arranged(7, columns=2, queries=12)
     losses = [qw.gdp(round(0.1 + 0.05 * i, 2)) for i in range(arrangement.queries)]
-    found = strongest(arrangement, losses, losses)
+    found = strongest(arrangement, losses)
     assert found.ladders.coarse
     answer, upper = check(arrangement, losses, found)
     if found.bound is None:

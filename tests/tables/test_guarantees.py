@@ -317,5 +317,5 @@ def test_a_guarantee_knows_its_plan():
     assert found.queries == plan.queries
     assert found.table is plan.table
     assert found.notion == free_lunch()
-    assert found.exact
+    assert not found.exact  # whether everything can change at once is not known
     assert float(found.epsilon(0.0).upper) == pytest.approx(2.5, rel=1e-9)  # five rows go and five come

@@ -350,7 +350,8 @@ def test_a_rewired_node_leaves_one_count_and_enters_another():
         plan.add(label, loss=qw.pair(p, q), holds=on_input(edge()), where=EDGES.label == label, count=True)
     truth = float(hockey(np.kron(p, q), np.kron(q, p), 2.0))
     assert truth > (2 * qw.pair(p, q)).delta(2.0).upper
-    assert plan.guarantee().delta(2.0).upper >= truth * (1 - 1e-9)
+    with pytest.raises(Unsupported):  # neither direction alone would be a bound
+        plan.guarantee()
 
 
 def test_a_direction_may_depend_on_earlier_outputs():

@@ -92,7 +92,7 @@ def test_stretches_of_whole_numbers_against_every_position(spans, length, nullab
     sheet = sheet_of(Int(0, 9, nullable=nullable), spans)
     known = [(i, span) for i, span in enumerate(sheet.spans) if span is not None]
     place = {v: next(i for i, (start, end) in known if start[0] <= v < end[0]) for v in range(10)}
-    runs = [frozenset(run) for run in stretches(sheet, float(length), discrete=True)]
+    runs = [frozenset(run) for run, _ in stretches(sheet, float(length), discrete=True)]
     met = {frozenset(place[v] for v in range(start, min(start + length, 10))) for start in range(10)}
     nulls = {frozenset((i,)) for i, span in enumerate(sheet.spans) if span is None}
     assert bool(nulls) == nullable
@@ -109,7 +109,7 @@ def test_stretches_of_real_numbers_against_every_position(spans, length):
     sheet = sheet_of(Float(0, 10), spans)
     grid = sorted({v + e for v in np.arange(0, 10.25, 0.25) for e in (-1e-9, 0.0, 1e-9) if 0 <= v + e <= 10})
     place = {v: next(i for i, (a, b) in enumerate(sheet.spans) if a <= (v, 0) and (v, 1) <= b) for v in grid}
-    runs = [frozenset(run) for run in stretches(sheet, length, discrete=False)]
+    runs = [frozenset(run) for run, _ in stretches(sheet, length, discrete=False)]
     met = {frozenset(place[v] for v in grid if start <= v <= start + length) for start in grid}
     hair = {frozenset(place[v] for v in grid if start <= v <= start + length + 1e-8) for start in grid}
     for one in met:

@@ -12,8 +12,7 @@ from tests.tables import golden
 
 import quiltwork as qw
 from quiltwork.errors import Unsupported
-from quiltwork.losses.turned import Turned
-from quiltwork.tables.scaling import either, is_symmetric, scaled, total, turned
+from quiltwork.tables.scaling import attained, is_symmetric, scaled, total, turned
 
 EPSILONS = np.array([0.0, 0.3, 1.0, 2.5])
 ONE_WAY = qw.pair([0.7, 0.3], [0.2, 0.8])
@@ -138,9 +137,15 @@ def test_mixed_directions_are_worse_than_both_pure_ones():
     assert (loss + turned(loss)).direction("remove").delta(wanted["eps"]).upper == pytest.approx(found["(P,Q)x(Q,P)"])
 
 
-def test_unknown_directions_are_never_composed():
-    marked = either(ONE_WAY + qw.pure(0.1))
-    assert marked != ONE_WAY + qw.pure(0.1)
-    with pytest.raises(Unsupported):
-        marked.delta(0.5)
-    assert isinstance(family(turned(ONE_WAY)), Turned)
+def test_what_is_attained_at_a_distance_is_below_what_is_allowed():
+    """Two steps of epsilon-DP lose less than 2 epsilon allows: at most 1 - 1/e of total variation for epsilon 1."""
+    for loss in (qw.pure(1.0), qw.approximate(1.0, 1e-3), qw.laplace(1.0), qw.gaussian(2.0), qw.gdp(0.5), qw.zcdp(0.1)):
+        for distance in (2, 3, 7):
+            real, allowed = attained(loss, distance), scaled(loss, distance)
+            assert np.all(real.delta(EPSILONS).upper <= np.asarray(allowed.delta(EPSILONS).upper) * (1 + 1e-9))
+    assert attained(qw.pure(1.0), 2).delta(0.0).upper <= (1 - math.exp(-1.0)) * (1 + 1e-9)
+    assert attained(qw.pure(1.0), 2).epsilon(0.0).upper == pytest.approx(2.0, rel=1e-12)
+    assert attained(qw.gaussian(2.0), 3) == scaled(qw.gaussian(2.0), 3)
+    assert attained(qw.rdp([2.0, 4.0], [0.2, 0.4]), 2) == qw.gdp(2 * math.sqrt(0.2) * (1 - 1e-15))
+    assert attained(qw.constraints([(0.1, 0.01), (0.5, 0.0)]), 2).count == 0
+    assert attained(ONE_WAY, 1) == ONE_WAY

@@ -15,6 +15,7 @@ from quiltwork.tables import (
     SubsetOf,
     Table,
     add_remove,
+    columns,
     entry,
     euclidean,
     free_lunch,
@@ -25,6 +26,7 @@ from quiltwork.tables import (
     opaque,
     replace_one,
     swaps,
+    window,
 )
 from quiltwork.tables.swaps import PAIR_NOTE
 from quiltwork.tables.worst import Worst
@@ -37,7 +39,7 @@ STEPS = {
     "entry": (entry(), lambda differ: len(differ) <= 1),
     "entry n": (entry("n"), lambda differ: differ <= {"n"}),
     "entry s or c": (entry("s", "c"), lambda differ: len(differ) <= 1 and differ <= {"s", "c"}),
-    "metric": (metric(euclidean("n"), "steps"), lambda differ: differ <= {"n"}),
+    "metric": (metric(euclidean("n"), "steps", within=4.0), lambda differ: differ <= {"n"}),
 }
 
 
@@ -47,7 +49,7 @@ def test_pairs_against_brute_force(name, seed):
     notion, allowed = STEPS[name]
     plan = naive.random_plan(np.random.default_rng(seed), notion, holds=STATED)
     found = plan.guarantee()
-    assert found.exact
+    assert found.exact or name.startswith("metric")  # whole numbers may have no two values exactly that far apart
     naive.check_equal(found, naive.pair_losses(plan.queries, naive.records(plan.table), allowed))
 
 
@@ -131,7 +133,7 @@ def test_replaced_rows_that_leave_the_filter_are_refused(monkeypatch, notion, wo
 
 @pytest.mark.parametrize("work", [swaps.MOST_WORK, 0])
 def test_opaque_and_adaptive_queries_count_as_changed(monkeypatch, work):
-    """An opaque map of stability 3 moves by 6; an adaptive query by 2, even where nothing it reads can change."""
+    """An opaque map of stability 3 moves by 6; an adaptive count by 1, even where nothing it reads can change."""
     monkeypatch.setattr(swaps, "MOST_WORK", work)
     table = Table(region=Cat("N", "S"), age=Int(0, 9))
     plan = Plan(table, entry("age"))
@@ -140,8 +142,8 @@ def test_opaque_and_adaptive_queries_count_as_changed(monkeypatch, work):
     plan.add("later", **north, adaptive=True)
     plan.add("still", **north)
     found = plan.guarantee()
-    assert found.epsilon(0.0).upper == pytest.approx(0.8, abs=1e-12)
-    assert found.touched(0.0) == {"dark": 6.0, "later": 2.0}
+    assert found.epsilon(0.0).upper == pytest.approx(0.7, abs=1e-12)
+    assert found.touched(0.0) == {"dark": 6.0, "later": 1.0}
 
 
 def test_columns_with_one_value_never_change():
@@ -206,35 +208,13 @@ def test_a_swap_between_counts_mixes_directions():
 
 
 @pytest.mark.parametrize("stated", [on_table, on_table(free_lunch())])
-def test_statements_on_the_table_may_go_either_way(stated):
-    """Both queries change, each in any direction: the mixed product is among them."""
+def test_one_way_losses_need_a_known_direction(stated):
+    """A symmetric statement leaves open which world comes first, and that may even depend on earlier outputs."""
     table = Table(side=Cat("a", "b"), n=Int(0, 9))
-    plan = Plan(table, entry("n"))
-    for name in "pq":
-        plan.add(name, where=table.side == "a", loss=ONE_WAY, holds=stated)
-    assert mixed_delta(plan) == pytest.approx(WANTED["(P,Q)x(Q,P)"], abs=1e-9)
-    assert len(plan.guarantee().vectors) == 3
-
-
-@pytest.mark.parametrize("free", ["a", "b"])
-def test_a_free_direction_is_not_dominated_by_a_known_one(free):
-    """Either side meets two equal losses, but only on one of them their directions may differ."""
-    table = Table(side=Cat("a", "b"), n=Int(0, 9))
-    plan = Plan(table, add_remove())
-    for side in "ab":
-        holds = on_table(free_lunch()) if side == free else on_input(add_remove())
-        plan.add(side, where=table.side == side, loss=ONE_WAY, holds=holds)
-    plan.add("all", loss=ONE_WAY, holds=on_input(add_remove()))
-    assert mixed_delta(plan) == pytest.approx(WANTED["(P,Q)x(Q,P)"], abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", ["any", "entry n", "fixed"])
-def test_one_way_losses_against_brute_force(name, seed):
-    notion, allowed = STEPS[name]
-    losses = [ONE_WAY, qw.pair([0.7, 0.3], [0.2, 0.8]), qw.pure(0.3)]
-    plan = naive.random_plan(np.random.default_rng(seed), notion, queries=4, losses=losses, holds=[on_table])
-    naive.check_equal(plan.guarantee(), naive.pair_losses(plan.queries, naive.records(plan.table), allowed))
+    for notion in (entry("n"), replace_one(), window("n", 2)):
+        plan = Plan(table, notion).add("p", where=table.side == "a", loss=ONE_WAY, holds=stated)
+        with pytest.raises(Unsupported, match="not symmetric"):
+            plan.guarantee()
 
 
 def test_one_way_losses_are_refused_when_not_all_pairs_can_be_looked_at(monkeypatch):
@@ -250,3 +230,26 @@ def test_one_way_counts_against_brute_force(seed):
         np.random.default_rng(seed), replace_one(), queries=5, losses=losses, holds=[on_input(add_remove())], count=True
     )
     naive.check_equal(plan.guarantee(), naive.pair_losses(plan.queries, naive.records(plan.table), lambda differ: True))
+
+
+def test_sets_too_many_to_list_leave_a_count_when_they_change(monkeypatch):
+    """One class for all sets would keep both records in every count, as if nothing moved."""
+    table = Table(s=SubsetOf(range(12), max_size=3))
+    plan = Plan(table, replace_one())
+    for member in range(12):
+        loss = qw.pure(round(0.01 * (member + 1), 2))
+        plan.add(f"{member}", where=table.s.has(member), count=True, loss=loss, holds=on_input(add_remove()))
+    known = plan.guarantee()
+    assert known.epsilon(0.0).upper == pytest.approx(0.57, abs=1e-9)  # the six largest: three left, three entered
+    monkeypatch.setattr(columns, "MOST_PATTERNS", 10)
+    found = plan.guarantee()
+    assert found.epsilon(0.0).upper >= 0.57
+    assert not found.exact
+
+
+def test_a_record_moves_no_farther_than_the_step():
+    table = Table(x=Int(0, 100))
+    plan = Plan(table, metric(euclidean("x"), "m", within=1.0))
+    for name, where in (("low", table.x < 10), ("high", table.x >= 90)):
+        plan.add(name, where=where, count=True, loss=qw.pure(1.0), holds=on_input(add_remove()))
+    assert plan.guarantee().epsilon(0.0).upper == 1.0

@@ -50,8 +50,11 @@ class Currency(ABC):
         """The budget."""
 
     @abstractmethod
-    def counted(self, loss: Loss) -> Loss:
-        """The loss of one query, as this currency counts it; Unsupported when it has no finite cost."""
+    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
+        """The loss of one query, as this currency counts it; Unsupported when it has no finite cost.
+
+        `fractions` says that the query may be moved by less than one step.
+        """
 
     @abstractmethod
     def total(self, loss: Loss) -> Total:
@@ -67,8 +70,8 @@ class Currency(ABC):
         """The loss that keeping to the limit amounts to."""
 
 
-def currency(budget: Any, *, fractions: bool = False) -> Currency:
-    """The currency that a budget is stated in; `fractions` says that distances below one occur."""
+def currency(budget: Any) -> Currency:
+    """The currency that a budget is stated in."""
     if not isinstance(budget, Loss) or not budget.parts or budget.side != "worst":
         raise InvalidParameter(
             "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
@@ -77,9 +80,9 @@ def currency(budget: Any, *, fractions: bool = False) -> Currency:
     if all(isinstance(family, Pure) for family in families):
         return PureCurrency(budget)
     if all(isinstance(family, ZeroConcentrated) for family in families):
-        return SquareCurrency(budget, "rho", fractions)
+        return SquareCurrency(budget, "rho")
     if all(isinstance(family, (Gaussian, GaussianPrivacy)) for family in families):
-        return SquareCurrency(budget, "mu", fractions)
+        return SquareCurrency(budget, "mu")
     if len(budget.parts) == 1 and isinstance(families[0], Renyi):
         return RenyiCurrency(families[0], budget.parts[0].count)
     if len(budget.parts) == 1 and is_symmetric(budget) and families[0].pairs():
@@ -110,7 +113,7 @@ class PureCurrency(Currency):
     def promise(self) -> Loss:
         return Loss.of(Pure(at_least(self.limit[0])))  # the sum is all that is kept to, however it is made up
 
-    def counted(self, loss: Loss) -> Loss:
+    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
         return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
 
     def total(self, loss: Loss) -> Total:
@@ -140,8 +143,6 @@ class SquareCurrency(Currency):
 
     budget: Loss
     unit: str
-    fractions: bool  # whether distances below one occur
-    exact: dict[Family, Fraction] = attrs.field(factory=dict, eq=False)  # what rounding up to a float hides
 
     @property
     def promise(self) -> Loss:
@@ -152,14 +153,8 @@ class SquareCurrency(Currency):
         known = (part.count * self._stated(part.family) for part in self.budget.parts)
         return (sum(known, Fraction(0)),)
 
-    def counted(self, loss: Loss) -> Loss:
-        parts = []
-        for part in loss.parts:
-            rho = self._rho(part.family)
-            family = ZeroConcentrated(at_least(rho))
-            self.exact[family] = max(rho, self.exact.get(family, rho))
-            parts.append(attrs.evolve(part, family=family))
-        return Loss(tuple(parts))
+    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
+        return Loss(tuple(attrs.evolve(part, family=amount(self._rho(part.family, fractions))) for part in loss.parts))
 
     @staticmethod
     def _stated(family: Family) -> Fraction:
@@ -172,7 +167,7 @@ class SquareCurrency(Currency):
             return Fraction(repr(family.mu)) ** 2 / 2
         raise Unsupported(f"{family} in a budget", "it states no rho")
 
-    def _rho(self, family: Family) -> Fraction:
+    def _rho(self, family: Family, fractions: bool) -> Fraction:
         if isinstance(family, (Gaussian, GaussianPrivacy)) or (
             isinstance(family, ZeroConcentrated) and self.unit == "rho"
         ):
@@ -183,15 +178,17 @@ class SquareCurrency(Currency):
         if self.unit == "rho":  # Bun and Steinke 2016, Proposition 1.4
             return Fraction(repr(largest)) ** 2 / 2
         # mu(eps) is concave: at a fraction of a step only its slope at 0 is safe
-        mu = largest * STEEPEST if self.fractions else pure_to_gdp(largest)
+        mu = largest * STEEPEST if fractions else pure_to_gdp(largest)
         return Fraction(mu) ** 2 / 2 * Fraction(1 + 1e-12)
 
     def total(self, loss: Loss) -> Total:
-        costs = (part.count * self.exact.get(part.family, self._cost(part.family)) for part in loss.parts)
+        costs = (part.count * self._cost(part.family) for part in loss.parts)
         return (sum(costs, Fraction(0)),)
 
     @staticmethod
     def _cost(family: Family) -> Fraction:
+        if isinstance(family, Amount):
+            return family.exact
         if isinstance(family, ZeroConcentrated):
             return Fraction(repr(family.rho))
         if isinstance(family, Renyi):  # a bound on sums of rho alpha: every order shows it, the least is the bound
@@ -205,6 +202,22 @@ class SquareCurrency(Currency):
 
     def shown(self, total: Total) -> str:
         return f"rho {float(total[0]):.6g}" if self.unit == "rho" else f"mu {math.sqrt(2 * total[0]):.6g}"
+
+
+@attrs.frozen
+class Amount(ZeroConcentrated):
+    """rho as an exact fraction, beside the float above it: so that budgets are filled to the last digit."""
+
+    kind: ClassVar[str] = "amount"
+    exact: Fraction = Fraction(0)
+
+    def group(self, size: int) -> Family:
+        return amount(self.exact * size * size)
+
+
+def amount(rho: Fraction) -> Amount:
+    """This much rho."""
+    return Amount(at_least(rho), rho)
 
 
 def pure_to_gdp(epsilon: float) -> float:
@@ -237,7 +250,7 @@ class RenyiCurrency(Currency):
         known = zip(self.family.orders, self.family.epsilons, strict=True)
         return np.array([order - 1.0 for order, epsilon in known if math.isfinite(epsilon)])
 
-    def counted(self, loss: Loss) -> Loss:
+    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
         if not all(math.isfinite(cost) for cost in self._costs(loss)):
             raise Unsupported(f"{loss} in a Rényi budget", "its divergence is infinite at some order of the budget",
                               "use lower orders")  # fmt: skip
@@ -294,7 +307,7 @@ class CountCurrency(Currency):
     def limit(self) -> Total:
         return (Fraction(self.count),)
 
-    def counted(self, loss: Loss) -> Loss:
+    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
         one = Loss.of(self.family)
         for part in loss.parts:
             ladders = Ladders.of([one, Loss.of(part.family)])

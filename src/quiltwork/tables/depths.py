@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.losses.pair import UNIT
 from quiltwork.tables.cells import Arrangement, IntArray
 from quiltwork.tables.columns import BoolArray
 from quiltwork.tables.strength import first_of_each
@@ -218,7 +219,8 @@ class _Search:
         picks = np.concatenate([*self.picks, self.seeds.picks])
         sums = np.concatenate([*self.sums, seeds @ self.costs])
         strengths = np.concatenate([*self.strengths, seeds @ self.strength])
-        return Heaviest(picks, sums, strengths, self.rest * (1 + 1e-12))
+        room = 1 + 1e-12 + 8 * UNIT * self.arrangement.queries  # every term rounds
+        return Heaviest(picks, sums, strengths, self.rest * room)
 
 
 def ascended(

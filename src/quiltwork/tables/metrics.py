@@ -116,7 +116,12 @@ def has_room(table: Table, step: Notion) -> bool:
         return True
     if distance.name == "geo":
         return False
-    widths = [column.domain[1][0] - column.domain[0][0] for name in distance.columns
-              if isinstance(column := table.columns[name], Ordered) and not column.discrete]  # fmt: skip
-    # whole numbers may have no two values exactly that far apart: then it is only a bound
-    return len(widths) == len(distance.columns) and max(widths) >= float(getattr(step, "within", math.inf))
+    within = float(getattr(step, "within", math.inf))
+    for name in distance.columns:
+        column = table.columns[name]
+        if isinstance(column, Ordered):
+            (low, _), (high, _) = column.domain
+            # two whole numbers are a whole number apart, and the last one lies below the end of the domain
+            if within <= high - low - column.discrete and not (column.discrete and within % 1):
+                return True
+    return False

@@ -56,13 +56,13 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
         return people(arrangement, responses, pricing, step.max_records, dict(step.max_per))
     if isinstance(step, Node):
         arrangement = Arrangement.of(table, queries, records=3)
-        return people(arrangement, _netted(queries, responses, step), pricing, step.records, {})
+        return _around(arrangement, queries, responses, pricing, step)
     if isinstance(step, Window):
         return _window(table, queries, responses, pricing, step)
     if isinstance(step, FreeLunch):
         arrangement = Arrangement.of(table, queries)
         # a table of bounded size cannot change everywhere at once: what is stated for single records is only bounded
-        single = all(found.one == 1 for found in responses)
+        single = all(found.one == 1 for found in responses) and math.isinf(table.most)
         return everything(arrangement, responses, pricing, "two tables with nothing in common", exact=single)
     raise TypeError(f"no rule for {step}")
 
@@ -87,6 +87,19 @@ def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response
     return Reach(tuple(vectors), () if found.bound is None else (found.bound,), notes)
 
 
+def _around(
+    arrangement: Arrangement, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing, step: Node
+) -> Reach:
+    """The edges of one node. When some go and others come, what they do together is bounded; some may also only go."""
+    if not step.rewire:
+        return people(arrangement, responses, pricing, step.max_degree, {})
+    both = people(arrangement, _netted(queries, responses, step), pricing, step.records, {})
+    going = people(arrangement, responses, pricing, step.max_degree, {})
+    bounded = tuple(attrs.evolve(vector, exact=False) for vector in both.vectors)
+    certain = tuple(vector for vector in going.vectors if vector.exact)
+    return Reach((*bounded, *certain), both.bounds, both.notes)
+
+
 def _netted(queries: Sequence[Query], responses: Sequence[Response], step: Node) -> list[Response]:
     """A rewired node's count changes by what came minus what went: never by more than one side."""
     if not step.rewire:
@@ -108,37 +121,36 @@ def _window(
     column = table.columns[step.column]
     discrete = isinstance(column, Ordered) and column.discrete
     found: list[Reach] = []
-    for classes in stretches(sheet, step.length, discrete=discrete):
+    for classes, sure in stretches(sheet, step.length, discrete=discrete):
         inside = arrangement.within(step.column, classes)
         where = f"{step.column} within {sheet.names[classes[0]]} to {sheet.names[classes[-1]]}"
         if math.isinf(step.max_records):
-            found.append(everything(inside, responses, pricing, f"the records with {where}"))
+            here = everything(inside, responses, pricing, f"the records with {where}", exact=sure)
         else:
-            found.append(people(inside, responses, pricing, step.max_records, {}, f" with {where}"))
+            here = people(inside, responses, pricing, step.max_records, {}, f" with {where}")
+        reached = tuple(vector if sure else attrs.evolve(vector, exact=False) for vector in here.vectors)
+        found.append(attrs.evolve(here, vectors=reached))
     notes = dict.fromkeys(note for one in found for note in one.notes)
     vectors = tuple(vector for one in found for vector in one.vectors)
     return Reach(vectors, tuple(bound for one in found for bound in one.bounds), tuple(notes))
 
 
-def stretches(sheet: Sheet, length: float, *, discrete: bool) -> list[list[int]]:
-    """Runs of classes that one window can meet: it is best to start it at the end of a class.
+def stretches(sheet: Sheet, length: float, *, discrete: bool) -> list[tuple[list[int], bool]]:
+    """Runs of classes that one window can meet, and whether it surely can: it is best to start at the end of a class.
 
-    The last value of class j and `length` values from there: all classes that begin before that. NULL has no place in
-    time and is a stretch of its own.
+    The last value of class j and `length` values from there: all classes that begin before that. A real number has no
+    last value before it, so that a class which begins exactly there may be met or not. NULL has no place in time and
+    is a stretch of its own.
     """
-    runs: list[list[int]] = []
+    runs: list[tuple[list[int], bool]] = []
     spans = [(i, span) for i, span in enumerate(sheet.spans) if span is not None]
     for at, (first, (_, end)) in enumerate(spans):
         last = _exact(end[0]) + _exact(length) - (1 if discrete else 0)
-        run = [first] + [
-            i
-            for i, (start, _) in spans[at + 1 :]
-            if _exact(start[0]) < last or (not discrete and _exact(start[0]) == last)
-        ]
-        if not runs or not set(run) <= set(runs[-1]):
-            runs.append(run)
-    runs += [[i] for i, span in enumerate(sheet.spans) if span is None]
-    return runs
+        begins = [(i, _exact(start[0])) for i, (start, _) in spans[at + 1 :]]
+        run = [first, *(i for i, start in begins if start < last or (not discrete and start == last))]
+        if not runs or not set(run) <= set(runs[-1][0]):
+            runs.append((run, discrete or all(start != last for _, start in begins)))
+    return runs + [([i], True) for i, span in enumerate(sheet.spans) if span is None]
 
 
 def _exact(number: float) -> Fraction:

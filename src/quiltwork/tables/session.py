@@ -41,7 +41,7 @@ class Session:
 
     def __init__(self, plan: Plan, budget: Loss) -> None:
         self._plan, self._budget = plan, budget
-        self._currency: Currency = currency(budget, fractions=isinstance(plan.neighbors, Metric))
+        self._currency: Currency = currency(budget)
         self._queries: list[Query] = []
         self._counted: list[Query] = []
         self._spent: Total = tuple(Fraction(0) for _ in self._currency.limit)
@@ -125,7 +125,8 @@ class Session:
 
     def _count(self, query: Query) -> Query:
         """The query with the loss that the currency counts."""
-        return attrs.evolve(query, loss=self._currency.counted(query.loss))
+        fractions = isinstance(self._plan.neighbors, Metric) or isinstance(query.holds.notion, Metric)
+        return attrs.evolve(query, loss=self._currency.counted(query.loss, fractions=fractions))
 
     def _total(self, counted: list[Query]) -> Total:
         """What the worst step costs, with everything above it that was not listed."""

@@ -51,6 +51,7 @@ def swaps(
     table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing, step: Notion
 ) -> Reach:
     """Vectors of one changed record."""
+    queries, certain = _readable(table, queries)
     one = np.array([found.one for found in responses])
     always = np.array([query.opaque for query in queries])
     changes = changeable(step, table)
@@ -79,11 +80,23 @@ def swaps(
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
         tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
         return attrs.evolve(
-            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step), sets),
+            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step, certain), sets),
             bounds=bounds,
             notes=(PAIR_NOTE,),
         )
-    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step), sets)
+    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step, certain), sets)
+
+
+def _readable(table: Table, queries: Sequence[Query]) -> tuple[Sequence[Query], bool]:
+    """Queries whose filter can be followed through a change; the others count as filters that are not known.
+
+    One class that stands for all sets is above what a record touches, but not above what it leaves and enters.
+    """
+    sheets = Arrangement.of(table, queries, records=2).sheets
+    lost = frozenset(sheet.column for sheet in sheets if not sheet.exact)
+    if not lost:
+        return queries, True
+    return [attrs.evolve(query, adaptive=True) if query.where.columns & lost else query for query in queries], False
 
 
 def _told_apart(
@@ -149,10 +162,10 @@ class _Pairs:
 
     def __init__(
         self, table: Table, arrangement: Arrangement, cells: Cells, queries: Sequence[Query], pricing: Pricing,
-        states: States, step: Notion,
+        states: States, step: Notion, certain: bool,
     ) -> None:  # fmt: skip
         self.table, self.arrangement, self.cells, self.queries = table, arrangement, cells, queries
-        self.pricing, self.states, self.step = pricing, states, step
+        self.pricing, self.states, self.step, self.certain = pricing, states, step, certain
         count = range(len(queries))
         left = [pricing.at(i, float(states.one[i])) for i in count]
         entered = [None if loss is None else turned(loss) for loss in left]
@@ -240,7 +253,7 @@ class _Pairs:
         words = [self.arrangement.describe(self.cells.picks[c]) for c in (cell, other)]
         what = f"a record with {words[0]}"
         where = f"{what} that changes within it" if cell == other else f"{what} that becomes one with {words[1]}"
-        exact = bool(self.cells.exact[[cell, other]].all()) and has_room(self.table, self.step)
+        exact = self.certain and bool(self.cells.exact[[cell, other]].all()) and has_room(self.table, self.step)
         return self.pricing.vector(distances, where, added=added, exact=exact)
 
 

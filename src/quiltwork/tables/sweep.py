@@ -108,6 +108,6 @@ def _intervals(selectors: Sequence[Selector], low: Cut, high: Cut) -> list[tuple
 
 
 def rounding(places: int, weights: FloatArray) -> FloatArray:
-    """How far a running sum may lie from the true one: every step rounds a partial sum."""
-    found: FloatArray = 4 * (places + 2) * 2.0**-53 * np.abs(weights).sum(axis=0)
+    """How far a running sum may lie from the true one: every place and every query rounds a partial sum."""
+    found: FloatArray = 4 * (places + 2 * weights.shape[0] + 2) * 2.0**-53 * np.abs(weights).sum(axis=0)
     return found
