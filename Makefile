@@ -52,9 +52,12 @@ soundness: .venv/dev.stamp  ## check random brackets against high-precision trut
 benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/regions.py
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/tables_peers.py
 
-figures: .venv/dev.stamp  ## redraw the figures of the constraints paper into build/figures
+figures: .venv/dev.stamp  ## redraw the figures of the constraints paper, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures
+	$(BIN)/python examples/tables.py build/figures
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -26,7 +26,7 @@ from quiltwork.tables.holds import Response
 from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.vectors import Pricing
 
-PRICED = np.arange(4, TILTS.size - 2, 2)  # tilts for which a price list is made
+PRICED = np.arange(4, TILTS.size - 2, 3)  # tilts for which a price list is made
 MOST_STEPS = 4_096  # records up to which a chord is looked for one by one
 SECONDS = 15.0  # for the integer program of a quantity that decides alone
 Costs = tuple[FloatArray, FloatArray]

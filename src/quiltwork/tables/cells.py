@@ -26,6 +26,7 @@ from quiltwork.tables.table import Table
 
 MOST_CELLS = 50_000  # when all of them are listed
 MOST_WORK = 100_000_000  # cells times boxes
+REMEMBERED = 16  # sets of boxes
 IntArray = NDArray[np.int64]
 
 
@@ -39,6 +40,19 @@ class Sheet:
     true: BoolArray  # classes x boxes
     spans: tuple[tuple[Cut, Cut] | None, ...]
     exact: bool
+    asked: BoolArray = attrs.field(init=False)  # boxes that the column tells apart
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "asked", ~self.true.all(axis=0))
+
+
+@attrs.frozen(eq=False)
+class Narrowed:
+    """Classes whose true boxes are not all true in another class, the boxes that are told apart, and who has which."""
+
+    classes: IntArray
+    asked: IntArray
+    rows: FloatArray  # classes x asked
 
 
 @attrs.frozen(eq=False)
@@ -58,7 +72,7 @@ class Arrangement:
     owner: IntArray  # which query each box belongs to
     always: BoolArray  # queries that every record touches: no condition, or one that cannot be analysed
     queries: int
-    known: dict[tuple[int, bytes], IntArray] = attrs.field(factory=dict, init=False, repr=False)
+    known: dict[tuple[int, bytes], Narrowed] = attrs.field(factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, table: Table, queries: Sequence[Query], *, records: int = 1, whole: Sequence[str] = ()) -> Arrangement:
@@ -112,16 +126,20 @@ class Arrangement:
         )
         return attrs.evolve(self, sheets=sheets)
 
-    def maximal(self, sheet: int, active: IntArray) -> IntArray:
-        """Classes of a column whose true boxes, among the active ones, are not all true in another class.
+    def narrowed(self, sheet: int, active: IntArray) -> Narrowed:
+        """The classes of a column that matter, and the active boxes that it tells apart.
 
-        Only boxes that the column tells apart matter, and those are often the same from one branch to the next.
+        These boxes are often the same from one branch of a search to the next, so that a few are remembered.
         """
-        true = self.sheets[sheet].true
-        asked = active[~true[:, active].all(axis=0)]
+        found = self.sheets[sheet]
+        asked = active[found.asked[active]]
         key = (sheet, asked.tobytes())
         if key not in self.known:
-            self.known[key] = maximal_rows(true[:, asked])
+            if len(self.known) >= REMEMBERED:
+                self.known.clear()
+            rows = found.true[:, asked]
+            kept = maximal_rows(rows)
+            self.known[key] = Narrowed(kept, asked, rows[kept].astype(float))
         return self.known[key]
 
     def describe(self, picks: IntArray) -> str:

@@ -93,6 +93,17 @@ class _Search:
         found: FloatArray = self.base + seen.astype(float) @ self.costs[owners]
         return found
 
+    def _along(self, s: int, active: IntArray) -> tuple[IntArray, FloatArray]:
+        """The classes of a column that matter, and for each the sum of all active boxes that stay possible in it."""
+        found = self.arrangement.narrowed(s, active)
+        if self.arrangement.several:
+            rows = self.arrangement.sheets[s].true[np.ix_(found.classes, active)]
+            return found.classes, self._sums(rows, active)
+        owner = self.arrangement.owner
+        others = active[~self.arrangement.sheets[s].asked[active]]
+        always = self.base + self.costs[owner[others]].sum(axis=0)
+        return found.classes, always + found.rows @ self.costs[owner[found.asked]]
+
     # ---- branches
 
     def run(self) -> None:
@@ -109,8 +120,7 @@ class _Search:
         self.nodes += 1
         s = self.order[depth]
         true = self.arrangement.sheets[s].true
-        kept = self.arrangement.maximal(s, active)
-        sums = self._sums(true[np.ix_(kept, active)], active)
+        kept, sums = self._along(s, active)
         for k in kept[np.argsort(-sums[:, 0], kind="stable")]:
             child = active[true[k, active]]
             chosen = picks.copy()
@@ -130,55 +140,59 @@ class _Search:
         """The most that a cell of this branch can cost: over each column that is left, its best class."""
         found: FloatArray = self._sums(np.ones((1, active.size), dtype=bool), active)[0]
         for s in self.order[depth:]:
-            rows = self.arrangement.sheets[s].true[np.ix_(self.arrangement.maximal(s, active), active)]
-            found = np.minimum(found, self._sums(rows, active).max(axis=0))
+            found = np.minimum(found, self._along(s, active)[1].max(axis=0))
         return found
 
     # ---- the last two columns
 
     def _leaves(self, active: IntArray, picks: IntArray) -> None:
         last = self.order[max(len(self.order) - 2, 0) :]
-        tables = []
-        for s in last:
-            kept = self.arrangement.maximal(s, active)
-            tables.append((s, kept, self.arrangement.sheets[s].true[np.ix_(kept, active)]))
-        for block in self._blocks(tables, active):
+        for block in self._blocks(last, active):
             self._keep(*block, active, picks)
 
     def _blocks(
-        self, tables: list[tuple[int, IntArray, BoolArray]], active: IntArray
+        self, last: list[int], active: IntArray
     ) -> Iterator[tuple[BoolArray, FloatArray, list[tuple[int, IntArray]]]]:
-        """Cells that pass the floor: their boxes, their sums, and their classes."""
-        if not tables:
+        """Cells of the last columns: their boxes, their sums, and their classes."""
+        if not last:
             boxes = np.ones((1, active.size), dtype=bool)
             yield boxes, self._sums(boxes, active), []
             return
-        if len(tables) == 1:
-            s, kept, rows = tables[0]
-            yield rows, self._sums(rows, active), [(s, kept)]
-            return
-        (s, kept_s, rows_s), (r, kept_r, rows_r) = tables
-        if self.arrangement.several:  # a query counts once, however many of its boxes are true: row by row
-            for k, row in zip(kept_s, rows_s, strict=True):
-                boxes = rows_r & row
+        true = [self.arrangement.sheets[s].true for s in last]
+        kept = [self.arrangement.narrowed(s, active).classes for s in last]
+        if len(last) == 1:
+            rows = true[0][np.ix_(kept[0], active)]
+            yield rows, self._sums(rows, active), [(last[0], kept[0])]
+        elif self.arrangement.several:  # a query counts once, however many of its boxes are true: row by row
+            for k in kept[0]:
+                boxes = true[1][np.ix_(kept[1], active)] & true[0][k, active]
                 self.work += boxes.size
-                yield boxes, self._sums(boxes, active), [(s, np.full(kept_r.size, k)), (r, kept_r)]
-            return
+                yield boxes, self._sums(boxes, active), [(last[0], np.full(kept[1].size, k)), (last[1], kept[1])]
+        else:
+            yield from self._products(last, active)
+
+    def _products(
+        self, last: list[int], active: IntArray
+    ) -> Iterator[tuple[BoolArray, FloatArray, list[tuple[int, IntArray]]]]:
+        """All pairs of classes of two columns by one matrix product; those that pass the floor are yielded."""
+        one, two = (self.arrangement.narrowed(s, active) for s in last)
+        first = self.arrangement.sheets[last[0]].true[np.ix_(one.classes, active)]
+        told = self.arrangement.sheets[last[1]].asked[active]  # what the second column tells apart; the rest is common
         owners = self.arrangement.owner[active]
-        self.work += rows_s.shape[0] * rows_r.shape[0] * active.size
-        right = rows_r.astype(float).T
-        grids = [self.base[j] + (rows_s * self.costs[owners, j]) @ right for j in range(self.costs.shape[1])]
+        self.work += first.shape[0] * two.rows.size
+        grids = []
+        for j, base in enumerate(self.base):
+            weighted = first * self.costs[owners, j]
+            grids.append(base + weighted[:, ~told].sum(axis=1)[:, None] + weighted[:, told] @ two.rows.T)
         self.best = np.maximum(self.best, [float(grid.max()) for grid in grids])
-        above = np.zeros(grids[0].shape, dtype=bool)
-        for grid, floor in zip(grids, self._floor, strict=True):
-            above |= grid >= floor
-        for j, grid in enumerate(grids):
-            if not above.all():
-                self.rest[j] = max(self.rest[j], float(grid[~above].max()))
-        at_s, at_r = np.nonzero(above)
-        if at_s.size:
-            sums = np.stack([grid[at_s, at_r] for grid in grids], axis=1)
-            yield rows_s[at_s] & rows_r[at_r], sums, [(s, kept_s[at_s]), (r, kept_r[at_r])]
+        above = np.logical_or.reduce([grid >= floor for grid, floor in zip(grids, self._floor, strict=True)])
+        if not above.all():
+            self.rest = np.maximum(self.rest, [float(grid[~above].max()) for grid in grids])
+        at = np.nonzero(above)
+        if at[0].size:
+            picked = [one.classes[at[0]], two.classes[at[1]]]
+            boxes = first[at[0]] & self.arrangement.sheets[last[1]].true[np.ix_(picked[1], active)]
+            yield boxes, np.stack([grid[at] for grid in grids], axis=1), list(zip(last, picked, strict=True))
 
     def _keep(
         self, boxes: BoolArray, sums: FloatArray, classes: list[tuple[int, IntArray]], active: IntArray, picks: IntArray

@@ -20,7 +20,7 @@ from quiltwork.tables.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.cover import cover
 from quiltwork.tables.depths import ascended, heaviest
 
-ROUNDS = 4
+ROUNDS = 3
 ENOUGH = 1e-3  # a relative gap at which no better prices are looked for
 METHOD = "prices, the dearest cell searched"
 

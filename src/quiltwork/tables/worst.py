@@ -26,8 +26,8 @@ from quiltwork.tables.strength import Ladders
 from quiltwork.tables.vectors import Bound, Vector
 
 MOST_COMPOSED = 600  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
-MOST_WITNESSED = 200  # of them for the witness
-FIRST = 8  # vectors composed one by one, whatever comes after
+MOST_WITNESSED = 100  # of them for the witness
+FIRST, MOST_FIRST = 8, 250  # vectors composed one by one before anything else, and the releases in them
 WITNESSES = 3  # reachable vectors that are composed in any case
 BETA_WIDTH = 1e-3
 REMEMBERED = 256
@@ -98,13 +98,17 @@ class Worst:
         """
         state = _State(np.full(x.size, least), np.full(x.size, least), rtol)
         order = np.argsort(-loose.max(axis=1), kind="stable")
+        done = 0
         for i in order[:FIRST]:
-            if not state.composed or not bool(np.all(loose[i] <= state.upper)):
+            if done and state.composed >= MOST_FIRST:
+                break
+            if not done or not bool(np.all(loose[i] <= state.upper)):
                 state.take(ask(self.vectors[i].loss), self.vectors[i], ask)
+            done += 1
         for i in [i for i in order if self.vectors[i].exact][:WITNESSES]:
             if not bool(np.all(loose[i] <= state.lower)):
                 state.witness(ask(self.vectors[i].attained))
-        groups = [order[FIRST:]]
+        groups = [order[done:]]
         while groups:
             group = groups.pop()
             group = group[[not state.absorbs(loose[i], CHERNOFF) for i in group]] if group.size else group
