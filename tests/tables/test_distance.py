@@ -30,8 +30,7 @@ from quiltwork.tables import (
     user,
     window,
 )
-from quiltwork.tables.distance import stability_product
-from quiltwork.tables.spaces import Space, conversion, graphs
+from quiltwork.tables.spaces import Space, conversion, graphs, stability_product
 
 TABLE = worlds.TABLE
 NEAR, FAR = (metric(manhattan("d"), unit="days", within=w) for w in (1, 2))

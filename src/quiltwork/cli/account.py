@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -16,15 +18,16 @@ from quiltwork.report import Account
 from quiltwork.report import account as account_of
 from quiltwork.report.figures import figure_format, save_figure
 from quiltwork.report.text import column, ends, percent
-from quiltwork.spec import Plan, read_plan
+from quiltwork.spec import read_plan
 
 COLOURS = {"met": "green", "missed": "red", "undecided": "yellow"}
 PIPED_WIDTH = 120
+Read = TypeVar("Read")
 
 
 def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figure: Path | None) -> int:
     """The exit code: 0 when every target is met, 1 when one is not."""
-    plan = plan_at(path)
+    plan = plan_at(path, read_plan)
     if figure is not None:
         figure_format(figure)  # refuse before the work, not after it
     account = account_of(plan, delta)
@@ -43,10 +46,10 @@ def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figur
     return 0 if account.met else 1
 
 
-def plan_at(path: Path) -> Plan:
+def plan_at(path: Path, read: Callable[[Path], Read]) -> Read:
     """The plan; an error inside the file also names the file."""
     try:
-        return read_plan(path)
+        return read(path)
     except InvalidPlan as error:
         if error.where == str(path):
             raise

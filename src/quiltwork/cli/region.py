@@ -32,7 +32,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.constraints import Constraint, Constraints, active, weights
 from quiltwork.losses.response import Approximate, Pure
 from quiltwork.report.figures import figure_format
-from quiltwork.spec import Plan, Target, plan_from
+from quiltwork.spec import Plan, Target, plan_from, read_plan
 
 SCHEMA = "quiltwork/region/1"
 USUAL_DELTA = 1e-6  # asked when nothing else is
@@ -161,7 +161,7 @@ def _plan(path: Path | None, constraints: Sequence[str]) -> Plan:
     if path is not None and constraints:
         raise InvalidParameter("the input", "both", "either a plan file or --constraint")
     if path is not None:
-        return plan_at(path)
+        return plan_at(path, read_plan)
     if not constraints:
         raise InvalidParameter("the input", "nothing", "a plan file, or --constraint EPSILON,DELTA once or more")
     points = [dict(zip(("epsilon", "delta"), parsed(text), strict=True)) for text in constraints]

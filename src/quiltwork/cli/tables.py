@@ -16,14 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid
+from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most, single
 from quiltwork.errors import DisconnectedDomainWarning, InvalidPlan, QuiltworkError, UnboundedLossError
-from quiltwork.report.accounts import Verdict, Word
+from quiltwork.report.accounts import Verdict
+from quiltwork.report.accounts import verdict as verdict_of
 from quiltwork.report.text import column, ends
 from quiltwork.spec.notions import Notion
-from quiltwork.spec.plan import Target
 from quiltwork.spec.read import parse_as
 from quiltwork.spec.table_plan import TablePlan, TableQuery, read_table_plan
 from quiltwork.tables import Plan, PlanGuarantee
@@ -74,7 +74,7 @@ class Found:
 
 def run(path: Path, delta: float | None, to: Sequence[str], as_json: bool, everything: bool) -> int:
     """The exit code: 0 when every target is met, 1 when one is not or no finite epsilon follows."""
-    spec = _spec_at(path)
+    spec = plan_at(path, read_table_plan)
     if delta is not None:
         checks.probability("delta", delta)
     notions = [_notion(text) for text in to]
@@ -93,17 +93,6 @@ def run(path: Path, delta: float | None, to: Sequence[str], as_json: bool, every
         console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
         show(found, console, None if everything else SHOWN)
     return 0 if found.met else 1
-
-
-def _spec_at(path: Path) -> TablePlan:
-    """The plan; an error inside the file also names the file."""
-    try:
-        return read_table_plan(path)
-    except InvalidPlan as error:
-        if error.where == str(path):
-            raise
-        place = f"{path}:{error.line}" if error.line is not None else str(path)
-        raise InvalidPlan(f"{place}: {error.where}", error.problem) from None
 
 
 def _notion(text: str) -> Notion:
@@ -136,23 +125,11 @@ def view(spec: TablePlan, delta: float | None, to: Sequence[Notion]) -> Found:
         delta,
         guarantee.epsilon(delta),
         guarantee.worst_case(delta),
-        tuple(_verdict(guarantee, target) for target in spec.targets),
+        tuple(verdict_of(guarantee, target) for target in spec.targets),
         _sequential(plan, delta),
         tuple(_other(guarantee, entry, delta) for entry in to),
         tuple(str(warning.message) for warning in caught),
     )
-
-
-def _verdict(guarantee: PlanGuarantee, target: Target) -> Verdict:
-    bracket = guarantee.epsilon(target.delta)
-    if float(bracket.lower) <= target.epsilon < float(bracket.upper):  # too close to call: look closer once
-        bracket = bracket.intersect(guarantee.epsilon(target.delta, rtol=FINER))
-    word: Word = "undecided"
-    if float(bracket.upper) <= target.epsilon:
-        word = "met"
-    elif float(bracket.lower) > target.epsilon:
-        word = "missed"
-    return Verdict(target, bracket, word)
 
 
 def _sequential(plan: Plan, delta: float) -> Other:

@@ -111,12 +111,13 @@ def account(plan: Plan, delta: float | None = None) -> Account:
         delta,
         total,
         _entries(plan, delta, total),
-        tuple(_verdict(guarantee, target) for target in plan.targets),
+        tuple(verdict(guarantee, target) for target in plan.targets),
         compared(plan, delta),
     )
 
 
-def _verdict(guarantee: Guarantee, target: Target) -> Verdict:
+def verdict(guarantee: Guarantee, target: Target) -> Verdict:
+    """Whether the guarantee meets the target."""
     bracket = guarantee.epsilon(target.delta)
     if float(bracket.lower) <= target.epsilon < float(bracket.upper):  # too close to call: look closer once
         bracket = bracket.intersect(guarantee.epsilon(target.delta, rtol=FINER))

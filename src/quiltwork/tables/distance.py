@@ -26,19 +26,12 @@ from quiltwork.tables.neighbors import (
     User,
     Window,
 )
+from quiltwork.tables.spaces import stability_product
 
 if TYPE_CHECKING:
     from quiltwork.tables.table import Table
 
-__all__ = ["dist", "stability_product"]
-
-
-def stability_product(one: float, two: float) -> float:
-    """Stabilities multiply, and 0 times infinity is infinity: a constant map may still cross components.
-
-    Reference: seed 001, Propositions III.6 and III.8; theory/granularity.md section 0.6.
-    """
-    return math.inf if math.isinf(one) or math.isinf(two) else one * two
+__all__ = ["dist", "ratio"]
 
 
 def ratio(one: float, two: float) -> float:

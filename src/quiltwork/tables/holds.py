@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables.distance import dist, ratio, stability_product
+from quiltwork.tables.distance import dist, ratio
 from quiltwork.tables.neighbors import (
     AddRemove,
     Edge,
@@ -33,6 +33,7 @@ from quiltwork.tables.neighbors import (
     Window,
 )
 from quiltwork.tables.predicates import opaque_parts
+from quiltwork.tables.spaces import stability_product
 from quiltwork.tables.via import ClipRows, FlatMap, Via
 
 if TYPE_CHECKING:
