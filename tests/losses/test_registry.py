@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.losses.registry import FAMILIES, family_from_json
+from quiltwork.losses.turned import Turned
 
 positive = st.floats(1e-3, 1e3)
 small = st.floats(0.0, 1.0)
@@ -35,6 +36,7 @@ SIMPLE = {
     "pair": st.builds(qw.pair, laws_of(3), laws_of(3)),
     "tradeoff": st.floats(0.1, 0.9).map(lambda a: qw.tradeoff([(0.0, 1.0), (a / 2, 0.5 * (1 - a)), (1.0, 0.0)])),
 }
+SIMPLE["turned"] = SIMPLE["pair"].map(lambda loss: qw.Loss.of(Turned(loss.single("a test"))))
 SIMPLE["poisson"] = st.builds(
     qw.poisson, st.one_of(SIMPLE["gaussian"], SIMPLE["laplace"], SIMPLE["pure"]), st.floats(1e-6, 0.999)
 )

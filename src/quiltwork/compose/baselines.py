@@ -247,8 +247,8 @@ def _either(deltas: list[tuple[float, int]]) -> float:
 
 
 def _raised(value: float) -> float:
-    """A sum of a few positive rounded terms, moved above the exact one."""
-    return up(value * (1.0 + 16.0 * UNIT)) if value > 0 else 0.0
+    """A sum of a few positive rounded terms, moved above the exact one; subnormal terms round by whole steps."""
+    return up(value * (1.0 + 16.0 * UNIT)) + 32 * LEAST if value > 0 else 0.0
 
 
 def _sticks(epsilon: float, count: int) -> tuple[FloatArray, FloatArray]:
