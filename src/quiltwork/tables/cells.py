@@ -22,6 +22,7 @@ from quiltwork.tables.columns import BoolArray, Classes
 from quiltwork.tables.predicates import members
 from quiltwork.tables.queries import Query
 from quiltwork.tables.selectors import Cut, Has, Selector
+from quiltwork.tables.strength import first_of_each
 from quiltwork.tables.table import Table
 
 MOST_CELLS = 50_000  # when all of them are listed
@@ -218,8 +219,7 @@ def _alike(column: str, queries: Sequence[Query]) -> Mapping[Any, Hashable]:
 
 def maximal_rows(rows: BoolArray) -> IntArray:
     """Classes whose true boxes are not all true in another class; of equal ones the first."""
-    kept = np.unique(rows, axis=0, return_index=True)[1]
-    kept.sort()
+    kept = first_of_each(rows)
     while kept.size > 1:  # neighbours first: for spans that is nearly all there is to do
         held = rows[kept]
         inside = (held[:-1] <= held[1:]).all(axis=1)

@@ -112,7 +112,7 @@ def first_of_each(rows: np.ndarray) -> np.ndarray:
     """Indices of the first of equal rows, compared byte by byte: much faster than number by number."""
     if not rows.shape[0] or not rows.shape[1]:
         return np.arange(min(rows.shape[0], 1))
-    plain = np.ascontiguousarray(rows + 0)  # adding 0 leaves one kind of zero
+    plain = np.ascontiguousarray(rows if rows.dtype == bool else rows + 0)  # adding 0 leaves one kind of zero
     words = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
     return np.sort(np.unique(words, return_index=True)[1])
 

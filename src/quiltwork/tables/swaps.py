@@ -285,7 +285,8 @@ def _above(
             "every pair of cells would have to be composed in its own direction",
             "state them with a symmetric loss",
         )
-    fronts = [strongest(arrangement, side) for side in losses]
+    first = strongest(arrangement, losses[0])
+    fronts = [first, first if losses[0] == losses[1] else strongest(arrangement, losses[1])]  # equal for counts
     leaving = _elements(fronts[0], losses[0], np.ones_like(states.always))
     entering = [tuple(map(turned, element)) for element in _elements(fronts[1], losses[1], ~states.always)]
     above = [

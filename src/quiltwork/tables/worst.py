@@ -25,9 +25,9 @@ from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.strength import Ladders
 from quiltwork.tables.vectors import Bound, Vector
 
-MOST_COMPOSED = 600  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
+MOST_COMPOSED = 400  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
 MOST_WITNESSED = 100  # of them for the witness
-FIRST, MOST_FIRST = 8, 250  # vectors composed one by one before anything else, and the releases in them
+FIRST, MOST_FIRST = 8, 120  # vectors composed one by one before anything else, and the releases in them
 WITNESSES = 3  # reachable vectors that are composed in any case
 BETA_WIDTH = 1e-3
 REMEMBERED = 256
