@@ -105,9 +105,11 @@ class Worst:
             if not done or not bool(np.all(loose[i] <= state.upper)):
                 state.take(ask(self.vectors[i].loss), self.vectors[i], ask)
             done += 1
+        seen = 0
         for i in [i for i in order if self.vectors[i].exact][:WITNESSES]:
-            if not bool(np.all(loose[i] <= state.lower)):
+            if seen <= MOST_WITNESSED and not bool(np.all(loose[i] <= state.lower)):
                 state.witness(ask(self.vectors[i].attained))
+                seen += len(self.vectors[i].attained.parts)
         groups = [order[done:]]
         while groups:
             group = groups.pop()
