@@ -70,7 +70,8 @@ NOTES = [
     f"Epsilons at delta {DELTA:g}, those of plan c at delta 0 where a method has one. The upper end of our bracket is "
     '"x ours" = 1. "as stated": one query for each filter or group, as an analyst would write the plan; what follows '
     'is the library\'s doing. "by hand": the table was reshaped, or the touched queries were picked by someone who '
-    "knows the theorem; nobody checks that step.",
+    "knows the theorem; nobody checks that step. The long table of plan b holds nothing but the hospital, so that "
+    "equal rows cancel.",
 ]
 WORDS = """\
 What each of them can say:
