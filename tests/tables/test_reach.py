@@ -7,6 +7,7 @@ import pytest
 from tests.tables import naive
 
 import quiltwork as qw
+from quiltwork.errors import Unsupported
 from quiltwork.tables import (
     Cat,
     Date,
@@ -21,6 +22,7 @@ from quiltwork.tables import (
     fronts,
     on_input,
     on_table,
+    opaque,
     user,
     window,
 )
@@ -172,3 +174,23 @@ def test_sets_within_a_window():
     table = Table(day=Int(0, 9), tags=SubsetOf(range(6), max_size=1))
     plan = Plan(table, window("day", 1)).each("tag", of=table.tags, loss=qw.pure(0.1), holds=on_table)
     assert plan.guarantee().epsilon(0.0).upper == pytest.approx(0.6, abs=1e-9)
+
+
+def test_lengths_add_up_as_they_were_typed():
+    """0.7 + 0.1 is less than 0.8 in binary; a window of 0.1 meets both ends all the same."""
+    table = Table(x=Float(0, 1))
+    plan = Plan(table, window("x", 0.1))
+    plan.add("low", where=table.x <= 0.7, loss=qw.pure(1.0), holds=on_table)
+    plan.add("high", where=table.x >= 0.8, loss=qw.pure(1.0), holds=on_table)
+    assert plan.guarantee().epsilon(0.0).upper == 2.0
+
+
+def test_opaque_maps_have_no_direction():
+    """A map of stability 1 may drop a row when a record is added."""
+    table = Table(r=Cat("a", "b"))
+    loss = qw.pair([0.646, 0.23, 0.124], [0.196, 0.002, 0.802])
+    plan = Plan(table, add_remove()).add("a", loss=loss, holds=on_input(add_remove()))
+    assert plan.guarantee().delta(2.0).upper > 0
+    plan.add("b", where=opaque("those without a partner", stability=1), loss=loss, holds=on_input(add_remove()))
+    with pytest.raises(Unsupported, match="not symmetric"):
+        plan.guarantee()

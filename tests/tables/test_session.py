@@ -5,10 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import quiltwork as qw
 from quiltwork.errors import BudgetExceeded, InvalidParameter, UnboundedLossError, Unsupported
 from quiltwork.tables.channels import hockey_stick
+from quiltwork.tables.currencies import pure_to_gdp
 
 TABLE = qw.Table(region=qw.Cat("N", "S", "E"), age=qw.Int(0, 99), person=qw.Id())
 BY_COUNT = qw.on_input(qw.add_remove())
@@ -260,3 +262,50 @@ def test_the_fixed_set_maximum_would_be_passed():
     session = opened(qw.pure(2.0)).spend("A", count=True, loss=qw.pure(1.0), holds=BY_COUNT)
     with pytest.raises(Unsupported):
         session.spend("C", count=True, loss=qw.approximate(0.0, 0.05), holds=BY_COUNT)
+
+
+# ---- what was once promised too well
+
+
+def test_a_sum_of_pure_budgets_promises_its_sum_and_nothing_more():
+    session = opened(100 * qw.pure(0.1)).spend("one", loss=qw.pure(10.0), holds=BY_COUNT)
+    assert session.guarantee().epsilon(1e-6, rtol=1e-9).upper >= qw.pure(10.0).epsilon(1e-6, rtol=1e-9).lower
+    assert session.guarantee().epsilon(0.0).upper == 10.0
+
+
+def test_a_touch_at_half_a_step_is_a_whole_touch():
+    table = qw.Table(x=qw.Float(0, 10))
+    half = qw.metric(qw.euclidean("x"), "m", within=0.5)
+    session = qw.Plan(table, half).session(4 * qw.laplace(1.0))
+    stated = qw.on_table(qw.metric(qw.euclidean("x"), "m", within=1.0))
+    for number in range(4):
+        session.spend(f"{number}", loss=qw.laplace(1.0), holds=stated)
+    with pytest.raises(BudgetExceeded):
+        session.spend("one more", loss=qw.laplace(1.0), holds=stated)
+
+
+def test_pure_losses_at_fractions_of_a_step_cost_no_less_than_they_must():
+    """mu(epsilon) is concave: half of mu(1) would be less than mu(1/2). Fractions are counted as whole steps."""
+    table = qw.Table(x=qw.Float(0, 10))
+    needed = pure_to_gdp(0.5)
+    one = qw.metric(qw.euclidean("x"), "m", within=1.0)
+    small = qw.metric(qw.euclidean("x"), "m", within=1.0, diameter=0.5)
+    for notion, stated in ((qw.metric(qw.euclidean("x"), "m", within=0.5), one), (qw.replace_one(), small)):
+        for budget, fits in ((needed * 0.99, False), (needed * 2.1, True)):
+            session = qw.Plan(table, notion).session(qw.gdp(budget))
+            asked = {"loss": qw.pure(1.0), "holds": qw.on_input(stated)}
+            assert session.would_exceed(**asked) is not fits
+
+
+@pytest.mark.parametrize("epsilon", [1e-17, 1e-9, 1e-4, 0.01, 1.0, 5.0])
+def test_pure_to_gdp_is_never_rounded_down(epsilon):
+    with mp.workdps(60):
+        truth = -2 * mp.sqrt(2) * mp.erfinv(2 / (1 + mp.e ** mp.mpf(epsilon)) - 1)
+        assert truth * (1 - mp.mpf(10) ** -15) <= mp.mpf(pure_to_gdp(epsilon)) <= truth * (1 + mp.mpf(10) ** -6)
+
+
+def test_caps_do_not_hide_several_steps_from_a_number_of_touches():
+    table = qw.Table(day=qw.Int(0, 0), person=qw.Id())
+    session = qw.Plan(table, qw.user("person", max_per={"day": 3})).session(9 * qw.laplace(10.0))
+    with pytest.raises(Unsupported, match="single steps only"):
+        session.spend("n", loss=qw.laplace(10.0), holds=BY_COUNT)
