@@ -230,9 +230,6 @@ def test_an_id_is_one_class():
     assert classes.names == ("any",)
     assert classes.sizes == (math.inf,)
     assert classes.spans == (None,)
-    assert not Id().ordered
-    assert not Cat("a").ordered
-    assert Int(0, 1).ordered
 
 
 @pytest.mark.parametrize(

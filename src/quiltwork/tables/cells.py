@@ -61,7 +61,7 @@ class Cells:
     """Touched queries, one row for each cell; which class of each sheet it is; and whether a record can lie there."""
 
     touched: BoolArray
-    picks: IntArray  # cells x sheets; -1 where the class was left open
+    picks: IntArray  # cells x sheets
     exact: BoolArray
 
 
@@ -148,7 +148,7 @@ class Arrangement:
         shown = [
             f"{sheet.column} = {sheet.names[pick]}"
             for sheet, pick in zip(self.sheets, picks, strict=True)
-            if pick >= 0 and len(sheet.names) > 1
+            if len(sheet.names) > 1
         ]
         return ", ".join(shown) or "any record"
 

@@ -20,46 +20,12 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.family import checked
 from quiltwork.tables.selectors import Chosen, Cut, Has, Null, Selector, Spans
+from quiltwork.tables.values import day, distinct, first_day, last_day, listed, number, rising, whole
 
 __all__ = ["Cat", "Column", "Date", "Float", "Id", "Int", "SubsetOf"]
 
 BoolArray = NDArray[np.bool_]
 MOST_PATTERNS = 50_000  # of a set-valued column; beyond, its members are taken as independent, which is sound
-
-
-def _number(given: Any) -> float:
-    number = checks.real("bound", given)
-    if not isinstance(given, (int, np.integer)):
-        return number
-    if abs(int(given)) > checks.MAX_COUNT:
-        raise InvalidParameter("bound", given, "a whole number up to 2**53, or a float")
-    return int(given)
-
-
-def _whole(name: str, given: Any) -> int:
-    number = checks.real(name, given, "a whole number")
-    if number != int(number) or abs(number) > checks.MAX_COUNT:
-        raise InvalidParameter(name, given, "a whole number up to 2**53")
-    return int(number)
-
-
-def _day(name: str, given: Any) -> datetime.date:
-    if isinstance(given, datetime.datetime):
-        raise InvalidParameter(name, given, "a day without a time of day", "use given.date()")
-    if isinstance(given, datetime.date):
-        return given
-    try:
-        return datetime.date.fromisoformat(given)
-    except (TypeError, ValueError):
-        raise InvalidParameter(name, given, "a datetime.date or ISO text such as '2026-01-31'") from None
-
-
-def _first_day(given: Any) -> datetime.date:
-    return _day("low", given)
-
-
-def _last_day(given: Any) -> datetime.date:
-    return _day("high", given)
 
 
 @attrs.frozen(eq=False)
@@ -102,11 +68,6 @@ class Column(ABC):
         selected = np.vstack([found.selected, np.array(null, dtype=bool).reshape(1, len(selectors))])
         return Classes((*found.names, "NULL"), (*found.sizes, 1), selected, (*spans, None), found.exact)
 
-    @property
-    def ordered(self) -> bool:
-        """Whether values can be compared with < and lie in windows."""
-        return False
-
     def understands(self, selector: Selector) -> bool:
         """Whether a selector speaks of values of this column."""
         return isinstance(selector, Null) and bool(getattr(self, "nullable", False))
@@ -125,7 +86,7 @@ class Cat(Column):
     nullable: bool = False
 
     def __init__(self, *categories: Any, nullable: bool = False) -> None:
-        found = _distinct("categories", categories)
+        found = distinct("categories", categories)
         self.__attrs_init__(found, checks.flag("nullable", nullable))
 
     def value(self, given: Any) -> Any:
@@ -144,7 +105,7 @@ class Cat(Column):
         groups: dict[tuple[bool, ...], list[Any]] = {}
         for value, row in rows.items():
             groups.setdefault(row, []).append(value)
-        names = tuple(_listed(group) for group in groups.values())
+        names = tuple(listed(group) for group in groups.values())
         selected = np.array(list(groups), dtype=bool).reshape(len(groups), len(selectors))
         return Classes(names, tuple(float(len(group)) for group in groups.values()), selected)
 
@@ -156,10 +117,6 @@ class Ordered(Column):
     """A column whose conditions are spans."""
 
     discrete: ClassVar[bool] = True
-
-    @property
-    def ordered(self) -> bool:
-        return True
 
     @property
     @abstractmethod
@@ -226,22 +183,22 @@ class Int(Ordered):
     """A whole number between two public bounds, both included."""
 
     kind: ClassVar[str] = "Int"
-    low: int = checked(_whole, "low")
-    high: int = checked(_whole, "high")
+    low: int = checked(whole, "low")
+    high: int = checked(whole, "high")
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
     def __attrs_post_init__(self) -> None:
-        _rising(self.low, self.high)
+        rising(self.low, self.high)
 
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low, 0), (self.high + 1, 0)
 
     def bound(self, given: Any) -> float:
-        return _number(given)
+        return number(given)
 
     def value(self, given: Any) -> Any:
-        number = _whole("value", given)
+        number = whole("value", given)
         if not self.low <= number <= self.high:
             raise InvalidParameter("value", given, f"from {self.low} to {self.high}")
         return number
@@ -261,14 +218,14 @@ class Float(Ordered):
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
     def __attrs_post_init__(self) -> None:
-        _rising(self.low, self.high)
+        rising(self.low, self.high)
 
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low, 0), (self.high, 1)
 
     def bound(self, given: Any) -> float:
-        return _number(given)
+        return number(given)
 
     def value(self, given: Any) -> Any:
         number = checks.real("value", given)
@@ -282,25 +239,25 @@ class Date(Ordered):
     """A day between two public days, both included; days may be written as ISO text."""
 
     kind: ClassVar[str] = "Date"
-    low: datetime.date = attrs.field(converter=_first_day)
-    high: datetime.date = attrs.field(converter=_last_day)
+    low: datetime.date = attrs.field(converter=first_day)
+    high: datetime.date = attrs.field(converter=last_day)
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
     def __attrs_post_init__(self) -> None:
-        _rising(self.low, self.high)
+        rising(self.low, self.high)
 
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low.toordinal(), 0), (self.high.toordinal() + 1, 0)
 
     def bound(self, given: Any) -> float:
-        return float(_day("day", given).toordinal())
+        return float(day("day", given).toordinal())
 
     def value(self, given: Any) -> Any:
-        day = _day("day", given)
-        if not self.low <= day <= self.high:
+        found = day("day", given)
+        if not self.low <= found <= self.high:
             raise InvalidParameter("day", given, f"from {self.low} to {self.high}")
-        return day.toordinal()
+        return found.toordinal()
 
     def shown(self, bound: float) -> str:
         return datetime.date.fromordinal(int(bound)).isoformat()
@@ -316,7 +273,7 @@ class SubsetOf(Column):
     nullable: bool = False
 
     def __init__(self, members: Iterable[Any], max_size: int | None = None, *, nullable: bool = False) -> None:
-        found = _distinct("members", members)
+        found = distinct("members", members)
         size = len(found) if max_size is None else checks.count("max_size", max_size)
         self.__attrs_init__(found, min(size, len(found)), checks.flag("nullable", nullable))
 
@@ -350,7 +307,7 @@ class SubsetOf(Column):
         free = [self.max_size - len(pattern) for pattern in patterns]
         counts = {room: sum(math.comb(others, k) for k in range(room + 1)) for room in set(free)}
         sizes = tuple(float(counts[room]) if counts[room] < checks.MAX_COUNT else math.inf for room in free)
-        return Classes(tuple(_listed(sorted(p, key=str)) or "{}" for p in patterns), sizes, selected)
+        return Classes(tuple(listed(sorted(p, key=str)) or "{}" for p in patterns), sizes, selected)
 
     def _patterns(
         self, mentioned: list[Any], alike: Mapping[Any, Hashable], records: int
@@ -398,28 +355,3 @@ class Id(Column):
 
     def values(self, selectors: Sequence[Selector], alike: Mapping[Any, Hashable] | None, records: int) -> Classes:
         return Classes(("any",), (math.inf,), np.ones((1, len(selectors)), dtype=bool))
-
-
-def _distinct(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    if isinstance(values, (str, bytes)):
-        raise InvalidParameter(name, values, "a list", "one text is not a list of its letters")
-    try:
-        found = tuple(values)
-        unique = len(set(found)) == len(found)
-    except TypeError:
-        raise InvalidParameter(name, values, "a list of hashable values") from None
-    if not found or not unique:
-        raise InvalidParameter(name, found, "at least one value, none of them twice")
-    if any(value is None or value != value for value in found):
-        raise InvalidParameter(name, found, "free of None and NaN", "say nullable=True instead")
-    return found
-
-
-def _listed(values: Iterable[Any]) -> str:
-    shown = [str(value) for value in values]
-    return "|".join(shown) if len(shown) <= 4 else "|".join(shown[:3]) + f"|... ({len(shown)})"
-
-
-def _rising(low: Any, high: Any) -> None:
-    if not low <= high:
-        raise InvalidParameter("low and high", (low, high), "in rising order")

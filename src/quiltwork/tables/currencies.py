@@ -50,11 +50,8 @@ class Currency(ABC):
         """The budget."""
 
     @abstractmethod
-    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
-        """The loss of one query, as this currency counts it; Unsupported when it has no finite cost.
-
-        `fractions` says that the query may be moved by less than one step.
-        """
+    def counted(self, loss: Loss) -> Loss:
+        """The loss of one query, as this currency counts it; Unsupported when it has no finite cost."""
 
     @abstractmethod
     def total(self, loss: Loss) -> Total:
@@ -113,7 +110,7 @@ class PureCurrency(Currency):
     def promise(self) -> Loss:
         return Loss.of(Pure(at_least(self.limit[0])))  # the sum is all that is kept to, however it is made up
 
-    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
+    def counted(self, loss: Loss) -> Loss:
         return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
 
     def total(self, loss: Loss) -> Total:
@@ -153,8 +150,8 @@ class SquareCurrency(Currency):
         known = (part.count * self._stated(part.family) for part in self.budget.parts)
         return (sum(known, Fraction(0)),)
 
-    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
-        return Loss(tuple(attrs.evolve(part, family=amount(self._rho(part.family, fractions))) for part in loss.parts))
+    def counted(self, loss: Loss) -> Loss:
+        return Loss(tuple(attrs.evolve(part, family=amount(self._rho(part.family))) for part in loss.parts))
 
     @staticmethod
     def _stated(family: Family) -> Fraction:
@@ -167,7 +164,7 @@ class SquareCurrency(Currency):
             return Fraction(repr(family.mu)) ** 2 / 2
         raise Unsupported(f"{family} in a budget", "it states no rho")
 
-    def _rho(self, family: Family, fractions: bool) -> Fraction:
+    def _rho(self, family: Family) -> Fraction:
         if isinstance(family, (Gaussian, GaussianPrivacy)) or (
             isinstance(family, ZeroConcentrated) and self.unit == "rho"
         ):
@@ -177,9 +174,7 @@ class SquareCurrency(Currency):
             raise Unsupported(f"{family} in a {self.unit} budget", "no conversion is proved", "use a Rényi budget")
         if self.unit == "rho":  # Bun and Steinke 2016, Proposition 1.4
             return Fraction(repr(largest)) ** 2 / 2
-        # mu(eps) is concave: at a fraction of a step only its slope at 0 is safe
-        mu = largest * STEEPEST if fractions else pure_to_gdp(largest)
-        return Fraction(mu) ** 2 / 2 * Fraction(1 + 1e-12)
+        return Fraction(pure_to_gdp(largest)) ** 2 / 2 * Fraction(1 + 1e-12)
 
     def total(self, loss: Loss) -> Total:
         costs = (part.count * self._cost(part.family) for part in loss.parts)
@@ -206,7 +201,10 @@ class SquareCurrency(Currency):
 
 @attrs.frozen
 class Amount(ZeroConcentrated):
-    """rho as an exact fraction, beside the float above it: so that budgets are filled to the last digit."""
+    """rho as an exact fraction, beside the float above it: so that budgets are filled to the last digit.
+
+    A fraction of a step counts as a whole one: mu(epsilon) is concave, and half of mu(1) is less than mu(1/2).
+    """
 
     kind: ClassVar[str] = "amount"
     exact: Fraction = Fraction(0)
@@ -250,7 +248,7 @@ class RenyiCurrency(Currency):
         known = zip(self.family.orders, self.family.epsilons, strict=True)
         return np.array([order - 1.0 for order, epsilon in known if math.isfinite(epsilon)])
 
-    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
+    def counted(self, loss: Loss) -> Loss:
         if not all(math.isfinite(cost) for cost in self._costs(loss)):
             raise Unsupported(f"{loss} in a Rényi budget", "its divergence is infinite at some order of the budget",
                               "use lower orders")  # fmt: skip
@@ -307,7 +305,7 @@ class CountCurrency(Currency):
     def limit(self) -> Total:
         return (Fraction(self.count),)
 
-    def counted(self, loss: Loss, *, fractions: bool = False) -> Loss:
+    def counted(self, loss: Loss) -> Loss:
         one = Loss.of(self.family)
         for part in loss.parts:
             ladders = Ladders.of([one, Loss.of(part.family)])

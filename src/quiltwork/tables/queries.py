@@ -52,14 +52,6 @@ class Query:
         return self.only_counts and not self.opaque
 
     @property
-    def why_opaque(self) -> str:
-        """What keeps its filter from being analysed."""
-        if self.adaptive:
-            return "where it runs depends on earlier outputs"
-        named = [str(part) for part in opaque_parts(self.where)]
-        return "; ".join(named) if named else "its condition has too many alternatives"
-
-    @property
     def record_by_record(self) -> bool:
         """Whether each row of its input comes from one record, so that an added record never drops a row."""
         plain = self.via is None or isinstance(self.via, FlatMap)

@@ -21,7 +21,6 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.tables.currencies import Currency, Total, currency
 from quiltwork.tables.holds import Holds
-from quiltwork.tables.neighbors import Metric
 from quiltwork.tables.predicates import Predicate
 from quiltwork.tables.queries import Query
 from quiltwork.tables.reach import reach
@@ -125,8 +124,7 @@ class Session:
 
     def _count(self, query: Query) -> Query:
         """The query with the loss that the currency counts."""
-        fractions = isinstance(self._plan.neighbors, Metric) or isinstance(query.holds.notion, Metric)
-        return attrs.evolve(query, loss=self._currency.counted(query.loss, fractions=fractions))
+        return attrs.evolve(query, loss=self._currency.counted(query.loss))
 
     def _total(self, counted: list[Query]) -> Total:
         """What the worst step costs, with everything above it that was not listed."""

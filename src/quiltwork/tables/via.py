@@ -5,6 +5,7 @@ Reference: seed 001, Proposition III.8 (stabilities multiply, 0 times infinity i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import attrs
@@ -15,16 +16,15 @@ from quiltwork.errors import InvalidParameter
 __all__ = ["ClipRows", "FlatMap", "Join", "Via", "clip_rows", "flat_map", "join"]
 
 
-@attrs.frozen
-class Via:
+class Via(ABC):
     """A map from tables to tables of rows."""
 
     kind: ClassVar[str]
 
     @property
+    @abstractmethod
     def stability(self) -> int:
         """How many rows change when one record is added or removed."""
-        raise NotImplementedError
 
 
 @attrs.frozen
