@@ -21,7 +21,7 @@ $(BIN)/python:
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,docs,dev]'
+	$(PIP) --editable '.[cli,report,docs,dev,noise,data,spark]'
 	@touch $@
 
 .venv/benchmark.stamp: .venv/dev.stamp
@@ -54,6 +54,7 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/regions.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/tables_peers.py
+	$(BIN)/python benchmarks/data.py
 
 figures: .venv/dev.stamp  ## redraw the figures of the constraints paper, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures

@@ -55,6 +55,7 @@ _TABLES = [
     "user",
     "window",
 ]
+_ROOMS = ("compose", "data", "mechanisms", "pufferfish", "tables")
 _HOMES = {
     **dict.fromkeys(_TABLES, "quiltwork.tables"),
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
@@ -144,6 +145,7 @@ __all__ = [
     "clip_rows",
     "compose",
     "constraints",
+    "data",
     "discrete_gaussian",
     "discrete_laplace",
     "edge",
@@ -157,6 +159,7 @@ __all__ = [
     "join",
     "laplace",
     "manhattan",
+    "mechanisms",
     "metric",
     "mixture",
     "node",
@@ -166,6 +169,7 @@ __all__ = [
     "pair",
     "poisson",
     "profile",
+    "pufferfish",
     "pure",
     "rdp",
     "replace_one",
@@ -181,10 +185,10 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = globals()[name] = getattr(import_module(_HOMES[name]), name)
         return value
-    if name in ("compose", "tables"):
+    if name in _ROOMS:
         return import_module(f"quiltwork.{name}")  # a room; that of compositions is callable
     raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, "compose", "tables"})
+    return sorted({*globals(), *_HOMES, *_ROOMS})

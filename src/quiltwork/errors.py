@@ -12,6 +12,7 @@
     +-- MissingExtra      (ImportError)      an optional dependency is not installed
 
     DisconnectedDomainWarning (UserWarning)  no two tables are neighbours, so that every promise is empty
+    PrivateFitWarning         (UserWarning)  a prior was fitted on data that may be the private ones
 
 Each message says what was given, what is allowed and what to do; the values are attributes of the error.
 """
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidPlan",
     "MissingExtra",
     "NotCertified",
+    "PrivateFitWarning",
     "QuiltworkError",
     "UnboundedLossError",
     "Unreachable",
@@ -119,3 +121,7 @@ class BudgetExceeded(QuiltworkError, ValueError):
 
 class DisconnectedDomainWarning(UserWarning):
     """No two tables of the domain are neighbours, so that a guarantee would say nothing."""
+
+
+class PrivateFitWarning(UserWarning):
+    """A prior was fitted on data that may be the private ones: numbers that rest on it are no guarantee."""

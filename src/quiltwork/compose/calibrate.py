@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from quiltwork import checks
-from quiltwork.compose.loss import Loss
+from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unreachable
 
 Point = tuple[float, float]  # log of the parameter, log of epsilon over its target
@@ -16,7 +16,7 @@ LEAST, MOST = 1e-12, 1e12
 
 
 def calibrate(
-    make_loss: Callable[[float], Loss],
+    make_loss: Callable[[float], Curve],
     epsilon: float,
     delta: float,
     *,
@@ -27,10 +27,11 @@ def calibrate(
 ) -> float:
     """The parameter closest to the target from the safe side.
 
-    `make_loss` is monotone in its parameter: noise (epsilon falls as it grows; the least value is returned) or use,
-    such as a rate or a count (epsilon rises; the greatest is returned). Which one it is, is found out. The returned
-    value's certified upper epsilon is at most `epsilon`, and it lies within about `tolerance` (relative) of the last
-    value for which that holds. With `integer` the parameter is a whole number, passed as int.
+    `make_loss` returns a loss, or another curve such as a guarantee, and is monotone in its parameter: noise (epsilon
+    falls as it grows; the least value is returned) or use, such as a rate or a count (epsilon rises; the greatest is
+    returned). Which one it is, is found out. The returned value's certified upper epsilon is at most `epsilon`, and it
+    lies within about `tolerance` (relative) of the last value for which that holds. With `integer` the parameter is a
+    whole number, passed as int.
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
@@ -47,7 +48,7 @@ class _Search:
     """Bracketing and secant steps in the logs of the parameter and of epsilon."""
 
     def __init__(
-        self, make_loss: Callable[[float], Loss], epsilon: float, delta: float, rtol: float, integer: bool
+        self, make_loss: Callable[[float], Curve], epsilon: float, delta: float, rtol: float, integer: bool
     ) -> None:
         self.make_loss, self.epsilon, self.delta, self.rtol = make_loss, epsilon, delta, rtol
         self.integer = integer
@@ -58,7 +59,7 @@ class _Search:
             loss = self.make_loss(int(value) if self.integer else value)
         except InvalidParameter:
             return math.inf
-        if not isinstance(loss, Loss):
+        if not isinstance(loss, Curve):
             raise InvalidParameter("make_loss", make_loss_name(self.make_loss), "a function that returns a loss")
         upper = float(loss.epsilon(self.delta, rtol=self.rtol).upper)
         return math.log(max(upper, 1e-300) / self.epsilon)

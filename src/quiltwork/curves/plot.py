@@ -24,7 +24,7 @@ _FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are sma
 
 def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: str | None = None) -> Any:
     """Draw delta against epsilon on a logarithmic scale; returns the axes."""
-    ax = _axes(ax)
+    ax = axes(ax)
     places = np.asarray(_epsilons(curve) if epsilons is None else epsilons, dtype=float)
     values = curve.delta(places)
     largest = float(np.max(values.upper))
@@ -38,7 +38,7 @@ def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: s
 
 def plot_tradeoff(curve: Curve, ax: Any = None, alphas: Any = None, *, label: str | None = None) -> Any:
     """Draw the least type II error against the type I error, with the line of perfect privacy; returns the axes."""
-    ax = _axes(ax)
+    ax = axes(ax)
     places = np.asarray(_alphas() if alphas is None else alphas, dtype=float)
     ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
     _band(ax, places, curve.beta(places), 0.0, label)
@@ -48,7 +48,7 @@ def plot_tradeoff(curve: Curve, ax: Any = None, alphas: Any = None, *, label: st
 
 def plot_region(region: Region, ax: Any = None, *, label: str | None = None) -> Any:
     """Fill the error pairs that some test may reach; returns the axes."""
-    ax = _axes(ax)
+    ax = axes(ax)
     outline = region.polygon
     ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
     ax.fill(outline[:, 0], outline[:, 1], facecolor=_INK, alpha=0.2, edgecolor=_INK, linewidth=1.5, label=label)
@@ -56,7 +56,7 @@ def plot_region(region: Region, ax: Any = None, *, label: str | None = None) -> 
     return _finish(ax, "type I error (false alarms)", "type II error (misses)", label)
 
 
-def _axes(ax: Any) -> Any:
+def axes(ax: Any) -> Any:
     if ax is not None:
         return ax
     try:

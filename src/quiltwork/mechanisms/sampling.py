@@ -1,0 +1,69 @@
+"""The only place that draws noise: OpenDP's samplers, which use exact arithmetic and the system's random bits.
+
+Integers get discrete noise. A double is a multiple of 2^-1074, and OpenDP adds discrete noise of that granularity
+before it rounds to a double again, so that the noise has no gaps that would tell the value (Mironov 2012). Results
+saturate at the ends of their type. Rounding and saturation are post-processing. The time a draw takes is not hidden.
+
+Reference: theory/pufferfish.md 7.6; Canonne, Kamath and Steinke 2020 (samplers); McKenna and Sheldon 2020 (selection).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quiltwork.errors import MissingExtra
+
+__all__ = ["discrete_gaussian", "discrete_laplace", "lattice_gaussian", "lattice_laplace", "peel"]
+
+GRANULARITY = 2.0**-1074  # of doubles, and of the noise on them
+
+
+def opendp() -> Any:
+    """OpenDP's module, ready for use."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise MissingExtra("opendp", "noise") from None
+    dp.enable_features("contrib")
+    return dp
+
+
+def discrete_laplace(values: list[int], scale: float) -> list[int]:
+    """Each value plus its own draw, mass proportional to e^(-|x| / scale)."""
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    return [int(value) for value in dp.m.make_laplace(*space, scale=scale)(values)]
+
+
+def discrete_gaussian(values: list[int], sigma: float) -> list[int]:
+    """Each value plus its own draw, mass proportional to e^(-x^2 / 2 sigma^2)."""
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64")
+    return [int(value) for value in dp.m.make_gaussian(*space, scale=sigma)(values)]
+
+
+def lattice_laplace(value: float, scale: float) -> float:
+    """The value plus discrete Laplace noise on multiples of 2^-1074, rounded to a double."""
+    dp = opendp()
+    space = dp.atom_domain(T="f64", nan=False), dp.absolute_distance(T="f64")
+    return float(dp.m.make_laplace(*space, scale=scale)(value))
+
+
+def lattice_gaussian(value: float, sigma: float) -> float:
+    """The value plus discrete Gaussian noise on multiples of 2^-1074, rounded to a double."""
+    dp = opendp()
+    space = dp.atom_domain(T="f64", nan=False), dp.absolute_distance(T="f64")
+    return float(dp.m.make_gaussian(*space, scale=sigma)(value))
+
+
+def peel(scores: list[int], k: int, scale: float) -> list[int]:
+    """k indices in order, each drawn from those left with probability proportional to e^(score / scale).
+
+    For the zero-concentrated measure OpenDP draws candidates uniformly with replacement and keeps one with probability
+    e^((score - best) / scale), in rational arithmetic: that is the exponential mechanism, exactly. For the pure measure
+    it would draw without replacement (permute and flip), to which the bound of `top_k_loss` does not belong.
+    """
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    select = dp.m.make_noisy_top_k(*space, dp.zero_concentrated_divergence(), k=k, scale=scale)
+    return [int(index) for index in select(scores)]

@@ -1,0 +1,298 @@
+"""Markov chains as priors: traces, activity logs, anything where an entry tells about the next one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
+from quiltwork.pufferfish import fitting
+from quiltwork.pufferfish.chain_atoms import chain_atoms
+from quiltwork.pufferfish.chain_influence import Place, Sides, curve_at, sides
+from quiltwork.pufferfish.chain_places import any_places, given_laws, given_places, stationary_places
+from quiltwork.pufferfish.chain_translation import ChainTranslator
+from quiltwork.pufferfish.influence import InfluenceCurve, Status
+from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.stochastic import Powers, law, powers, recurrent, stationary, stochastic
+
+__all__ = ["MarkovChain"]
+
+ANY, STATIONARY = "any", "stationary"
+FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-4  # sizes are doubled until the curve is this small
+MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
+MOST_WORK = 4e8  # multiplications for entries that are looked at one by one
+
+
+def _transition(value: Any) -> FloatArray:
+    return stochastic("transition", value)
+
+
+@attrs.frozen(eq=False, repr=False)
+class MarkovChain(Prior):
+    """Entries x_1, x_2, ... of a chain with these transition probabilities.
+
+    `initial` is "stationary", a probability vector (then `length` is needed), or "any": the guarantee then holds for
+    every initial law.  `length` may be None: the guarantee then holds for every length.
+
+    >>> chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    >>> [round(float(value), 4) for value in chain.influence(3).values]
+    [2.7726, 2.1401, 1.5076]
+    """
+
+    transition: FloatArray = attrs.field(converter=_transition)
+    initial: Any = STATIONARY
+    length: int | None = None
+    states: tuple[Hashable, ...] = attrs.field(default=())
+    note: str = attrs.field(default="", kw_only=True)
+    _depths: dict[int, Sides] = attrs.field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        count = len(self.transition)
+        names = tuple(self.states or ()) or tuple(range(count))
+        if len(names) != count or len(set(names)) != count:
+            raise InvalidParameter("states", self.states, f"{count} different names")
+        if count < 2:
+            raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
+        if self.length is not None:
+            object.__setattr__(self, "length", checks.count("length", self.length, least=1))
+        start = self.initial
+        if isinstance(start, str):
+            if start not in (STATIONARY, ANY):
+                raise InvalidParameter("initial", start, "'stationary', 'any' or a probability vector")
+        else:
+            start = law("initial", start, count)
+            start.setflags(write=False)
+            if self.length is None:
+                raise InvalidParameter("length", None, "a number of entries when an initial law is given")
+        self.transition.setflags(write=False)
+        object.__setattr__(self, "states", names)
+        object.__setattr__(self, "initial", start)
+        _ = self.occurring  # refuses a chain without a single stationary law at once
+
+    # ---- what it is
+
+    @property
+    def entries(self) -> int | None:
+        """The length."""
+        return self.length
+
+    @property
+    def words(self) -> str:
+        """The assumption."""
+        count = f"{self.length} entries follow" if self.length else "the entries follow"
+        start = {STATIONARY: "started in its stationary law", ANY: "whatever its first state"}
+        given = start.get(self.initial, "") if isinstance(self.initial, str) else "started in the given law"
+        text = f"{count} the given Markov chain of {len(self.states)} states, {given}, apart from other sequences"
+        return f"{text} ({self.note})" if self.note else text
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether every entry has the stationary law."""
+        return isinstance(self.initial, str) and self.initial == STATIONARY
+
+    @cached_property
+    def occurring(self) -> np.ndarray:
+        """Indices of the states that can occur."""
+        return recurrent(self.transition) if self.is_stationary else np.arange(len(self.states))
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The transition matrix of the states that can occur."""
+        kept = self.occurring
+        return np.asarray(self.transition[np.ix_(kept, kept)])
+
+    @cached_property
+    def stationary(self) -> FloatArray:
+        """The stationary law of the states that can occur (of the one closed class)."""
+        kept = recurrent(self.transition)
+        full = np.zeros(len(self.states))
+        full[kept] = stationary(self.transition[np.ix_(kept, kept)])
+        return np.asarray(full[self.occurring])
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Any,
+        states: Sequence[Hashable] | None = None,
+        *,
+        smoothing: float | None = None,
+        public: bool = False,
+        length: int | None = None,
+    ) -> MarkovChain:
+        """A chain with the transition frequencies of these sequences.
+
+        `sequences` are lists of states, or counts from `quiltwork.data`.  With `smoothing` every transition that was
+        never seen gets this probability: another prior, not a safer bound.  A prior that is fitted on the private data
+        themselves carries no guarantee, and says so, unless `public=True` states that the sequences are other,
+        public data.
+
+        Reference: theory/pufferfish.md 4.3 and 3.1 (last line).
+        """
+        counts = fitting.counted(sequences, states)
+        matrix, words = fitting.frequencies(counts, smoothing)
+        if not checks.flag("public", public):
+            warnings.warn(PrivateFitWarning(fitting.LOUD), stacklevel=2)
+            words = f"{words}; {fitting.QUIET}"
+        return cls(matrix, length=length, states=counts.states, note=words)
+
+    def joint(self, length: int | None = None) -> JointLaw:
+        """The explicit law of all entries, for small spaces and for secrets about several entries."""
+        count = self.length if length is None else checks.count("length", length, least=1)
+        if count is None:
+            raise InvalidParameter("length", None, "a number of entries, to list all data")
+        if isinstance(self.initial, str) and self.initial == ANY:
+            raise Unsupported("the joint law of a chain with any initial law", "it is a set of laws", "give one")
+        if len(self.matrix) ** count > 1 << 20:
+            raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
+        start = self.stationary if isinstance(self.initial, str) else self.initial
+        table = np.array(start)
+        for _ in range(count - 1):
+            table = table[..., None] * self.matrix
+        return JointLaw(table / table.sum(), values=(tuple(self.states[i] for i in self.occurring),) * count)
+
+    # ---- influence
+
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) for b = 1 .. max_size; without it, until the curve is small."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().influence(max_size, secrets)
+        if max_size is not None:
+            return self._curve(checks.count("max_size", max_size, least=1), view)
+        depth = FIRST_DEPTH
+        while True:
+            curve = self._curve(min(depth, self.length or depth), view)
+            if curve.values[-1] <= SMALL or depth >= DEPTH or depth >= (self.length or depth):
+                return curve
+            depth *= 2
+
+    def _curve(self, depth: int, view: _View) -> InfluenceCurve:
+        tables = self._sides(min(depth, self.length or depth))
+        reach = tables.depth
+        places, status = self._places(reach, view)
+        rows = []
+        for place in places:
+            found = curve_at(tables, place, reach)[:, view.first, view.second].T
+            rows.append(np.where(self._silent(place, view)[:, None], 0.0, found))
+        cases = np.concatenate(rows)
+        sizes = np.arange(1, reach + 1)
+        if self.length is not None and depth >= self.length:
+            cases[:, self.length - 1] = 0.0  # H is everything
+        return InfluenceCurve(
+            sizes,
+            cases,
+            status,
+            name_of=self._namer(places, view),
+            method="exact split of a chain (theory 4.2)",
+        )
+
+    def _sides(self, depth: int) -> Sides:
+        if depth not in self._depths:
+            self._depths.clear()
+            self._depths[depth] = sides(self._powers(depth))
+        return self._depths[depth]
+
+    def _powers(self, depth: int) -> Powers:
+        return powers(self.matrix, depth)
+
+    def _silent(self, place: Place, view: _View) -> np.ndarray:
+        """Pairs of which one value cannot occur at this place: there is nothing to tell apart."""
+        shift = place.shift[view.first, view.second]
+        return np.asarray(np.isnan(shift))
+
+    def _namer(self, places: Sequence[Place], view: _View) -> Callable[[int], str]:
+        def name(index: int) -> str:
+            place, pair = divmod(index, view.first.size)
+            kept = self.occurring
+            first, second = (self.states[kept[side[pair]]] for side in (view.first, view.second))
+            return f"{places[place].name} is {first!r} or {second!r}"
+
+        return name
+
+    def _places(self, depth: int, view: _View) -> tuple[list[Place], Status]:
+        """Entries that are looked at, and whether the result is exact."""
+        size = len(self.matrix)
+        budget = min(MOST_CELLS / (size**2 * depth), MOST_WORK / (size**2 * depth**2))
+        if self.is_stationary:
+            return stationary_places(self.stationary, self.length, view.entries, depth, budget)
+        if isinstance(self.initial, str):
+            return any_places(self.matrix, self.length, view.entries, depth, budget)
+        return given_places(self._laws, view.entries, depth, budget)
+
+    @cached_property
+    def _laws(self) -> list[FloatArray]:
+        return given_laws(self.matrix, np.asarray(self.initial), self.length or 1)
+
+    # ---- translation
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """Propagation of what one entry tells; for a stationary chain."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().translations(secrets)
+        if not self.is_stationary:
+            return ()
+        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        return self._translator.translations(places, view.first, view.second)
+
+    @cached_property
+    def _translator(self) -> ChainTranslator:
+        return ChainTranslator(self.matrix, self.stationary, self.length)
+
+    def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
+        """The law of the two nearest entries outside the best interval of this size, in an endless chain."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().atoms(case, size, secrets)
+        if not self.is_stationary:
+            return None
+        # a short stationary chain is part of an endless one: a mechanism that reads it is one that reads no more
+        pair = case % view.first.size
+        return chain_atoms(self._powers(size), self.stationary, int(view.first[pair]), int(view.second[pair]), size)
+
+    # ---- secrets
+
+    def _view(self, secrets: Secrets | None) -> _View | None:
+        """Entries and ordered pairs of states; None for secrets that need the explicit law."""
+        asked = EntryValues() if secrets is None else secrets
+        if not isinstance(asked, EntryValues):
+            if isinstance(asked, Secrets):
+                return None
+            raise InvalidParameter("secrets", asked, "entry_values(...), joint_values(...) or function_values(...)")
+        index = {self.states[state]: i for i, state in enumerate(self.occurring)}
+        if asked.pairs is None:
+            first, second = np.nonzero(~np.eye(len(index), dtype=bool))
+        else:
+            unknown = [value for pair in asked.pairs for value in pair if value not in self.states]
+            if unknown:
+                raise InvalidParameter("a secret value", unknown[0], f"one of the states {self.states}")
+            kept = [(index[u], index[v]) for u, v in asked.pairs if u in index and v in index]
+            if not kept:
+                raise InvalidParameter("pairs", asked.pairs, "pairs of states that occur with positive probability")
+            first, second = np.array(kept).T
+        if asked.entries is not None and self.length is not None and max(asked.entries) >= self.length:
+            raise InvalidParameter("an entry", max(asked.entries), f"below the length {self.length}")
+        return _View(asked.entries, first, second)
+
+    def __repr__(self) -> str:
+        length = "any length" if self.length is None else f"length {self.length}"
+        start = self.initial if isinstance(self.initial, str) else "given start"
+        return f"<MarkovChain {len(self.states)} states, {start}, {length}>"
+
+
+@attrs.frozen(eq=False)
+class _View:
+    """Which entries and ordered pairs of state indices are asked for."""
+
+    entries: tuple[int, ...] | None
+    first: np.ndarray
+    second: np.ndarray

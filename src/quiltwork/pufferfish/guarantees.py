@@ -1,0 +1,66 @@
+"""`guarantee`: what any composition of per-entry private releases promises about the secrets."""
+
+from __future__ import annotations
+
+from quiltwork.compose.loss import Loss
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import InvalidParameter
+from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.gaussian_leaks import GaussianLeaks
+from quiltwork.pufferfish.leaks import Leaks
+from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translate import Method, Translator
+
+__all__ = ["guarantee"]
+
+USUAL_DELTA = 1e-6  # at which the witness is chosen
+BECAUSE = (
+    "the composition of all releases is translated once, so that the penalty for correlation is paid once "
+    "(after Theorems 6 and 7 of the composition theorem for Pufferfish privacy)"
+)
+ADAPTIVE = (
+    "every release has at most its stated loss when one entry changes, whatever was seen before; which release comes "
+    "next may depend on earlier results, the list of losses may not"
+)
+
+
+def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, method: Method = "best") -> Guarantee:
+    """The guarantee for the secrets when every release together has this loss for each single entry.
+
+    `loss` is what one entry's change can do: any quiltwork loss, pure, (epsilon, delta), Rényi, Gaussian, or a
+    composition.  The best of all theorems is taken for each case, and the worst case last.
+
+    >>> import quiltwork as qw
+    >>> from quiltwork.pufferfish import MarkovChain
+    >>> promise = guarantee(10 * qw.pure(0.0764812), MarkovChain([[0.8, 0.2], [0.2, 0.8]]))
+    >>> round(promise.epsilon(0.0).safe, 3)
+    2.463
+    """
+    if not isinstance(loss, Loss):
+        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry")
+    if not isinstance(prior, Prior):
+        raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
+    asked = EntryValues() if secrets is None else secrets
+    words = getattr(asked, "words", "the secrets")
+    if isinstance(prior, (AutoRegressive, GaussianPrior)):
+        gaussian = GaussianLeaks(loss, prior, secrets)
+        return Guarantee(
+            gaussian,
+            protects=f"{words}, for two values at most {prior.gap:g} apart",
+            assumes=(prior.words, ADAPTIVE),
+            because=(BECAUSE, gaussian.because),
+            witness=gaussian.witness(USUAL_DELTA),
+        )
+    translator = Translator.of(prior, secrets, method)
+    curve = Leaks(loss, translator, secrets)
+    because = [BECAUSE]
+    if curve.pure < float("inf"):
+        because += translator.because(curve.pure)
+    return Guarantee(
+        curve,
+        protects=words,
+        assumes=(prior.words, ADAPTIVE),
+        because=(*because, *dict.fromkeys(part.family.because for part in loss.parts)),
+        witness=curve.witness(USUAL_DELTA),
+    )

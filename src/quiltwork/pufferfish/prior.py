@@ -1,0 +1,100 @@
+"""What a prior must be able to say: how its entries tell about each other.
+
+A prior is one law of the data, or a set of laws, over entries x_1, ..., x_n.  A *case* is one law, one ordered pair of
+secrets (s, s') and, for secrets about one entry, that entry.  Everything a prior answers is an array over its cases, in
+one fixed order, and maxima over cases are taken last: sup min <= min sup.
+
+Reference: theory/pufferfish.md sections 3.1, 3.2 (e) and 7.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+
+if TYPE_CHECKING:
+    from quiltwork.pufferfish.influence import InfluenceCurve
+    from quiltwork.pufferfish.secrets import Secrets
+
+__all__ = ["Atoms", "Prior", "Translation"]
+
+
+@attrs.frozen(eq=False)
+class Translation:
+    """A theorem that turns a per-entry epsilon into one for the secrets.
+
+    `epsilons(e)` is an upper bound for each case, over every mechanism that is e-DP for each entry; it rises with e.
+    One number stands for all cases.  `exact` says that some mechanism attains it, up to rounding; `lower(e)` is what
+    some mechanism leaks in the worst case that it found.
+    """
+
+    name: str
+    because: str
+    epsilons: Callable[[float], FloatArray]
+    exact: bool = False
+    lower: Callable[[float], float] | None = None
+
+
+@attrs.frozen(eq=False)
+class Atoms:
+    """What the entries outside a set H tell, as a finite law.
+
+    With weight w_m (given the first secret) the rest of the data favours it by the loss l_m, and the two worlds then
+    differ in at most d_m entries.
+
+    Reference: theory/pufferfish.md 3.6 (ii).
+    """
+
+    weights: FloatArray
+    losses: FloatArray
+    sizes: np.ndarray
+
+    def merged(self) -> Atoms:
+        """The same law with the weights of equal losses and sizes added up, and empty atoms left out."""
+        kept = self.weights > 0
+        places = np.stack((self.sizes[kept].astype(float), self.losses[kept]))
+        unique, index = np.unique(places, axis=1, return_inverse=True)
+        weights = np.bincount(index.ravel(), self.weights[kept])
+        return Atoms(weights * (1.0 + 1e-14), unique[1], unique[0].astype(np.int64))
+
+    def of_size(self, size: int) -> Atoms:
+        """The weaker law in which the two worlds may differ in all of `size` entries."""
+        return Atoms(self.weights, self.losses, np.full(self.weights.size, size)).merged()
+
+
+class Prior(ABC):
+    """One law of the data or a set of them."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int | None:
+        """How many entries there are; None when the answers hold for every number."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The assumption, as half a sentence: "the entries follow ..."."""
+
+    @abstractmethod
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) of every case for b = 1 .. max_size."""
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether the secret is an entry's own value, so that a release of this entry alone leaks its whole loss."""
+        from quiltwork.pufferfish.secrets import EntryValues
+
+        return secrets is None or isinstance(secrets, EntryValues)
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """Theorems other than Theorem 6, on the same cases as `influence`."""
+        return ()
+
+    def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
+        """The law of what is told from outside the best set of this size; None when only a(b) is known."""
+        return None

@@ -1,0 +1,218 @@
+"""Lipschitz propagation: what one side of an entry can add, whatever the mechanism.
+
+A mechanism that is e-DP for every entry has a likelihood V that changes by at most a factor e^e when one entry changes.
+Averaged over the entries beyond y, it is a function g of y alone, and log g varies by at most r.  Then
+
+    Psi_M(r)[u, v] = max over g in [1, e^r]^k of log (M_u . g) / (M_v . g)
+
+bounds what the law M of the next entry lets through; the best g is e^r on a set where M_u / M_v is large, 1 elsewhere.
+The sort does not depend on r, so that each table is sorted once.
+
+Reference: theory/pufferfish.md 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.curves.rounding import UNIT, up
+from quiltwork.pufferfish.stochastic import log_ratios
+
+__all__ = ["OneSide", "Spread"]
+
+FAR = 600.0  # beyond this e^r overflows, and the limit is as good
+ROUNDS, NARROW = 4000, 1e-13
+
+
+@attrs.frozen(eq=False)
+class Spread:
+    """Psi_M of one matrix of laws, ready for many r."""
+
+    above: FloatArray  # (rows, rows, columns): M_u of the first sets in falling order of M_u / M_v
+    below: FloatArray  # M_v of the same sets
+    first: np.ndarray  # (rows, rows): the column that u favours most against v
+    limit: FloatArray  # r to infinity
+    error: float
+    front: tuple[FloatArray, FloatArray]  # the (above, below) that can be the largest of all pairs
+
+    @classmethod
+    def of(cls, matrix: FloatArray, possible: np.ndarray, error: float) -> Spread:
+        """Sort once."""
+        rows, columns = matrix.shape
+        above, below = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
+        first = np.empty((rows, rows), dtype=np.int64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for u in range(rows):
+                ratio = np.where(matrix[u] > 0, matrix[u] / matrix, 0.0)
+                order = np.argsort(-ratio, axis=1, kind="stable")
+                first[u] = order[:, 0]
+                above[u] = np.cumsum(matrix[u][order], axis=1)
+                below[u] = np.cumsum(np.take_along_axis(matrix, order, 1), axis=1)
+        limit = np.maximum(log_ratios(matrix, possible, error), 0.0)
+        return cls(above, below, first, limit, error + (columns + 4) * UNIT, _front(above, below))
+
+    def largest(self, r: float) -> float:
+        """The largest entry of Psi(r), rounded up."""
+        if r > FAR:
+            return float(min(self.limit.max(), r))
+        return float(self._rounded(_log_gain(*self.front, r).max(initial=0.0), r))
+
+    def each(self, r: float) -> FloatArray:
+        """Psi(r) for every ordered pair of rows, rounded up."""
+        gain = np.full(self.limit.shape, r)
+        if r <= FAR:
+            gain = self._rounded(np.maximum(_log_gain(self.above, self.below, r).max(axis=-1), 0.0), r)
+        found = np.minimum(gain, self.limit)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
+
+    def directed(self, slope: FloatArray) -> FloatArray:
+        """Two columns: g_0 / g_1 <= e^slope[0, 1] and g_1 / g_0 <= e^slope[1, 0] give the exact maximum."""
+        rows = len(self.above)
+        found = np.zeros((rows, rows))
+        for u in range(rows):
+            for v in range(rows):
+                if u != v:
+                    favoured = int(self.first[u, v])
+                    r = float(slope[favoured, 1 - favoured])
+                    gain = float(_log_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR)))
+                    found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
+        return np.asarray(np.minimum(found, self.limit))
+
+    def _rounded(self, value: Any, r: float) -> FloatArray:
+        return np.asarray(up(value + 4.0 * min(1.0, float(np.expm1(r))) * self.error + 8.0 * UNIT * value, 2))
+
+
+def _log_gain(above: FloatArray, below: FloatArray, r: float) -> FloatArray:
+    """log (1 + z above) / (1 + z below), z = e^r - 1, without cancellation."""
+    z = float(np.expm1(r))
+    return np.asarray(np.log1p(z * (above - below) / (1.0 + z * below)))
+
+
+def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Points with no other one that has more above and less below."""
+    flat = np.stack((below.ravel(), above.ravel()))
+    order = np.lexsort((-flat[1], flat[0]))
+    low, high = flat[0][order], flat[1][order]
+    kept = high > np.concatenate(([-1.0], np.maximum.accumulate(high)[:-1]))
+    return high[kept], low[kept]
+
+
+@attrs.frozen(eq=False)
+class OneSide:
+    """Everything on one side of an entry, one step after another: S <= (d - 1) e + Psi_{M^d}(e + S) for any d.
+
+    Any S >= 0 that this maps to something no larger bounds a side of every length: a side of n entries follows from one
+    of n - d, and an empty side adds nothing.  Iterating from 0 therefore gives every finite side, and its limit, moved
+    up a little and checked, the infinite one.
+    """
+
+    spreads: tuple[Spread, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def binary(self) -> bool:
+        """Two states: directions are followed one by one, and the result is exact."""
+        return len(self.spreads[0].above) == 2
+
+    def after(self, own: FloatArray, count: int) -> FloatArray:
+        """The bound for a side of `count` entries; `own` is what one entry's own value adds."""
+        if not count:
+            return np.zeros_like(own)
+        if self.binary:
+            found = np.zeros_like(own)
+            for _ in range(count):
+                found = self.spreads[0].directed(own + found)
+            most = up(count * float(own.max()))  # whole: behind emissions one direction may borrow from the other
+            return np.asarray(np.minimum(found, most * (1.0 - np.eye(2))))
+        cost, sizes = float(own.max()), [0.0]
+        for n in range(1, count):
+            best = min((d - 1) * cost + s.largest(cost + sizes[n - d]) for s, d in self._within(n))
+            sizes.append(up(min(best, n * cost), 2))
+        return self._each(cost, sizes[::-1], count)
+
+    def settled(self, own: FloatArray) -> FloatArray:
+        """The bound for a side of any length; infinite when none is found."""
+        return self._settled_pairs(own) if self.binary else self._settled_scalar(own)
+
+    def _settled_pairs(self, own: FloatArray) -> FloatArray:
+        table = self.spreads[0]
+        now = np.zeros_like(own)
+        for _ in range(ROUNDS):
+            one = table.directed(own + now)
+            two = table.directed(own + one)
+            if not np.isfinite(two).all() or float(two.max()) > 1e6:
+                return _infinite(own)
+            if float((two - one).max()) <= NARROW * float(two.max()):
+                now = two
+                break
+            now = _ahead(now, one, two, lambda jump: bool(np.all(table.directed(own + jump) >= jump)))
+        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
+            trial = now * (1.0 + room)
+            if bool(np.all(table.directed(own + trial) <= trial)):
+                return np.asarray(table.directed(own + trial))
+        return _infinite(own)
+
+    def _settled_scalar(self, own: FloatArray) -> FloatArray:
+        cost = float(own.max())
+        if cost == 0.0:
+            return np.zeros_like(own)
+
+        def image(size: float) -> float:
+            every = [(d - 1) * cost + s.largest(cost + size) for s, d in zip(self.spreads, self.steps, strict=True)]
+            return up(min(every), 2)
+
+        now = _least_fixed_point(image)
+        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0):
+            trial = now * (1.0 + room)
+            if np.isfinite(trial) and image(trial) <= trial:
+                return self._each(cost, [trial] * (max(self.steps) + 1), None)
+        return _infinite(own)
+
+    def _within(self, count: int) -> Sequence[tuple[Spread, int]]:
+        return [(s, d) for s, d in zip(self.spreads, self.steps, strict=True) if d <= count]
+
+    def _each(self, cost: float, beyond: Sequence[float], count: int | None) -> FloatArray:
+        """Every pair, after a step of d with at most beyond[d - 1] left behind it."""
+        usable = list(zip(self.spreads, self.steps, strict=True)) if count is None else self._within(count)
+        found = [up((d - 1) * cost + s.each(cost + beyond[d - 1]), 2) for s, d in usable]
+        least: FloatArray = np.minimum.reduce(found)
+        if count is not None:
+            least = np.minimum(least, up(count * cost))
+        np.fill_diagonal(least, 0.0)
+        return least
+
+
+def _infinite(own: FloatArray) -> FloatArray:
+    found = np.full_like(own, np.inf)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def _least_fixed_point(image: Callable[[float], float]) -> float:
+    """Where iteration from 0 settles, or infinity; jumps ahead by the ratio of steps, and back when it went too far."""
+    now = 0.0
+    for _ in range(ROUNDS):
+        one = image(now)
+        two = image(one)
+        if not np.isfinite(two) or two > 1e6:
+            return np.inf
+        if two - one <= NARROW * two:
+            return float(two)
+        now = float(_ahead(now, one, two, lambda jump: image(float(jump)) >= jump))
+    return now
+
+
+def _ahead(now: Any, one: Any, two: Any, below: Callable[[Any], bool]) -> Any:
+    """Where the steps seem to lead, or most of the way there, as long as that is still below the limit."""
+    ratio = np.clip((two - one) / np.maximum(one - now, 1e-300), 0.0, 1.0 - 1e-9)
+    for share in (1.0, 0.9, 0.5):
+        jump = two + share * (two - one) * ratio / (1.0 - ratio)
+        if below(jump):
+            return jump
+    return two

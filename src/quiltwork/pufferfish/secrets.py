@@ -1,0 +1,106 @@
+"""Secrets: what must not be told apart.
+
+A secret is a value of one entry, a value of several entries together, or a value of a function of all of them.  Every
+pair is protected in both orders.
+
+Reference: seed 003 Definition 2; theory/pufferfish.md 3.1 ("symmetrise S").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["EntryValues", "FunctionValues", "JointValues", "Secrets", "entry_values", "function_values", "joint_values"]
+
+
+def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
+    if value is None:
+        return None
+    try:
+        found = tuple((first, second) for first, second in value)
+    except (TypeError, ValueError):
+        raise InvalidParameter("pairs", value, "pairs of values, such as [('home', 'hospital')]") from None
+    if not found or any(first == second for first, second in found):
+        raise InvalidParameter("pairs", value, "at least one pair, each of two different values")
+    return tuple(dict.fromkeys((*found, *((second, first) for first, second in found))))
+
+
+@attrs.frozen
+class Secrets:
+    """A set of ordered pairs of statements about the data, closed under exchange."""
+
+    pairs: tuple[tuple[Any, Any], ...] | None = attrs.field(default=None, converter=_pairs)
+
+
+@attrs.frozen
+class EntryValues(Secrets):
+    """Each entry's value: "x_i = u" against "x_i = v", for the given entries (all when None) and pairs of values."""
+
+    entries: tuple[int, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """What is protected."""
+        if self.entries is None:
+            which = "each single entry"
+        else:
+            which = "entry " + ", ".join(map(str, self.entries))
+        values = "" if self.pairs is None else f", for {len(self.pairs) // 2} pairs of values"
+        return f"the value of {which}{values}"
+
+
+@attrs.frozen
+class JointValues(Secrets):
+    """The values of several entries together: every two different combinations, or the given pairs of them."""
+
+    entries: tuple[int, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What is protected."""
+        return "the values of entries " + ", ".join(map(str, self.entries)) + " together"
+
+
+@attrs.frozen
+class FunctionValues(Secrets):
+    """The value of a function of all entries: every two different values, or the given pairs of them."""
+
+    function: Callable[[tuple[Any, ...]], Any] = attrs.field(default=None, kw_only=True)
+    name: str = attrs.field(default="a function of the entries", kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """What is protected."""
+        return self.name
+
+
+def entry_values(entries: Sequence[int] | None = None, pairs: Any = None) -> EntryValues:
+    """Each entry's value is a secret; the default everywhere.  Entries are counted from 0."""
+    return EntryValues(pairs, None if entries is None else _entries(entries))
+
+
+def joint_values(entries: Sequence[int], pairs: Any = None) -> JointValues:
+    """The values of these entries together are a secret."""
+    return JointValues(pairs, _entries(entries))
+
+
+def function_values(
+    function: Callable[[tuple[Any, ...]], Any], pairs: Any = None, *, name: str = "a function of the entries"
+) -> FunctionValues:
+    """The value of a function of the whole data (a tuple of entries) is a secret."""
+    if not callable(function):
+        raise InvalidParameter("function", function, "a function of the tuple of entries")
+    return FunctionValues(pairs, function=function, name=checks.text("name", name))
+
+
+def _entries(value: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(checks.count("entry", entry) for entry in value)
+    if not found or len(set(found)) < len(found):
+        raise InvalidParameter("entries", value, "at least one entry, none twice, counted from 0")
+    return found
