@@ -56,9 +56,10 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/tables_peers.py
 	$(BIN)/python benchmarks/data.py
 
-figures: .venv/dev.stamp  ## redraw the figures of the constraints paper, and tour the tables, into build/figures
+figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures
 	$(BIN)/python examples/tables.py build/figures
+	$(BIN)/python examples/pufferfish_figures.py build/figures
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -1,6 +1,5 @@
 """Opening and closing."""
 
-import gc
 import os
 import subprocess
 import sys
@@ -26,6 +25,14 @@ def counted(engine):
 def test_other_addresses_are_refused(url):
     with pytest.raises(InvalidParameter, match="duckdb://"):
         Engine.open(url)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"settings": ["threads"]}, {"settings": "threads"}, {"progress": "yes"}, {"progress": 1}]
+)
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        Engine.open(**wrong)
 
 
 def test_what_was_opened_is_closed_and_removed(tmp_path, monkeypatch):
@@ -59,7 +66,6 @@ def test_a_connection_of_the_caller_stays_open_and_clean(tmp_path, monkeypatch):
         (tmp_path / "t.csv").write_text("who,when,state\n1,1,a\n2,1,b\n")
         engine.sequences(tmp_path / "t.csv", who="who", when="when", state="state")
         assert connection.raw_sql("SHOW TABLES").fetchall() != []
-    gc.collect()
     assert connection.raw_sql("SHOW TABLES").fetchall() == []
     connection.disconnect()
     for other in (None, "duckdb://", object()):

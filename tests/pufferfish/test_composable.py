@@ -338,6 +338,23 @@ def test_a_transport_is_exact_and_composes_without_a_constant():
             assert leakage(channel, secrets, prior, runs).epsilon.upper <= runs * verdict.linear_rates[0]
 
 
+def test_nearly_a_transport_is_none():
+    case = setting(np.full((4, 2), 0.5), TWO_TWO, [QUARTER] * 4).cases[0]
+    tiny = Fraction(1, 10**25)
+    exact, near = ((HALF, HALF), (HALF, HALF)), ((HALF + tiny, HALF - tiny), (HALF, HALF))
+    assert constant(exact, case) == 0.0
+    assert constant(near, case) >= 1e-25
+    assert constant(transported(near, case, np.full((2, 2), True)), case) == 0.0
+
+
+def test_weight_on_a_dataset_that_can_do_less_is_worth_nothing():
+    given = setting([[HALF, HALF], [1, 0], [HALF, HALF]], ([0], [1, 2]), [HALF, QUARTER, QUARTER])
+    program = Program.of(given, given.cases[0], (0.0,))
+    tiny = Fraction(1, 10**400)  # zero as a float
+    assert program.rates(((tiny, 1 - tiny),))[0] == math.inf
+    assert program.rates(((Fraction(0), Fraction(1)),))[0] == 0.0
+
+
 def test_asked_epsilons_choose_between_rate_and_linear():
     rng = np.random.default_rng(10)
     channel, prior, secrets = random_setting(rng)
@@ -438,6 +455,18 @@ def test_a_witness_of_a_rate_is_a_finite_number_of_runs():
         assert witness.loss <= loss + 1e-12
         assert "more than the asked epsilons allow" in repr(verdict)
         assert np.all(np.array(starts) < verdict.rate.lower)
+
+
+def test_a_witness_rules_out_who_can_do_less_first():
+    """Output 0 favours dataset 0 over 1 by log 3, and dataset 2 even more, until an output that 2 lacks is seen."""
+    tenths = [[Fraction(n, 100) for n in row] for row in ((60, 30, 10), (20, 60, 20), (99, 1, 0))]
+    prior = [HALF, QUARTER, QUARTER]
+    verdict = composable(tenths, ([0], [1, 2]), 1, prior)
+    assert (verdict.status, verdict.witness.case) == ("fails", "prior 0, pair 0")
+    assert {output for _, output, _ in verdict.witness.outputs} == {0, 2}
+    likely = [math.prod(row[i] ** often for _, i, often in verdict.witness.outputs) for row in tenths]
+    ratio = likely[0] / ((likely[1] + likely[2]) / 2)
+    assert log_ratio(ratio.numerator, ratio.denominator) > verdict.witness.total
 
 
 def test_a_mix_that_exceeds_nothing_has_no_witness():

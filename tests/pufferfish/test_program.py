@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import mpmath
@@ -7,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
+from tests.pufferfish.random_mechanisms import leak, leak_of, per_entry_loss, random_channel, random_likelihood
+from tests.pufferfish.small_laws import random_law
 
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish import program
 from quiltwork.pufferfish.program import worst_leak
-from tests.pufferfish.random_mechanisms import leak, leak_of, per_entry_loss, random_channel, random_likelihood
-from tests.pufferfish.small_laws import random_law
 
 SHAPES = [(2,), (2, 2), (2, 2, 2), (3, 2), (2,) * 5, (3, 3, 3), (4, 1, 2), (2,) * 6, (3,) * 4]
 
@@ -51,18 +53,22 @@ def test_no_mechanism_leaks_more(epsilon):
             assert leak_of(random_likelihood(rng, sizes, epsilon), first, second) <= bracket.upper + 1e-13
 
 
-def enumerated(first, second, epsilon):
-    """The maximum over all whole 1-Lipschitz heights on three bits: every extreme likelihood."""
-    best = -math.inf
+@functools.cache
+def legal_heights():
+    """All whole heights on three bits that one bit moves by at most 1, as columns: every extreme likelihood."""
     flat = np.array(np.meshgrid(*[np.arange(4)] * 8, indexing="ij")).reshape(8, -1)
     cube = flat.reshape(2, 2, 2, -1)
     legal = np.ones(flat.shape[1], dtype=bool)
     for axis in range(3):
         legal &= np.abs(np.diff(cube, axis=axis)).max(axis=(0, 1, 2)) <= 1
-    likelihoods = np.exp(epsilon * flat[:, legal])
+    return flat[:, legal]
+
+
+def enumerated(first, second, epsilon):
+    """The maximum over every extreme likelihood."""
+    likelihoods = np.exp(epsilon * legal_heights())
     ratio = (first.ravel() @ likelihoods / first.sum()) / (second.ravel() @ likelihoods / second.sum())
-    best = max(best, float(ratio.max()))
-    return math.log(best)
+    return math.log(float(ratio.max()))
 
 
 @settings(max_examples=25, deadline=None)
@@ -103,12 +109,13 @@ def test_brackets_are_narrow_at_every_epsilon():
 
 def test_small_coefficients_are_not_dropped():
     """Rare paths weigh less than 1e-9 each, and HiGHS as such loses them (theory 3.3): the optimum was too high."""
-    step = np.array([[1 - 1e-5, 1e-5], [1e-4, 1 - 1e-4]])
+    step = np.array([[0.999, 0.001], [0.01, 0.99]])
     law = np.array([0.5, 0.5])
-    for _ in range(5):
+    for _ in range(7):
         law = law[..., None] * step
-    bracket = worst_leak(*split(law, 2), 0.5)
-    assert bracket.width < 1e-10
+    assert law.min() < 1e-9
+    bracket = worst_leak(*split(law, 4), 0.1)
+    assert bracket.width < 1e-12
 
 
 @pytest.mark.parametrize("failing", ["nothing", "noise"])
@@ -128,6 +135,42 @@ def test_certificates_hold_when_the_solver_fails(monkeypatch, failing):
     assert poor.lower <= good.lower
     assert good.upper <= poor.upper <= 5 * 0.7 + 1e-12
     assert not poor.met
+
+
+def test_answers_of_a_lying_solver_are_repaired(monkeypatch):
+    """An "optimum" that is neither legal nor a certificate: both sides must still hold."""
+    law = np.random.default_rng(4).dirichlet(np.ones(27)).reshape(3, 3, 3)
+    good = worst_leak(*split(law), 0.7)
+    rng = np.random.default_rng(0)
+
+    def lie(cost, A_ub, **_):  # noqa: N803
+        duals = OptimizeResult(marginals=rng.normal(0.0, 1e3, A_ub.shape[0]))
+        return OptimizeResult(status=0, x=rng.random(len(cost)) ** 9, ineqlin=duals)
+
+    monkeypatch.setattr("scipy.optimize.linprog", lie)
+    for _ in range(20):
+        poor = worst_leak(*split(law), 0.7)
+        assert poor.lower <= good.upper
+        assert good.lower <= poor.upper <= 2.1 + 1e-12
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.01, 0.5, 3.0, 9.0]))
+def test_both_sides_in_high_precision(seed, epsilon):
+    """Weights in 64ths are exact floats, so that the ends must hold without any tolerance."""
+    weights = np.random.default_rng(seed).multinomial(64, np.full(8, 1 / 8)).reshape(2, 2, 2)
+    first, second = split(weights.astype(float), 2)
+    if first.sum() and second.sum():
+        bracket = worst_leak(first, second, epsilon)
+        heights = legal_heights()
+        likelihoods = np.exp(epsilon * heights)
+        ratio = (first.ravel() @ likelihoods) / (second.ravel() @ likelihoods)
+        best = heights[:, int(np.argmax(ratio))]
+        with mpmath.workdps(50):
+            powers = [mpmath.exp(mpmath.mpf(epsilon) * int(height)) for height in best]
+            one, two = (mpmath.fdot(part.ravel().tolist(), powers) / part.sum() for part in (first, second))
+            truth = mpmath.log(one / two)
+            assert mpmath.mpf(bracket.lower) <= truth <= mpmath.mpf(bracket.upper)
 
 
 def test_a_perturbed_flow_still_bounds():

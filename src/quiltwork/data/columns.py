@@ -71,8 +71,7 @@ def _typed(table: Any, names: Mapping[str, str]) -> None:
     for role, name in names.items():
         kind = table[role].type()
         tests, words = TYPES[role]
-        # a column of nothing but nulls has no type; its missing values speak for themselves
-        if not kind.is_null() and not any(getattr(kind, test)() for test in tests):
+        if not any(getattr(kind, test)() for test in tests):
             hint = "cast the column, or make a frame with missing numbers Int64" if kind.is_floating() else ""
             raise InvalidParameter(f"{role} column {name!r}", str(kind), words, hint or "cast the column first")
 

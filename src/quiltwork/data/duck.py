@@ -58,7 +58,10 @@ class DuckEngine(Engine):
 
     def arrow(self, table: Any) -> Any:
         """A table that is in memory, not copied."""
-        return optional.ibis().memtable(table)
+        name = fresh()
+        self.connection.con.register(name, table)
+        self._undo.callback(self.connection.con.unregister, name)
+        return self.table(name)
 
     def parquet(self, paths: Sequence[str]) -> Any:
         """Parquet files."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from quiltwork.checks import text
+from quiltwork.checks import flag, text
 from quiltwork.data import optional
 from quiltwork.errors import InvalidParameter
 
@@ -55,6 +55,10 @@ class Engine(ABC):
         two cores here, spark://HOST:PORT a standalone cluster.  `settings` are the engine's own (memory_limit and
         threads of DuckDB, spark.* of Spark).  `progress=None` shows a bar only on a terminal.
         """
+        if progress is not None:
+            flag("progress", progress)
+        if not isinstance(settings, Mapping | None):
+            raise InvalidParameter("settings", settings, "a dict of the engine's own settings")
         scheme, found, place = text("url", url, f"one of {URLS}").partition("://")
         if found and scheme == "duckdb":
             from quiltwork.data.duck import DuckEngine

@@ -140,13 +140,13 @@ def _arrow(source: Any, columns: Sequence[str]) -> Any:
 
 
 def _plain(table: Any) -> Any:
-    """Types that both engines know: categories as their values, unsigned numbers as signed ones."""
+    """Types that both engines know: categories as their values, unsigned numbers as signed ones, nothing as numbers."""
     arrow = optional.pyarrow()
     for place, field in enumerate(table.schema):
         kind = field.type
         if arrow.types.is_dictionary(kind):
             kind = kind.value_type
-        if arrow.types.is_unsigned_integer(kind):
+        if arrow.types.is_unsigned_integer(kind) or arrow.types.is_null(kind):
             kind = arrow.int64()  # safe: a number that does not fit is an error
         if kind != field.type:
             table = table.set_column(place, field.name, table.column(place).cast(kind))

@@ -6,7 +6,9 @@ others can reach.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -19,7 +21,7 @@ from quiltwork.data import optional
 from quiltwork.data.engines import Engine, fresh
 from quiltwork.errors import InvalidParameter, Unsupported
 
-__all__ = ["SparkEngine", "master_of", "start"]
+__all__ = ["SparkEngine", "java", "master_of", "start"]
 
 QUIET = """\
 rootLogger.level = error
@@ -52,8 +54,7 @@ class SparkEngine(Engine):
     def started(cls, place: str, settings: Mapping[str, Any], progress: bool | None) -> SparkEngine:
         """Spark at that place, started unless it runs already."""
         with contextlib.ExitStack() as undo:
-            directory = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="quiltwork-")))
-            session, mine = start(master_of(place), settings, directory)
+            session, mine = start(master_of(place), settings)
             if mine:
                 undo.callback(session.stop)
             return cls(optional.spark_backend().connect(session), progress=progress, undo=undo.pop_all())
@@ -107,7 +108,7 @@ def master_of(place: str) -> str:
     return place if place == "local" or place.startswith("local[") else f"spark://{place}"
 
 
-def start(master: str, settings: Mapping[str, Any], directory: Path) -> tuple[Any, bool]:
+def start(master: str, settings: Mapping[str, Any]) -> tuple[Any, bool]:
     """A session on that master, and whether it is the caller's to stop.
 
     One process has one Spark: where it already runs on the same master, this gives a session of its own on it (own
@@ -130,9 +131,17 @@ def start(master: str, settings: Mapping[str, Any], directory: Path) -> tuple[An
         return session, False
     java()
     builder = sql.SparkSession.builder.master(master).appName("quiltwork")
-    for key, value in {**_fixed(master, directory), **_tuning(master), **settings}.items():
+    for key, value in {**_fixed(master, home()), **_tuning(master), **settings}.items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate(), True
+
+
+@functools.cache
+def home() -> Path:
+    """One private folder for the life of the process: Java outlives a stopped Spark, and keeps to its first folder."""
+    directory = tempfile.mkdtemp(prefix="quiltwork-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
 
 
 def java() -> str:

@@ -19,6 +19,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.influence import InfluenceCurve, Status
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translate import ATTAINED
 
 __all__ = ["AnyOf"]
 
@@ -43,7 +44,7 @@ class AnyOf(Prior):
     >>> from quiltwork.pufferfish.chain import MarkovChain
     >>> either = AnyOf([MarkovChain([[p, 1 - p], [1 - p, p]]) for p in (0.6, 0.8)])
     >>> [round(float(value), 4) for value in either.influence(3).values]
-    [2.7726, 2.1401, 1.5076]
+    [2.7726, 2.1401, 1.5075]
     """
 
     priors: tuple[Prior, ...] = attrs.field(converter=_members)
@@ -96,20 +97,39 @@ class AnyOf(Prior):
                 parts.append(least)
             return np.concatenate(parts)
 
+        def lower(epsilon: float) -> float:
+            """What some mechanism leaks under some member."""
+            return max((_leaked(theorem, epsilon) for theorems in own for theorem in theorems), default=0.0)
+
         # a member without an exact theorem may leak less than its bound, and it may be the one with the largest bound
         exact = all(any(theorem.exact for theorem in theorems) for theorems in own)
         names = dict.fromkeys(theorem.name for theorems in own for theorem in theorems)
         reasons = dict.fromkeys(theorem.because for theorems in own for theorem in theorems)
-        return (Translation(" or ".join(names), "; or ".join(reasons), epsilons, exact=exact),)
+        return (Translation(" or ".join(names), "; or ".join(reasons), epsilons, exact, lower),)
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether it does under some member."""
+        return any(prior.tells_itself(secrets) for prior in self.priors)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """Those of the member to which the case belongs."""
+        prior, index = self._member(case, secrets)
+        return prior.query_laws(index, secrets)
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
         """That of the member to which the case belongs."""
+        prior, index = self._member(case, secrets)
+        return prior.atoms(index, size, secrets)
+
+    def _member(self, case: int, secrets: Secrets | None) -> tuple[Prior, int]:
+        """The member to which a case belongs, and its number there."""
         index = checks.count("case", case)
-        for prior, count in zip(self.priors, self._case_counts(secrets), strict=True):
+        counts = self._case_counts(secrets)
+        for prior, count in zip(self.priors, counts, strict=True):
             if index < count:
-                return prior.atoms(index, size, secrets)
+                return prior, index
             index -= count
-        raise InvalidParameter("case", case, f"from 0 to {sum(self._case_counts(secrets)) - 1}")
+        raise InvalidParameter("case", case, f"from 0 to {sum(counts) - 1}")
 
     def _case_counts(self, secrets: Secrets | None) -> tuple[int, ...]:
         """How many cases each member has, when it may choose the sizes itself."""
@@ -134,6 +154,15 @@ def _status(curve: InfluenceCurve, entries: int | None, sizes: np.ndarray) -> St
     needed = sizes if entries is None else sizes[sizes < entries]
     complete = bool(np.isin(needed, curve.sizes).all())
     return "certified" if curve.status == "exact" and not complete else curve.status
+
+
+def _leaked(theorem: Translation, epsilon: float) -> float:
+    """A lower end, if the theorem has one."""
+    if theorem.lower is not None:
+        return theorem.lower(epsilon)
+    if not theorem.exact:
+        return 0.0
+    return float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED * epsilon
 
 
 def _namer(curves: Sequence[InfluenceCurve]) -> Callable[[int], str]:

@@ -31,12 +31,14 @@ Reference: theory/pufferfish.md 4.1 and 4.2, where the corner was observed on a 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish.any_of import AnyOf
 from quiltwork.pufferfish.chain import MarkovChain
@@ -47,31 +49,39 @@ from quiltwork.pufferfish.secrets import EntryValues, Secrets
 __all__ = ["BinaryChains"]
 
 
-def _interval(value: Any, field: attrs.Attribute[Any]) -> tuple[float, float]:
+def _interval(name: str, value: Any) -> tuple[float, float]:
     allowed = "(low, high) with 0 < low <= high < 1"
     try:
         low, high = value
     except (TypeError, ValueError):
-        raise InvalidParameter(field.name, value, allowed) from None
-    bounds = checks.real(field.name, low, allowed), checks.real(field.name, high, allowed)
+        raise InvalidParameter(name, value, allowed) from None
+    bounds = checks.real(name, low, allowed), checks.real(name, high, allowed)
     if not 0.0 < bounds[0] <= bounds[1] < 1.0:
-        raise InvalidParameter(field.name, value, allowed)
+        raise InvalidParameter(name, value, allowed)
     return bounds
 
 
-@attrs.frozen(eq=False, repr=False, slots=False)
+def _interval_p(value: Any) -> tuple[float, float]:
+    return _interval("p", value)
+
+
+def _interval_q(value: Any) -> tuple[float, float]:
+    return _interval("q", value)
+
+
+@attrs.frozen(eq=False, repr=False)
 class BinaryChains(Prior):
     """Every stationary chain [[p, 1-p], [1-q, q]] with p and q in these intervals.
 
     >>> chains = BinaryChains(p=(0.55, 0.95), q=(0.55, 0.95))
     >>> [round(float(value), 4) for value in chains.influence(3).values]
-    [5.8889, 5.1966, 4.5044]
+    [5.8889, 5.1985, 4.5081]
     """
 
-    p: tuple[float, float] = attrs.field(converter=attrs.Converter(_interval, takes_field=True))  # type: ignore[call-overload,misc]
-    q: tuple[float, float] = attrs.field(converter=attrs.Converter(_interval, takes_field=True))  # type: ignore[call-overload,misc]
+    p: tuple[float, float] = attrs.field(converter=_interval_p)
+    q: tuple[float, float] = attrs.field(converter=_interval_q)
     length: int | None = None
-    states: tuple[Any, ...] | None = None
+    states: tuple[Hashable, ...] = attrs.field(default=None)
 
     def __attrs_post_init__(self) -> None:
         _ = self.corners  # checks length and states at once
@@ -106,11 +116,13 @@ class BinaryChains(Prior):
         """Propagation at the two corners; exact, since they belong to the set."""
         return self.corners.translations(self._asked(secrets))
 
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """Laws of a count at a corner, which belongs to the set."""
+        return self.corners.query_laws(case, self._asked(secrets))
+
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
-        """What the two nearest entries tell at the corner, counting all entries between them as different."""
-        found = self.corners.atoms(case, size, self._asked(secrets))
-        # that coupled worlds meet sooner is shown for the corner alone
-        return found if found is None or len(self.corners.priors) == 1 else found.of_size(size)
+        """What the two nearest entries tell at the corner: two-valued tests with the most extreme ratios of the set."""
+        return self.corners.atoms(case, size, self._asked(secrets))
 
     def _asked(self, secrets: Secrets | None) -> Secrets | None:
         if secrets is not None and not isinstance(secrets, EntryValues):

@@ -20,6 +20,7 @@ from quiltwork.pufferfish.secrets import EntryValues, JointValues, Secrets
 __all__ = ["Blocks", "Independent"]
 
 MOST_ENTRIES = 10_000  # in a block: the sums below are exact enough up to here
+MOST_COUNTED = 2000  # in a query that shows what is really leaked
 PRODUCT = "entries are independent, so that only those of the secret tell about it"
 MIXTURE = "exchangeable blocks are log-supermodular, so that e^(eps N) is the worst event"
 
@@ -90,7 +91,12 @@ class Independent(Prior):
         if case:
             raise InvalidParameter("case", case, "0: all cases are alike")
         loss = 0.0 if checks.count("size", size, least=1) >= needed else np.inf
-        return Atoms(np.ones(1), np.array([loss]), np.array([min(size, needed)]))
+        return Atoms(np.ones(1), np.array([loss]))
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray]:
+        """How many entries of the secret have its first value: all of them, or none."""
+        nothing = np.eye(self._needed(secrets) + 1)[0]
+        return nothing[::-1], nothing
 
     def _needed(self, secrets: Secrets | None) -> int:
         """The largest number of entries in which two secrets differ."""
@@ -167,25 +173,36 @@ class Blocks(Prior):
             raise InvalidParameter("case", case, "0 for (0, 1) or 1 for (1, 0)")
         hidden = min(checks.count("size", size, least=1), self.size)
         others = self.size - hidden
-        alpha, beta = (self.alpha, self.beta) if case else (self.beta, self.alpha)
+        alpha, beta = self._rates(case)
         ones = np.arange(others + 1.0)  # others that agree with the first secret
         odds = (alpha + ones) / alpha * (beta / (beta + (others - ones)))
-        step = np.arange(float(others))
-        logs, errors = _products(
-            (others - step) / (step + 1.0) * ((alpha + 1.0 + step) / (beta + (others - step - 1.0)))
-        )
+        logs, errors = _sum_law(others, alpha + 1.0, beta)
         weights = np.exp(logs - _log_sum(logs))
         relative = 2.1 * float(errors.max()) + (2.0 * others + 32.0 + 8.0 * float(np.abs(logs).max())) * UNIT
         losses = np.log(odds)
         losses = up(losses + 12.0 * UNIT * (1.0 + np.abs(losses))) if others else np.zeros(1)
         weights = up(weights * (1.0 + relative)) if others else np.ones(1)
-        return Atoms(weights, losses, np.full(others + 1, hidden))
+        return Atoms(weights, losses)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """The law of how many entries of the block agree with the first secret, under each of the two."""
+        self._check(secrets)
+        if self.size > MOST_COUNTED:
+            return None
+        alpha, beta = self._rates(case)
+        ours, theirs = _sum_law(self.size - 1, alpha + 1.0, beta)[0], _sum_law(self.size - 1, alpha, beta + 1.0)[0]
+        first, second = np.exp(ours - _log_sum(ours)), np.exp(theirs - _log_sum(theirs))
+        return np.concatenate([[0.0], first]), np.concatenate([second, [0.0]])
+
+    def _rates(self, case: int) -> tuple[float, float]:
+        """The parameters for and against the first value of the case: (0, 1) comes first."""
+        return (self.alpha, self.beta) if case else (self.beta, self.alpha)
 
     @cached_property
     def _moments(self) -> tuple[tuple[Bounds, Bounds], ...]:
         """For (0, 1) and (1, 0): the series of both moment generating functions, in t = e^eps - 1."""
         series = []
-        for alpha, beta in ((self.beta, self.alpha), (self.alpha, self.beta)):
+        for alpha, beta in map(self._rates, (0, 1)):
             series.append((self._series(alpha + 1.0, beta), self._series(alpha, beta + 1.0)))
         return tuple(series)
 
@@ -217,6 +234,12 @@ class Blocks(Prior):
     @staticmethod
     def _name(case: int) -> str:
         return ("any entry: 0 against 1", "any entry: 1 against 0")[case]
+
+
+def _sum_law(count: int, alpha: float, beta: float) -> Bounds:
+    """log of the beta-binomial law, up to a constant, and bounds on the errors."""
+    step = np.arange(float(count))
+    return _products((count - step) / (step + 1.0) * ((alpha + step) / (beta + (count - step - 1.0))))
 
 
 def _products(ratios: FloatArray) -> Bounds:

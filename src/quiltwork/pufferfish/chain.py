@@ -12,22 +12,24 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.pufferfish import fitting
 from quiltwork.pufferfish.chain_atoms import chain_atoms
 from quiltwork.pufferfish.chain_influence import Place, Sides, curve_at, sides
 from quiltwork.pufferfish.chain_places import any_places, given_laws, given_places, stationary_places
 from quiltwork.pufferfish.chain_translation import ChainTranslator
+from quiltwork.pufferfish.chain_witness import favoured_counts
 from quiltwork.pufferfish.influence import InfluenceCurve, Status
 from quiltwork.pufferfish.joint import JointLaw
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
-from quiltwork.pufferfish.stochastic import Powers, law, powers, recurrent, stationary, stochastic
+from quiltwork.pufferfish.stochastic import Powers, law, powers, recurrent, stationary, stationary_error, stochastic
 
 __all__ = ["MarkovChain"]
 
 ANY, STATIONARY = "any", "stationary"
-FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-4  # sizes are doubled until the curve is this small
+FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
 MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
 MOST_WORK = 4e8  # multiplications for entries that are looked at one by one
 
@@ -45,7 +47,7 @@ class MarkovChain(Prior):
 
     >>> chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
     >>> [round(float(value), 4) for value in chain.influence(3).values]
-    [2.7726, 2.1401, 1.5076]
+    [2.7726, 2.1401, 1.5075]
     """
 
     transition: FloatArray = attrs.field(converter=_transition)
@@ -157,7 +159,9 @@ class MarkovChain(Prior):
         table = np.array(start)
         for _ in range(count - 1):
             table = table[..., None] * self.matrix
-        return JointLaw(table / table.sum(), values=(tuple(self.states[i] for i in self.occurring),) * count)
+        error = stationary_error(len(self.matrix)) + 8.0 * count * UNIT
+        names = tuple(self.states[i] for i in self.occurring)
+        return JointLaw(table / table.sum(), values=(names,) * count, relative_error=error)
 
     # ---- influence
 
@@ -170,8 +174,9 @@ class MarkovChain(Prior):
             return self._curve(checks.count("max_size", max_size, least=1), view)
         depth = FIRST_DEPTH
         while True:
+            whole = self.length is not None and depth >= self.length
             curve = self._curve(min(depth, self.length or depth), view)
-            if curve.values[-1] <= SMALL or depth >= DEPTH or depth >= (self.length or depth):
+            if curve.values[-1] <= SMALL or depth >= DEPTH or whole:
                 return curve
             depth *= 2
 
@@ -229,7 +234,7 @@ class MarkovChain(Prior):
         return given_places(self._laws, view.entries, depth, budget)
 
     @cached_property
-    def _laws(self) -> list[FloatArray]:
+    def _laws(self) -> list[tuple[FloatArray, np.ndarray]]:
         return given_laws(self.matrix, np.asarray(self.initial), self.length or 1)
 
     # ---- translation
@@ -247,6 +252,18 @@ class MarkovChain(Prior):
     @cached_property
     def _translator(self) -> ChainTranslator:
         return ChainTranslator(self.matrix, self.stationary, self.length)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """Laws of the number of entries that the first state favours."""
+        view = self._view(secrets)
+        if view is None or not self.is_stationary:
+            return None
+        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        place, pair = divmod(case, view.first.size)
+        sides: tuple[int | None, int | None] = places[place].before, places[place].after
+        if self.length is not None and sides[0] is None:  # the middle entry
+            sides = (self.length - 1) // 2, self.length // 2
+        return favoured_counts(self.matrix, self.stationary, int(view.first[pair]), int(view.second[pair]), *sides)
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
         """The law of the two nearest entries outside the best interval of this size, in an endless chain."""

@@ -16,7 +16,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
 from quiltwork.pufferfish.chain_influence import Place, sides
 from quiltwork.pufferfish.influence import Status
-from quiltwork.pufferfish.stochastic import powers, stationary_error
+from quiltwork.pufferfish.stochastic import TINY, powers, stationary_error
 
 __all__ = ["any_places", "given_laws", "given_places", "stationary_places"]
 
@@ -27,7 +27,7 @@ def stationary_places(
     law: FloatArray, length: int | None, entries: Entries, depth: int, budget: float
 ) -> tuple[list[Place], Status]:
     """One place for all, or each entry by itself when the chain is so short that its ends matter."""
-    shift = log_shift(law, stationary_error(law.size))
+    shift = log_shift(law, stationary_error(law.size), law >= 0)  # only states that occur are here
     if entries is not None:
         return [_place(i, length, shift) for i in entries], "exact"
     if length is None or length >= 2 * depth + 1:
@@ -53,18 +53,21 @@ def any_places(
     return ([_merged(found)] if len(found) > max(budget, 1.0) else found), "certified"
 
 
-def given_laws(matrix: FloatArray, initial: FloatArray, length: int) -> list[FloatArray]:
-    """The law of each entry."""
-    found = [initial]
+def given_laws(matrix: FloatArray, initial: FloatArray, length: int) -> list[tuple[FloatArray, np.ndarray]]:
+    """The law of each entry, and which states are possible there at all."""
+    found = [(initial, initial > 0)]
     for _ in range(length - 1):
-        found.append(found[-1] @ matrix)
+        law, possible = found[-1]
+        found.append((law @ matrix, possible @ (matrix > 0)))
     return found
 
 
-def given_places(laws: Sequence[FloatArray], entries: Entries, depth: int, budget: float) -> tuple[list[Place], Status]:
+def given_places(
+    laws: Sequence[tuple[FloatArray, np.ndarray]], entries: Entries, depth: int, budget: float
+) -> tuple[list[Place], Status]:
     """Entries near the ends one by one, all inner ones together."""
-    length, size = len(laws), laws[0].size
-    shifts = [log_shift(law, (i + 1) * (size + 6) * UNIT) for i, law in enumerate(laws)]
+    length, size = len(laws), laws[0][0].size
+    shifts = [log_shift(law, (i + 1) * (size + 6) * UNIT, possible) for i, (law, possible) in enumerate(laws)]
     if entries is not None:
         return [_place(i, length, shifts[i]) for i in entries], "certified"
     inner = range(depth, max(depth, length - depth))
@@ -78,12 +81,14 @@ def _place(index: int, length: int | None, shift: FloatArray) -> Place:
     return Place(f"entry {index}", index, None if length is None else length - 1 - index, shift)
 
 
-def log_shift(law: FloatArray, error: float) -> FloatArray:
-    """log pi[v] / pi[u], rounded up; NaN where one of them cannot occur."""
+def log_shift(law: FloatArray, error: float, possible: np.ndarray) -> FloatArray:
+    """log pi[v] / pi[u], rounded up; NaN where one of them cannot occur, +inf where pi[u] is lost to underflow."""
     with np.errstate(divide="ignore"):
-        logs = np.where(law > 0, np.log(law), np.nan)
-    slack = 2.5 * error + 8.0 * UNIT * (1.0 + np.abs(logs)[None, :] + np.abs(logs)[:, None])
-    return np.asarray(logs[None, :] - logs[:, None] + slack)
+        top = np.where(possible, np.log(np.maximum(law, TINY)), np.nan)
+        bottom = np.where(possible, np.where(law > TINY, np.log(law), -np.inf), np.nan)
+    with np.errstate(invalid="ignore"):
+        slack = 2.5 * error + 8.0 * UNIT * (1.0 + np.abs(top)[None, :] + np.abs(top)[:, None])
+        return np.asarray(top[None, :] - bottom[:, None] + slack)
 
 
 def _merged(places: Iterable[Place]) -> Place:

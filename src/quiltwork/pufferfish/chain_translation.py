@@ -92,7 +92,10 @@ class ChainTranslator:
             place, pair = divmod(int(np.argmax(found)), first.size)
             if self.emission is not None:
                 return 0.0
-            return attained(self.matrix, self.stationary, int(first[pair]), int(second[pair]), epsilon, places[place])
+            here = places[place]
+            if self.length is not None and here.before is None:  # the middle entry
+                here = attrs.evolve(here, before=(self.length - 1) // 2, after=self.length // 2)
+            return attained(self.matrix, self.stationary, int(first[pair]), int(second[pair]), epsilon, here)
 
         return (Translation("propagation", BECAUSE, epsilons, lower=lower),)
 
@@ -105,7 +108,7 @@ def attained(
     V(x) = e^(epsilon * number of entries with P^d[u, x_t] > P^d[v, x_t]) is per-entry private, and such outputs exist.
     For two states it is the worst of all (theory/pufferfish.md 3.4).
     """
-    total = epsilon
+    total = epsilon = min(epsilon, 600.0)  # a smaller factor is legal as well, and does not overflow
     for kernel, count in ((reversed_chain(matrix, stationary), place.before), (matrix, place.after)):
         depth = REACH if count is None else min(count, REACH)
         rows, factors = np.stack((kernel[first], kernel[second])), []

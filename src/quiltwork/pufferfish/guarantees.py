@@ -10,6 +10,7 @@ from quiltwork.pufferfish.gaussian_leaks import GaussianLeaks
 from quiltwork.pufferfish.leaks import Leaks
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.shift import BECAUSE as SHIFT
 from quiltwork.pufferfish.translate import Method, Translator
 
 __all__ = ["guarantee"]
@@ -39,6 +40,8 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     """
     if not isinstance(loss, Loss):
         raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry")
+    if loss.side != "worst":
+        raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
     if not isinstance(prior, Prior):
         raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
     asked = EntryValues() if secrets is None else secrets
@@ -55,12 +58,15 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     translator = Translator.of(prior, secrets, method)
     curve = Leaks(loss, translator, secrets)
     because = [BECAUSE]
-    if curve.pure < float("inf"):
-        because += translator.because(curve.pure)
+    entry = curve.shift.entry_for(USUAL_DELTA, 1e-3)
+    if entry < float("inf"):
+        because += translator.because(entry)
+        if float(loss.delta(entry).upper) > 0.0:
+            because.append(SHIFT)
     return Guarantee(
         curve,
         protects=words,
         assumes=(prior.words, ADAPTIVE),
         because=(*because, *dict.fromkeys(part.family.because for part in loss.parts)),
-        witness=curve.witness(USUAL_DELTA),
+        witness=curve.worst_case(USUAL_DELTA),
     )

@@ -146,3 +146,7 @@ class Ising(Prior):
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms:
         """The law of what is told from outside the best set of this size."""
         return self.joint.atoms(case, size, secrets)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """The law of how many entries have a value that the first secret favours."""
+        return self.joint.query_laws(case, secrets)

@@ -29,6 +29,7 @@ from quiltwork.pufferfish.supermodular import Gauge, flipped_supermodular, momen
 __all__ = ["JointLaw"]
 
 MOST_CASES = 2000
+MOST_ERROR = 1e-13  # of a law from which a lower side is drawn
 MOST_WORK = 1e8  # numbers touched when all sets H are tried; beyond it H is grown greedily
 PROGRAM_DATASETS, PROGRAM_WORK = 600, 6e6  # cases times datasets squared: so that one translation takes about a second
 
@@ -147,10 +148,16 @@ class JointLaw(Prior):
             return ()
 
         @functools.lru_cache(maxsize=8)  # one question asks the same epsilon several times
-        def epsilons(per_entry: float) -> FloatArray:
-            return np.asarray(self.worst_case(per_entry, secrets).upper)
+        def solved(per_entry: float) -> Bracket:
+            return self.worst_case(per_entry, secrets)
 
-        return (Translation("linear program", PROGRAM, epsilons),)
+        def epsilons(per_entry: float) -> FloatArray:
+            return np.asarray(solved(per_entry).upper)
+
+        def lower(per_entry: float) -> float:
+            return float(np.max(solved(per_entry).lower))
+
+        return (Translation("linear program", PROGRAM, epsilons, lower=lower),)
 
     def worst_case(self, per_entry: float, secrets: Secrets | None = None) -> Bracket:
         """The exact leak of each case over all mechanisms with this epsilon for each entry, from both sides."""
@@ -176,11 +183,24 @@ class JointLaw(Prior):
         with np.errstate(divide="ignore"):
             losses = self._losses(chosen, first / second)
         if hidden == (1 << self.entries) - 1:
-            return Atoms(np.ones(1), np.zeros(1), np.array([self.entries]))
+            return Atoms(np.ones(1), np.zeros(1))
         weights = first / self._total(chosen.first) * (1.0 + self._slack())
         losses, place = np.unique(losses, return_inverse=True)
         merged = np.bincount(place, weights) * (1.0 + 2.0 * len(weights) * UNIT)
-        return Atoms(up(merged), losses, np.full(len(losses), hidden.bit_count()))
+        return Atoms(up(merged), losses)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """The law of how many entries have a value that the first secret favours, under each of the two secrets."""
+        if self.relative_error > MOST_ERROR:
+            return None
+        first, second = self.conditionals(secrets)[case]
+        count = np.zeros(self.law.shape, dtype=np.int64)
+        for axis in range(self.entries):
+            others = tuple(other for other in range(self.entries) if other != axis)
+            favoured = first.sum(axis=others, keepdims=True) > second.sum(axis=others, keepdims=True)
+            count = count + favoured
+        ours, theirs = (np.bincount(count.ravel(), law.ravel(), self.entries + 1) for law in (first, second))
+        return np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
 
     def _largest(self, size: int | None) -> int:
         return self.entries if size is None else min(checks.count("size", size, least=1), self.entries)
@@ -192,7 +212,11 @@ class JointLaw(Prior):
 
     def _best(self, secrets: Secrets | None, largest: int) -> tuple[FloatArray, np.ndarray, bool]:
         """The least ratio of each case at each size, the sets that give it, and whether all sets were tried."""
-        key = (EntryValues() if secrets is None else secrets, largest)
+        asked = EntryValues() if secrets is None else secrets
+        whole = self._sets.get((asked, self.entries))
+        if whole is not None:
+            return whole[0][:, :largest], whole[1][:, :largest], whole[2]
+        key = (asked, largest)
         if key not in self._sets:
             cases = self.cases(secrets)
             exact = len(cases) * work_of(self.law.shape, largest) <= MOST_WORK

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
-import numpy as np
 
 from quiltwork.checks import FloatArray
 
@@ -43,29 +42,15 @@ class Translation:
 
 @attrs.frozen(eq=False)
 class Atoms:
-    """What the entries outside a set H tell, as a finite law.
+    """What the entries outside a set tell, as a finite law: with weight w_m, given the first secret, the loss l_m.
 
-    With weight w_m (given the first secret) the rest of the data favours it by the loss l_m, and the two worlds then
-    differ in at most d_m entries.
+    Weights and losses are rounded up; a loss may be infinite.
 
     Reference: theory/pufferfish.md 3.6 (ii).
     """
 
     weights: FloatArray
     losses: FloatArray
-    sizes: np.ndarray
-
-    def merged(self) -> Atoms:
-        """The same law with the weights of equal losses and sizes added up, and empty atoms left out."""
-        kept = self.weights > 0
-        places = np.stack((self.sizes[kept].astype(float), self.losses[kept]))
-        unique, index = np.unique(places, axis=1, return_inverse=True)
-        weights = np.bincount(index.ravel(), self.weights[kept])
-        return Atoms(weights * (1.0 + 1e-14), unique[1], unique[0].astype(np.int64))
-
-    def of_size(self, size: int) -> Atoms:
-        """The weaker law in which the two worlds may differ in all of `size` entries."""
-        return Atoms(self.weights, self.losses, np.full(self.weights.size, size)).merged()
 
 
 class Prior(ABC):
@@ -94,6 +79,10 @@ class Prior(ABC):
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
         """Theorems other than Theorem 6, on the same cases as `influence`."""
         return ()
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """Laws of some count that one entry changes by at most 1, under the two secrets of a case: a lower end."""
+        return None
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
         """The law of what is told from outside the best set of this size; None when only a(b) is known."""

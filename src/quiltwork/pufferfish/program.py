@@ -65,7 +65,7 @@ def worst_leak(first: Any, second: Any, epsilon: float, *, relative_error: float
     0.0
     """
     one, two = _weights("first", first), _weights("second", second)
-    entry = checks.non_negative("epsilon", epsilon)
+    entry, error = checks.non_negative("epsilon", epsilon), checks.non_negative("relative_error", relative_error)
     if one.shape != two.shape:
         raise InvalidParameter("second", two.shape, f"weights of the shape of the first, {one.shape}")
     if one.size > DATASETS:
@@ -82,7 +82,7 @@ def worst_leak(first: Any, second: Any, epsilon: float, *, relative_error: float
         return Bracket(0.0, group, "epsilon", "group privacy", met=False)
     # fsum is correctly rounded, so normalising costs three roundings for each weight
     one, two = one / math.fsum(one.ravel()), two / math.fsum(two.ravel())
-    error = 2.01 * (relative_error + 4.0 * UNIT)
+    error = 2.01 * (error + 4.0 * UNIT)
     lower, upper = _both_sides(one, two, entry, group)
     lower, upper = max(down(lower - error), 0.0), min(up(upper + error), group)
     return Bracket(min(lower, upper), upper, "epsilon", METHOD, met=upper - lower <= 1e-6)

@@ -14,6 +14,7 @@ Reference: theory/pufferfish.md 3.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -26,10 +27,11 @@ from quiltwork.pufferfish.stochastic import log_ratios
 __all__ = ["OneSide", "Spread"]
 
 FAR = 600.0  # beyond this e^r overflows, and the limit is as good
+FEW, SHARPER, SHORT = 12, 6, 40  # states up to which each pair's own slope is used, how often, and how far
 ROUNDS, NARROW = 4000, 1e-13
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Spread:
     """Psi_M of one matrix of laws, ready for many r."""
 
@@ -39,6 +41,7 @@ class Spread:
     limit: FloatArray  # r to infinity
     error: float
     front: tuple[FloatArray, FloatArray]  # the (above, below) that can be the largest of all pairs
+    order: np.ndarray | None  # (rows, rows, columns) of the sets, kept for few columns
 
     @classmethod
     def of(cls, matrix: FloatArray, possible: np.ndarray, error: float) -> Spread:
@@ -46,15 +49,24 @@ class Spread:
         rows, columns = matrix.shape
         above, below = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
         first = np.empty((rows, rows), dtype=np.int64)
+        orders = np.empty((rows, rows, columns), dtype=np.int64)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for u in range(rows):
                 ratio = np.where(matrix[u] > 0, matrix[u] / matrix, 0.0)
                 order = np.argsort(-ratio, axis=1, kind="stable")
-                first[u] = order[:, 0]
+                first[u], orders[u] = order[:, 0], order
                 above[u] = np.cumsum(matrix[u][order], axis=1)
                 below[u] = np.cumsum(np.take_along_axis(matrix, order, 1), axis=1)
         limit = np.maximum(log_ratios(matrix, possible, error), 0.0)
-        return cls(above, below, first, limit, error + (columns + 4) * UNIT, _front(above, below))
+        return cls(
+            above,
+            below,
+            first,
+            limit,
+            error + (columns + 4) * UNIT,
+            _front(above, below),
+            orders if columns <= FEW else None,
+        )
 
     def largest(self, r: float) -> float:
         """The largest entry of Psi(r), rounded up."""
@@ -83,6 +95,27 @@ class Spread:
                     gain = float(_log_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR)))
                     found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
         return np.asarray(np.minimum(found, self.limit))
+
+    @cached_property
+    def _steps(self) -> tuple[FloatArray, FloatArray]:
+        """Both laws in the order of the sets."""
+        return np.diff(self.above, axis=-1, prepend=0.0), np.diff(self.below, axis=-1, prepend=0.0)
+
+    def anchored(self, slope: FloatArray) -> FloatArray:
+        """A sharper bound for few columns, when log g(y) / g(w) <= slope[y, w] is known for each two of them.
+
+        Where g is least, at w, every other g(y) lies between g(w) and e^slope[y, w] g(w): a box for each w, and the
+        best point of a box is again a set of the largest ratios.
+        """
+        if self.order is None or float(slope.max()) > FAR:
+            return self.each(float(slope.max()))
+        room = np.expm1(slope.T)[:, self.order]  # one box for each place of the least
+        above, below = np.cumsum(room * self._steps[0], axis=-1), np.cumsum(room * self._steps[1], axis=-1)
+        found = np.log1p((above - below) / (1.0 + below)).max(axis=(0, -1))
+        found = np.maximum(found, 0.0)
+        found = np.minimum(self._rounded(found, float(slope.max())), self.limit)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
 
     def _rounded(self, value: Any, r: float) -> FloatArray:
         return np.asarray(up(value + 4.0 * min(1.0, float(np.expm1(r))) * self.error + 8.0 * UNIT * value, 2))
@@ -130,15 +163,41 @@ class OneSide:
                 found = self.spreads[0].directed(own + found)
             most = up(count * float(own.max()))  # whole: behind emissions one direction may borrow from the other
             return np.asarray(np.minimum(found, most * (1.0 - np.eye(2))))
+        if self.spreads[0].order is not None and count <= SHORT:
+            return self._stepwise(own, count)
         cost, sizes = float(own.max()), [0.0]
         for n in range(1, count):
             best = min((d - 1) * cost + s.largest(cost + sizes[n - d]) for s, d in self._within(n))
             sizes.append(up(min(best, n * cost), 2))
         return self._each(cost, sizes[::-1], count)
 
+    def _stepwise(self, own: FloatArray, count: int) -> FloatArray:
+        """Few states and a short side: every pair's own bound, one entry after another."""
+        cost, found = float(own.max()), [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            steps = [up((d - 1) * cost + s.anchored(own + found[n - d]), 2) for s, d in self._within(min(n, 4))]
+            now = np.minimum(np.minimum.reduce(steps), up(n * cost))
+            np.fill_diagonal(now, 0.0)
+            found.append(now)
+        return np.asarray(found[-1])
+
     def settled(self, own: FloatArray) -> FloatArray:
         """The bound for a side of any length; infinite when none is found."""
-        return self._settled_pairs(own) if self.binary else self._settled_scalar(own)
+        return self._settled_pairs(own) if self.binary else self._sharper(own, self._settled_scalar(own))
+
+    def _sharper(self, own: FloatArray, found: FloatArray) -> FloatArray:
+        """What holds for the entries further on holds, one step nearer, with each pair's own slope."""
+        if self.spreads[0].order is None or not np.isfinite(found).all():
+            return found
+        cost = float(own.max())
+        for _ in range(SHARPER):
+            steps = [up((d - 1) * cost + s.anchored(own + found), 2) for s, d in self._within(4)]
+            new = np.minimum(found, np.minimum.reduce(steps))
+            np.fill_diagonal(new, 0.0)
+            if float((found - new).max()) <= 1e-6 * float(found.max()):
+                return np.asarray(new)
+            found = new
+        return found
 
     def _settled_pairs(self, own: FloatArray) -> FloatArray:
         table = self.spreads[0]

@@ -74,13 +74,24 @@ def stationary(matrix: FloatArray) -> FloatArray:
     """
     work = np.array(matrix)
     size = len(work)
+    lost = False
     for last in range(size - 1, 0, -1):
-        work[:last, last] /= work[last, :last].sum()
+        left = float(work[last, :last].sum())
+        lost = lost or left <= TINY
+        work[:last, last] /= max(left, TINY)
         work[:last, :last] += np.outer(work[:last, last], work[last, :last])
     weights = np.ones(size)
     for state in range(1, size):
         weights[state] = weights[:state] @ work[:state, state]
-    return np.asarray(weights / weights.sum())
+    found = weights / weights.sum()
+    if lost or not bool(np.all(found > TINY)):
+        raise InvalidParameter(
+            "transition",
+            "a state with probability below 1e-280",
+            "states that are not lost to underflow",
+            "merge states",
+        )
+    return np.asarray(found)
 
 
 def stationary_error(size: int) -> float:

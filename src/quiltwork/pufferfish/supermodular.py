@@ -87,6 +87,8 @@ def moment_leaks(
     fixed = 4.0 * _slack(law.ndim, gauge.tau) + 4.01 * relative_error
 
     def leaks(per_entry: float) -> FloatArray:
+        if not per_entry:
+            return np.zeros(len(cases))
         tilt = per_entry * np.arange(count + 1.0)
         found = [_leak(pair[first], pair[1 - first], tilt if first else -tilt) for pair, first in cases]
         # four sums of at most count + 1 terms, each the result of as many additions; exponents up to extreme + tilt

@@ -9,6 +9,7 @@ Reference: theory/pufferfish.md sections 3 and 7.
 from __future__ import annotations
 
 import math
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import attrs
@@ -30,22 +31,28 @@ Method = Literal["best", "theorem 6", "group"]
 METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
+GRID, MANY = 48, 1000  # points of the remembered curve, and how many cases make each of them costly
 ATTAINED = 1e-9  # exact theorems are computed to this accuracy
 TOLERANCE = 1e-12  # of the logarithm of the answer
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Translator:
     """One prior, one set of secrets, and every theorem that applies."""
 
     prior: Prior
     curve: InfluenceCurve
     others: tuple[Translation, ...]
-    direct: bool
+    direct: bool  # an entry's own value is the secret
+    own_cases: bool  # the curve's cases are those of the prior
 
     @classmethod
     def of(cls, prior: Prior, secrets: Secrets | None = None, method: Method = "best") -> Translator:
-        """Compute the influence curve and prepare the theorems once."""
+        """Compute the influence curve and prepare the theorems; the same question gets the same translator."""
+        return _remembered(prior, secrets, method)
+
+    @classmethod
+    def _made(cls, prior: Prior, secrets: Secrets | None, method: Method) -> Translator:
         if not isinstance(prior, Prior):
             raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
         if method not in METHODS:
@@ -59,7 +66,7 @@ class Translator:
                 raise InvalidParameter("prior", prior, "a prior with a known number of entries, for group privacy")
             curve = InfluenceCurve(np.array([count]), np.zeros((1, 1)), "certified", method=GROUP)
         others = prior.translations(secrets) if method == "best" else ()
-        return cls(prior, curve, others, prior.tells_itself(secrets))
+        return cls(prior, curve, others, prior.tells_itself(secrets), method != "group")
 
     def cases(self, epsilon: float) -> FloatArray:
         """The best bound of each case."""
@@ -92,6 +99,16 @@ class Translator:
             if bound < best:
                 best, words = bound, theorem.because
         return (words,)
+
+    @cached_property
+    def grid(self) -> FloatArray:
+        """Per-entry epsilons at which the bound is worth knowing all at once."""
+        return np.geomspace(1e-3, 30.0, GRID if len(self.curve.cases) <= MANY else GRID // 2)
+
+    @cached_property
+    def on_grid(self) -> FloatArray:
+        """The bound there."""
+        return np.array([self.upper(float(epsilon)) for epsilon in self.grid])
 
     def inverse(self, target: float) -> float:
         """The largest per-entry epsilon with `upper` at most the target, from the safe side.
@@ -128,6 +145,11 @@ class Translator:
             room = (target - self.curve.cases) / self.curve.sizes
         found = float(np.max(room, axis=1).min())
         return max(down(found * (1.0 - 8.0 * UNIT)), 0.0)
+
+
+@lru_cache(maxsize=32)
+def _remembered(prior: Prior, secrets: Secrets | None, method: Method) -> Translator:
+    return Translator._made(prior, secrets, method)
 
 
 def translate(prior: Prior, per_entry: float, secrets: Secrets | None = None, *, method: Method = "best") -> Bracket:

@@ -19,6 +19,7 @@ from quiltwork.spec.schema import schema
 
 if TYPE_CHECKING:
     from quiltwork.spec.conditions import condition
+    from quiltwork.spec.prior_file import PriorFile, parse_prior, prior_from, prior_schema, read_prior
     from quiltwork.spec.table_plan import (
         TablePlan,
         parse_table_plan,
@@ -29,27 +30,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Plan",
+    "PriorFile",
     "Recipe",
     "Release",
     "TablePlan",
     "Target",
     "condition",
     "parse_plan",
+    "parse_prior",
     "parse_table_plan",
     "plan_from",
     "plan_of",
+    "prior_from",
+    "prior_schema",
     "read_plan",
+    "read_prior",
     "read_table_plan",
     "schema",
     "table_plan_from",
     "table_schema",
 ]
 _TABLES = ["TablePlan", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
-_HOMES = {**dict.fromkeys(_TABLES, "quiltwork.spec.table_plan"), "condition": "quiltwork.spec.conditions"}
+_PRIORS = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior"]
+_HOMES = {
+    **dict.fromkeys(_TABLES, "quiltwork.spec.table_plan"),
+    **dict.fromkeys(_PRIORS, "quiltwork.spec.prior_file"),
+    "condition": "quiltwork.spec.conditions",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Plans of tables load on first use: most plans have none."""
+    """Plans of tables and priors load on first use: most plans have none."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

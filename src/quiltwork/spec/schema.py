@@ -16,14 +16,14 @@ def schema(model: type[BaseModel] = Plan, title: str = "quiltwork plan") -> dict
 
 
 def _without_null(value: Any) -> Any:
-    """An optional field is left out of the file, never written as null."""
+    """An optional field is left out of the file, never written as null; an entry of a list may be null."""
     if isinstance(value, list):
         return [_without_null(entry) for entry in value]
     if not isinstance(value, dict):
         return value
     clean = {key: _without_null(entry) for key, entry in value.items()}
     kept = [entry for entry in clean.get("anyOf", []) if entry != {"type": "null"}]
-    if kept and len(kept) < len(clean["anyOf"]):
+    if kept and len(kept) < len(clean["anyOf"]) and "default" in clean:
         del clean["anyOf"], clean["default"]
         clean |= kept[0]
     return clean

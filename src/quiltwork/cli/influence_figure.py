@@ -1,0 +1,121 @@
+"""The picture that `quiltwork influence --figure` writes: what the rest tells, and what a per-entry epsilon leaks."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.cli.influence_view import View, theorem_6
+from quiltwork.curves.digits import single
+from quiltwork.errors import MissingExtra
+
+SIZE = (9.2, 4.0)
+POINTS = 25  # per-entry epsilons
+FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
+_CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "color": "#555a63", "rotation": 90}
+INK, WARM, MUTED, GREEN = "#1f4e79", "#b3342d", "#8a8f98", "#3c7a3c"
+
+
+def drawn(found: View, kind: str) -> bytes:
+    """Both panels; the same view gives the same bytes."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "influence", "font.size": 9.5}
+    with matplotlib.rc_context({**style, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _draw_sizes(found, left)
+        _draw_leaks(found, right)
+        figure.suptitle(found.file.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, metadata=dates[kind], dpi=160)
+    return buffer.getvalue()
+
+
+def _draw_sizes(found: View, axes: Any) -> None:
+    """a(b), or mu, as steps: it holds at every size, and never rises."""
+    sizes = np.array([entry.size for entry in found.sizes], dtype=float)
+    values = np.array([entry.value for entry in found.sizes])
+    finite = np.isfinite(values)
+    top = float(values[finite].max(initial=0.0))
+    loud = np.flatnonzero(~finite | (values > FAINT * top))
+    end = min(int(loud[-1]) + 2 if loud.size else 1, sizes.size)
+    sizes, values, finite = sizes[:end], values[:end], finite[:end]
+    approximate = any(entry.status == "approximate" for entry in found.sizes)
+    label = "approximate, no promise" if approximate else None
+    colour = WARM if approximate else INK
+    if finite.any():
+        shown = {"color": colour, "linewidth": 1.2, "where": "post", "label": label}
+        axes.step(sizes[finite], values[finite], **shown)
+        axes.plot(
+            sizes[finite], values[finite], linestyle="none", marker="o", markersize=3.5, color=colour, clip_on=False
+        )
+    wide = sizes[-1] > 60 and finite[0]
+    axes.set_xscale("log" if wide else "linear")
+    right = sizes[-1] * 1.15 if wide else sizes[-1] + 0.5
+    axes.set(xlim=(0.85 if wide else 0.5, right), ylim=(0.0, 1.08 * top if top else 1.0))
+    if not finite.all():
+        first = sizes[finite][0] - 0.5 if finite.any() else right
+        axes.axvspan(0.5, first, color=MUTED, alpha=0.18, linewidth=0)
+        axes.text(0.5 * (0.5 + first), 0.5, "infinite", transform=axes.get_xaxis_transform(), **_CENTRED)
+    if not wide:
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("size b of the set that is left out")
+    axes.set_ylabel("mu of the rest" if found.gaussian else "influence a(b), nats")
+    if label:
+        axes.legend(frameon=False)
+
+
+def _draw_leaks(found: View, axes: Any) -> None:
+    """Epsilon of the secrets against the per-entry epsilon."""
+    places = _places(found)
+    axes.set(xscale="log", yscale="log", xlim=(places[0], places[-1]))
+    axes.set_xlabel("per-entry epsilon")
+    axes.set_ylabel("epsilon of the secrets, at most")
+    axes.grid(alpha=0.25, linewidth=0.5)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, place: f"{value:g}")
+    if found.prior.entries is not None:
+        words = f"group privacy, {found.prior.entries:,} entries"
+        axes.plot(places, found.prior.entries * places, color=MUTED, linestyle="--", linewidth=1.2, label=words)
+    if found.translator is not None:
+        six = theorem_6(found.translator)
+        curves = [("Theorem 6", WARM, (4, 2), six), ("all theorems", INK, None, found.translator)]
+        for words, colour, dashes, theorem in curves[: 2 if found.translator.others else 1]:
+            values = _finite([theorem.upper(float(place)) for place in places])
+            line = {"color": colour, "linewidth": 1.6, "label": words, "linestyle": (0, dashes) if dashes else "-"}
+            if np.isfinite(values).any():
+                axes.plot(places, values, **line)
+    axes.plot(places, places, color=MUTED, linestyle=":", linewidth=1.0, label="the entry alone")
+    if found.target is not None:
+        axes.axhline(found.target, color=GREEN, linewidth=0.9, linestyle="-.", label=f"target {single(found.target)}")
+        kept = [budget.epsilon for budget in found.budgets if budget.epsilon > 0]
+        axes.plot(kept, [found.target] * len(kept), linestyle="none", marker="o", markersize=4, color=GREEN)
+    axes.set_ylim(bottom=0.7 * float(places[0]))
+    axes.legend(frameon=False, loc="best", fontsize=8.5)
+
+
+def _places(found: View) -> FloatArray:
+    """Two decades around what was asked, or around the useful range."""
+    budgets = [budget.epsilon for budget in found.budgets if budget.epsilon > 0]
+    asked = [*budgets, *([found.leak.epsilon] if found.leak else [])]
+    low, high = (min(asked) / 5, max(asked) * 5) if asked else (0.01, 3.0)
+    if high < 100 * low:
+        middle = math.sqrt(low * high)
+        low, high = middle / 10, middle * 10
+    return np.geomspace(low, high, POINTS)
+
+
+def _finite(values: list[float]) -> FloatArray:
+    found = np.array(values)
+    return np.where(np.isfinite(found) & (found > 0), found, np.nan)

@@ -1,0 +1,254 @@
+"""The numbers behind `quiltwork influence`: a prior, what it tells, what is allowed under it and what leaks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.compose.constructors import pure
+from quiltwork.compose.loss import compose
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.rounding import down, up
+from quiltwork.errors import NotCertified, QuiltworkError
+from quiltwork.pufferfish.baselines import Totals, totals
+from quiltwork.pufferfish.guarantees import guarantee
+from quiltwork.pufferfish.influence import InfluenceCurve
+from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.secrets import EntryValues
+from quiltwork.pufferfish.translate import Translator
+from quiltwork.report.accounts import Verdict
+from quiltwork.report.accounts import verdict as verdict_of
+from quiltwork.spec.plan import Plan, Release, Target
+from quiltwork.spec.prior_file import PriorFile
+from quiltwork.spec.priors import GAUSSIAN
+
+USUAL_DELTA = 1e-6  # when nobody names one and delta 0 has no answer
+MOST_LEAKS = 24  # sizes at which a Gaussian prior is asked
+MOST_ADDED = 1000  # releases up to which the other ways of adding up are computed
+GROUP = "all entries may change together"
+ADDED_OR_REMOVED = (
+    "the plan's losses must hold when the value of one entry changes; this plan protects {words}, and replacing a "
+    "record is one removed and one added: double what it says, unless it covers that already"
+)
+
+
+@attrs.frozen
+class Size:
+    """a(b) at one size, or the mu of a Gaussian prior."""
+
+    size: int
+    value: float
+    status: str
+
+
+@attrs.frozen
+class Bound:
+    """What one theorem allows or says; the size is that of Theorem 6."""
+
+    name: str
+    epsilon: float
+    size: int | None = None
+    note: str = ""
+
+
+@attrs.frozen(eq=False)
+class Leak:
+    """What a release with this epsilon for each entry leaks at delta 0."""
+
+    epsilon: float
+    bracket: Bracket | None  # None when nothing is certified at delta 0
+    bounds: tuple[Bound, ...]
+
+
+@attrs.frozen(eq=False)
+class Released:
+    """Everything that is released, and what that says about the secrets."""
+
+    releases: tuple[Release, ...]
+    guarantee: Guarantee
+    epsilon: Bracket
+    totals: Totals | None  # of pure releases
+
+
+@attrs.frozen(eq=False)
+class View:
+    """Everything that is shown, computed once."""
+
+    file: PriorFile
+    prior: Prior
+    sizes: tuple[Size, ...]
+    curve: InfluenceCurve | None  # None for a Gaussian prior
+    translator: Translator | None  # None when the curve is approximate, or infinite
+    delta: float
+    target: float | None  # epsilon of the secrets
+    budgets: tuple[Bound, ...]
+    leak: Leak | None
+    released: Released | None
+    verdicts: tuple[tuple[str, Verdict], ...]  # of what
+    warned: tuple[str, ...]
+
+    @property
+    def gaussian(self) -> bool:
+        return isinstance(self.prior, GAUSSIAN)
+
+    @property
+    def secrets(self) -> EntryValues:
+        return self.file.asked() or EntryValues()
+
+    @property
+    def reachable(self) -> bool:
+        """Whether some per-entry epsilon keeps the target; a target with releases is judged by its verdict."""
+        judged = self.target is None or bool(self.verdicts) or self.translator is None
+        return judged or any(budget.epsilon > 0 for budget in self.budgets)
+
+    @property
+    def met(self) -> bool:
+        certain = self.target is None or self.gaussian or self.translator is not None
+        return certain and self.reachable and all(verdict.word == "met" for _, verdict in self.verdicts)
+
+
+def view(
+    file: PriorFile,
+    plan: Plan | None = None,
+    *,
+    max_size: int | None = None,
+    epsilon: float | None = None,
+    per_entry: float | None = None,
+    delta: float | None = None,
+) -> View:
+    """Everything about a prior file; what is given here is used instead of what the file says."""
+    prior, secrets = file.model(), file.asked()
+    gaussian = isinstance(prior, GAUSSIAN)
+    curve = None if gaussian else prior.influence(max_size, secrets)
+    warned: list[str] = []
+    translator = None
+    if curve is not None:
+        try:
+            translator = Translator.of(prior, secrets)
+        except NotCertified as error:
+            warned.append(str(error))
+    asked = epsilon if epsilon is not None else file.target.epsilon if file.target is not None else None
+    entry = per_entry if per_entry is not None else file.per_entry.epsilon if file.per_entry is not None else None
+    releases = plan.releases if plan is not None else file.releases or ()
+    delta = _delta(delta, file, plan, gaussian or not _pure(releases))
+    targets = [] if plan is None else list(plan.targets)
+    if asked is not None:
+        targets = [Target(epsilon=asked, delta=delta)]
+    if plan is not None and ("protects" not in plan.model_fields_set or "removed" in plan.protects):
+        warned.append(ADDED_OR_REMOVED.format(words=plan.protects))
+    certified = gaussian or translator is not None
+    leak = None if entry is None or not certified else _leak(prior, translator, entry)
+    released = _released(releases, prior, secrets, delta) if releases and certified else None
+    verdicts = []
+    if released is not None:
+        verdicts += [("all releases", verdict_of(released.guarantee, target)) for target in targets]
+    if leak is not None and targets:
+        loss = guarantee(pure(leak.epsilon), prior, secrets)
+        verdicts += [("the per-entry epsilon", verdict_of(loss, target)) for target in targets]
+    return View(
+        file,
+        prior,
+        _sizes(prior, curve, secrets, max_size),
+        curve,
+        translator,
+        delta,
+        asked,
+        () if asked is None or not certified else _budgets(prior, translator, asked),
+        leak,
+        released,
+        tuple(verdicts),
+        tuple(warned),
+    )
+
+
+def _delta(asked: float | None, file: PriorFile, plan: Plan | None, needed: bool) -> float:
+    """The delta that was asked for, that of a target, or one at which there is an answer."""
+    if asked is not None:
+        return asked
+    if file.target is not None and ("delta" in file.target.model_fields_set or not needed):
+        return file.target.delta
+    if plan is not None and plan.targets:
+        return plan.targets[0].delta
+    return USUAL_DELTA if needed else 0.0
+
+
+def _pure(releases: Sequence[Release]) -> bool:
+    return all(math.isfinite(float(release.mechanism.loss().epsilon(0.0).upper)) for release in releases)
+
+
+def _sizes(prior: Any, curve: InfluenceCurve | None, secrets: EntryValues | None, most: int | None) -> tuple[Size, ...]:
+    if curve is not None:
+        found = zip(curve.sizes.tolist(), curve.values.tolist(), strict=True)
+        return tuple(Size(size, value, curve.status) for size, value in found)
+    tried = [size for size in prior.sizes if most is None or size <= most]
+    spread = np.unique(np.geomspace(1, len(tried), MOST_LEAKS).round().astype(int)) - 1
+    status = getattr(prior, "status", lambda size: "exact")  # an autoregression has a closed form
+    return tuple(Size(tried[i], prior.leak(tried[i], secrets), status(tried[i])) for i in spread)
+
+
+def theorem_6(found: Translator) -> Translator:
+    """The same prior with this theorem alone."""
+    return attrs.evolve(found, others=())
+
+
+def _worst(found: Translator, epsilon: float) -> str:
+    return f"worst case: {found.curve.worst_case(epsilon)}"
+
+
+def _budgets(prior: Prior, found: Translator | None, target: float) -> tuple[Bound, ...]:
+    """The largest per-entry epsilon by each way of reasoning, from the safe side."""
+    budgets = []
+    if found is not None:
+        six = theorem_6(found)
+        allowed = six.inverse(target)
+        size = six.curve.size(allowed) if allowed > 0 else None
+        budgets.append(Bound("Theorem 6", allowed, size, _worst(six, allowed) if size else ""))
+        if found.others:
+            best = found.inverse(target)
+            budgets.append(Bound("all theorems", best, None, "; ".join(found.because(best)) if best > 0 else ""))
+    if prior.entries is not None:
+        share = target / prior.entries
+        share = share if Fraction(share) * prior.entries <= Fraction(target) else down(share)
+        budgets.append(Bound("group privacy", share, prior.entries, GROUP))
+    return tuple(budgets)
+
+
+def _leak(prior: Prior, found: Translator | None, epsilon: float) -> Leak:
+    bounds = []
+    bracket = None
+    if found is not None:
+        six = theorem_6(found)
+        curve = six.curve
+        bounds.append(Bound("Theorem 6", six.upper(epsilon), curve.size(epsilon), _worst(six, epsilon)))
+        bounds += [Bound(t.name, float(np.max(t.epsilons(epsilon))), None, t.because) for t in found.others]
+        upper = found.upper(epsilon)
+        bracket = Bracket(min(down(found.lower(epsilon)), upper), upper, "epsilon", "; ".join(found.because(epsilon)))
+    if prior.entries is not None:
+        bounds.append(Bound("group privacy", up(prior.entries * epsilon), prior.entries, GROUP))
+    return Leak(epsilon, bracket, tuple(bounds))
+
+
+def _released(releases: Sequence[Release], prior: Prior, secrets: EntryValues | None, delta: float) -> Released:
+    loss = compose(*(release.loss() for release in releases))
+    found = guarantee(loss, prior, secrets)
+    return Released(tuple(releases), found, found.epsilon(delta), _added(releases, prior, secrets))
+
+
+def _added(releases: Sequence[Release], prior: Prior, secrets: EntryValues | None) -> Totals | None:
+    """The other ways to add up; None when a release is not pure, or there are too many."""
+    if isinstance(prior, GAUSSIAN) or sum(release.count for release in releases) > MOST_ADDED:
+        return None
+    each = [(float(release.mechanism.loss().epsilon(0.0).upper), release.count) for release in releases]
+    epsilons = [epsilon for epsilon, count in each for _ in range(count) if epsilon > 0]
+    if not epsilons or not all(map(math.isfinite, epsilons)):
+        return None
+    try:
+        return totals(prior, epsilons, secrets)
+    except QuiltworkError:  # a comparison, not an answer
+        return None
