@@ -20,8 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import quiltwork as qw
-from quiltwork.pufferfish import MarkovChain, guarantee, per_entry_epsilon, totals
-from quiltwork.pufferfish.gaussian_box import GaussianBox, kernel_covariance
+from quiltwork.pufferfish import GaussianBox, MarkovChain, guarantee, kernel_covariance, per_entry_epsilon, totals
 
 try:
     from examples.regions import BLUE, DASHES, DOTS, GOLD, INK, MUTED, RED, STYLE

@@ -9,8 +9,7 @@ import pytest
 from tests.errata import printed_pufferfish as printed
 
 from quiltwork.mechanisms import histogram_loss, histogram_scale, top_k_loss, top_k_scale
-from quiltwork.pufferfish import MarkovChain, per_entry_epsilon, totals, translate
-from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish import JointLaw, MarkovChain, per_entry_epsilon, totals, translate
 
 LENGTH, CENTRE = 7, 3
 

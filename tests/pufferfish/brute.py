@@ -1,7 +1,7 @@
 """Naive answers for short chains: every dataset is listed, every subset tried, every worst mechanism searched for.
 
-A law of the data is an array with one axis an entry.  Lower bounds on the truth are lower bounds whatever the solver says:
-a likelihood is made exactly Lipschitz before it is used, and only finite sums of probabilities are compared.
+A law of the data is an array with one axis an entry.  Lower bounds on the truth are lower bounds whatever the solver
+says: a likelihood is made exactly Lipschitz before it is used, and only finite sums of probabilities are compared.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def log_leak(first: np.ndarray, second: np.ndarray, heights: np.ndarray) -> floa
 def worst_leak(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
     """What the worst mechanism found by a linear program really leaks: a lower bound on the worst case.
 
-    max first . V with second . V = 1 and V(D) <= e^epsilon V(D') for neighbours (theory/pufferfish.md 3.3); the solution
-    is then made exactly feasible and evaluated anew.
+    max first . V with second . V = 1 and V(D) <= e^epsilon V(D') for neighbours (theory/pufferfish.md 3.3); the
+    solution is then made exactly feasible and evaluated anew.
     """
     shape = first.shape
     index = np.arange(first.size).reshape(shape)

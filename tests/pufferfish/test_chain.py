@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.pufferfish import brute
 
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.pufferfish import MarkovChain
@@ -18,7 +19,6 @@ from quiltwork.pufferfish.chain_influence import Place, curve_at, sides
 from quiltwork.pufferfish.chain_places import log_shift
 from quiltwork.pufferfish.secrets import entry_values
 from quiltwork.pufferfish.stochastic import log_ratios, powers, stationary, stationary_error
-from tests.pufferfish import brute
 
 MIXED = [[0.7, 0.25, 0.05], [0.05, 0.7, 0.25], [0.25, 0.05, 0.7]]
 ZEROS = [[0.5, 0.5, 0.0], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]]
@@ -119,7 +119,8 @@ def test_several_closed_classes_need_a_start() -> None:
         MarkovChain(matrix)
     chain = MarkovChain(matrix, [0.5, 0.5], 4)
     values = chain.influence().values
-    assert np.all(np.isinf(values[:3])) and values[3] == 0.0
+    assert np.all(np.isinf(values[:3]))
+    assert values[3] == 0.0
 
 
 def test_identical_rows_tell_nothing() -> None:
@@ -303,7 +304,7 @@ def test_stationary_laws_and_powers_keep_their_digits() -> None:
 
 
 def test_curves_round_up_even_for_rare_states() -> None:
-    """Two states with every digit known: a(1) = log (p/(1-q))(1-p... from fractions, at probabilities down to 1e-250."""
+    """Two states with every digit known, from fractions, at probabilities down to 1e-250."""
     for rare in (1e-3, 1e-12, 1e-60, 1e-250):
         matrix = np.array([[1.0 - rare, rare], [0.3, 0.7]])
         rows = brute.exact_rows(matrix)
@@ -311,7 +312,9 @@ def test_curves_round_up_even_for_rare_states() -> None:
         curve = MarkovChain(matrix).influence(2)
         for i, (u, v) in enumerate([(0, 1), (1, 0)]):
             right = max(brute.exact_log_ratio(rows[u][y], rows[v][y]) for y in (0, 1))
-            left = max(brute.exact_log_ratio(law[y] * rows[y][u] * law[v], law[y] * rows[y][v] * law[u]) for y in (0, 1))
+            left = max(
+                brute.exact_log_ratio(law[y] * rows[y][u] * law[v], law[y] * rows[y][v] * law[u]) for y in (0, 1)
+            )
             with mpmath.workdps(40):
                 truth = left + right
             assert mpmath.mpf(float(curve.cases[i, 0])) >= truth
@@ -323,7 +326,7 @@ def test_a_given_law_rounds_its_shift_up() -> None:
     for _ in range(200):
         law = rng.dirichlet(np.full(3, 0.05)) + 10.0 ** rng.uniform(-300, -1, 3)
         law /= law.sum()
-        found = log_shift(law, 0.0)
+        found = log_shift(law, 0.0, law > 0)
         for u in range(3):
             for v in range(3):
                 truth = brute.exact_log_ratio(Fraction(float(law[v])), Fraction(float(law[u])))
@@ -334,9 +337,10 @@ def test_probabilities_that_vanish_in_floating_point_are_not_taken_for_impossibl
     """State 2 occurs with probability 1e-340: the curve may be infinite there, but never 0."""
     tiny = 1e-170
     matrix = [[1.0, tiny, 0.0, 0.0], [1.0, 0.0, tiny, 0.0], [0.5, 0.0, 0.0, 0.5], [0.5, 0.5, 0.0, 0.0]]
-    for chain in (MarkovChain(matrix), MarkovChain(matrix, [1.0, 0.0, 0.0, 0.0], 9)):
-        found = chain.influence(1, entry_values([4], [(2, 3)]))
-        assert found.values[0] > 1.0  # after 2 comes 3 every second time, after 3 never
+    with pytest.raises(InvalidParameter, match="underflow"):
+        MarkovChain(matrix).influence(1)
+    found = MarkovChain(matrix, [1.0, 0.0, 0.0, 0.0], 9).influence(1, entry_values([4], [(2, 3)]))
+    assert found.values[0] > 1.0  # after 2 comes 3 every second time, after 3 never
     # a transient state that is left after each step with probability 1/2
     leaving = [[0.5, 0.25, 0.25], [0.0, 0.9, 0.1], [0.0, 0.1, 0.9]]
     late = MarkovChain(leaving, [1.0, 0.0, 0.0], 1300)

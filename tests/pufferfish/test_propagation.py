@@ -9,12 +9,12 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.pufferfish import brute
 
 from quiltwork.pufferfish import MarkovChain
 from quiltwork.pufferfish.chain_translation import ChainTranslator, one_side, reversed_chain
 from quiltwork.pufferfish.propagation import OneSide, Spread
 from quiltwork.pufferfish.stochastic import stationary
-from tests.pufferfish import brute
 
 UNIT = 2.0**-53
 
@@ -107,6 +107,46 @@ def test_directed_two_states_by_hand() -> None:
     assert np.allclose(table.directed(slope), expected, rtol=0, atol=1e-13)
 
 
+def anchored_truth(matrix: np.ndarray, slope: np.ndarray, u: int, v: int) -> mpmath.mpf:
+    """Every place of the least g, every corner of the box above it, in 40 digits."""
+    rows, k = brute.exact_rows(matrix), len(matrix)
+    with mpmath.workdps(40):
+        best = mpmath.mpf(0)
+        for least in range(k):
+            for chosen in itertools.product((False, True), repeat=k):
+                g = [mpmath.exp(mpmath.mpf(float(slope[y, least]))) if chosen[y] else mpmath.mpf(1) for y in range(k)]
+                top, bottom = (sum(_mp(x) * value for x, value in zip(rows[row], g, strict=True)) for row in (u, v))
+                best = max(best, mpmath.log(top / bottom))
+        return best
+
+
+def test_slopes_of_their_own() -> None:
+    rng = np.random.default_rng(17)
+    for _ in range(25):
+        matrix = random_matrix(rng, 3)
+        slope = rng.uniform(0.0, 3.0, (3, 3)) * (1 - np.eye(3))
+        found = spread(matrix).anchored(slope)
+        for u, v in itertools.permutations(range(3), 2):
+            truth = anchored_truth(matrix, slope, u, v)
+            assert mpmath.mpf(float(found[u, v])) >= truth
+            assert found[u, v] == pytest.approx(float(truth), abs=1e-12)
+        assert np.all(found <= spread(matrix).each(float(slope.max())) * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("rare", [1e-3, 1e-9, 1e-14, 1e-17, 1e-60])
+def test_rare_states_with_steep_slopes_are_not_lost(rare: float) -> None:
+    """A state of this probability whose g may be 3 / rare times larger than the others decides everything."""
+    matrix = np.array([[0.6, 0.4, rare], [0.3, 0.7, 0.5 * rare], [0.2, 0.2, 0.6]])
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    steep = math.log(3.0 / rare)
+    slope = np.array([[0.0, 0.1, 0.1], [0.1, 0.0, 0.1], [steep, steep, 0.0]])
+    found = spread(matrix).anchored(slope)
+    for u, v in itertools.permutations(range(3), 2):
+        truth = anchored_truth(matrix, slope, u, v)
+        assert mpmath.mpf(float(found[u, v])) >= truth
+        assert found[u, v] == pytest.approx(float(truth), rel=1e-11)
+
+
 # ---- a whole side
 
 
@@ -150,7 +190,7 @@ def test_a_side_that_never_forgets_is_infinite() -> None:
 
 
 def test_long_steps_are_needed_when_one_step_reveals() -> None:
-    """Zero diagonal, three states: two single steps reveal everything, four mix; steps of several entries stay finite."""
+    """Zero diagonal, three states: two single steps reveal everything, four mix; longer steps stay finite."""
     matrix = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.6, 0.4, 0.0]])
     side = one_side(matrix)
     single = OneSide(side.spreads[:1], side.steps[:1])
@@ -177,7 +217,7 @@ def test_two_states_are_exact() -> None:
         length, epsilon = int(rng.integers(1, 6)), float(rng.uniform(0.02, 2.5))
         entry = int(rng.integers(length))
         table = brute.chain_law(matrix, law, length)
-        found = ChainTranslator(matrix, stationary(matrix), length).at(epsilon, entry, length - 1 - entry)
+        found = ChainTranslator(matrix, stationary(matrix), length).at(epsilon, [(entry, length - 1 - entry)])[0]
         for u, v in ((0, 1), (1, 0)):
             truth = brute.worst_leak(brute.given(table, entry, u), brute.given(table, entry, v), epsilon)
             assert found[u, v] >= truth - 1e-12
@@ -194,7 +234,7 @@ def test_more_states_are_bounded() -> None:
             length = min(length, 3)
         law = brute.stationary(matrix)
         table, entry = brute.chain_law(matrix, law, length), int(rng.integers(length))
-        found = ChainTranslator(matrix, stationary(matrix), length).at(epsilon, entry, length - 1 - entry)
+        found = ChainTranslator(matrix, stationary(matrix), length).at(epsilon, [(entry, length - 1 - entry)])[0]
         for u, v in itertools.permutations(range(k), 2):
             truth = brute.worst_leak(brute.given(table, entry, u), brute.given(table, entry, v), epsilon)
             assert found[u, v] >= truth - 1e-12

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.pufferfish import brute
+from tests.pufferfish.random_mechanisms import leak, per_entry_loss, random_channel, random_likelihood
 
 from quiltwork.errors import InvalidParameter, NotCertified, QuiltworkError
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon, translate
@@ -14,8 +16,6 @@ from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets, entry_values, function_values, joint_values
 from quiltwork.pufferfish.translate import Translator
-from tests.pufferfish import brute
-from tests.pufferfish.random_mechanisms import leak, per_entry_loss, random_channel, random_likelihood
 
 STICKY = [[0.8, 0.2], [0.2, 0.8]]
 LENGTHS = {2: 7, 3: 6, 4: 5}  # at most 2,200 datasets
@@ -119,7 +119,8 @@ def test_two_states_are_exact_and_the_lower_end_is_reached() -> None:
             for i, u, v in brute.secrets(table)
         )
         found = translate(MarkovChain(matrix, length=length), epsilon)
-        assert found.upper == pytest.approx(worst, abs=1e-6) and found.upper >= worst - 1e-12
+        assert found.upper == pytest.approx(worst, abs=1e-6)
+        assert found.upper >= worst - 1e-12
         assert found.lower <= worst + 1e-7
         assert found.lower >= epsilon * (1 - 1e-12)
 
@@ -134,7 +135,8 @@ def test_the_lower_end_of_a_finite_chain_is_no_more_than_its_worst_case() -> Non
     sides = np.log(value[:, 1] / value[:, 0])
     worst = max(epsilon + sides[i] + sides[length - 1 - i] for i in range(length))
     found = translate(MarkovChain(matrix, length=length), epsilon)
-    assert worst <= found.upper and found.lower <= worst + 1e-12
+    assert worst <= found.upper
+    assert found.lower <= worst + 1e-12
     short = translate(MarkovChain([[0.9, 0.1], [0.1, 0.9]], length=65), 0.01)
     long = translate(MarkovChain([[0.9, 0.1], [0.1, 0.9]], length=4000), 0.01)
     assert short.lower <= long.upper
@@ -167,19 +169,19 @@ def test_other_secrets_of_a_chain() -> None:
 # ---- laws
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_best_is_never_worse_and_rises(seed: int) -> None:
-    rng = np.random.default_rng(20 + seed)
+def test_best_is_never_worse_and_rises() -> None:
+    rng = np.random.default_rng(20)
     for _ in range(12):
         matrix, length = random_chain(rng)
         known = int(rng.integers(2)) * length or None
         chain = MarkovChain(matrix, length=known)
         best, sixth = Translator.of(chain), Translator.of(chain, None, "theorem 6")
         before = 0.0
-        for epsilon in np.exp(np.linspace(-8.0, 2.0, 12)):
+        for epsilon in np.exp(np.linspace(-8.0, 2.0, 7)):
             now = best.upper(epsilon)
             assert now <= sixth.upper(epsilon)
-            assert now >= before and now >= epsilon * (1 - 1e-12)
+            assert now >= before
+            assert now >= epsilon * (1 - 1e-12)
             if known:
                 assert now <= translate(chain, epsilon, method="group").upper * (1 + 1e-15)
             before = now

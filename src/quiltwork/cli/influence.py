@@ -107,7 +107,7 @@ def show(found: View, console: Console) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print()
     _print_sizes(found, console)
-    if found.budgets or (found.target is not None and found.gaussian):
+    if found.budgets:
         _print_budgets(found, console)
     if found.leak is not None:
         _print_leak(found.leak, console)
@@ -118,7 +118,10 @@ def show(found: View, console: Console) -> None:
         said = (verdict.word, f"bold {COLOURS[verdict.word]}")
         console.print(Text.assemble(f"target {target}, {what}: ", said, f", it lies between {ends(verdict.epsilon)}"))
     if not found.verdicts and not found.met:
-        console.print(Text.assemble(f"target epsilon <= {single(found.target or 0.0)}: ", ("missed", "bold red")))
+        word, why = ("missed", "no per-entry epsilon") if found.certified else ("undecided", "nothing is certified")
+        for goal in found.targets:
+            words = f"target epsilon <= {single(goal.epsilon)} at delta {single(goal.delta)}, {why}: "
+            console.print(Text.assemble(words, (word, f"bold {COLOURS[word]}")))
 
 
 def _print_sizes(found: View, console: Console) -> None:
@@ -153,12 +156,13 @@ def spread(sizes: Sequence[Size], special: Sequence[int] = ()) -> list[int]:
     finite = next((i for i, entry in enumerate(sizes) if math.isfinite(entry.value)), count - 1)
     places = {entry.size: i for i, entry in enumerate(sizes)}
     kept = {0, count - 1, finite, max(finite - 1, 0), *(places[size] for size in special if size in places)}
-    found, wanted = sorted(kept), 2
-    while True:  # positions that coincide leave room for others
-        steps = {round(count ** (i / (wanted - 1))) - 1 for i in range(wanted)}
+    found, wanted, rest = sorted(kept), 2, count - finite
+    while wanted <= 4 * count:  # positions that coincide leave room for others
+        steps = {finite + round(rest ** (i / (wanted - 1))) - 1 for i in range(wanted)}
         if len(steps | kept) > SHOWN + 2:
-            return found
+            break
         found, wanted = sorted(steps | kept), wanted + 1
+    return found
 
 
 def _safe(epsilon: float) -> str:
@@ -171,12 +175,10 @@ def _note(bound: Bound) -> Text:
 
 
 def _print_budgets(found: View, console: Console) -> None:
-    words = f"largest per-entry epsilon that keeps epsilon {single(found.target or 0.0)} for the secrets, at delta 0"
+    at = "" if found.gaussian else ", at delta 0"
+    words = f"largest per-entry epsilon that keeps epsilon {single(found.target or 0.0)} for the secrets{at}"
     console.print(Text(words, style="bold"))
     console.print(_rows((budget, _safe(budget.epsilon)) for budget in found.budgets))
-    if found.gaussian:
-        words = "a Gaussian prior promises nothing better at delta 0: list releases, and give a delta"
-        console.print(Text(words, style="dim"))
     console.print()
 
 

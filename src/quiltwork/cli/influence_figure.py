@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.cli.influence_view import View, theorem_6
+from quiltwork.cli.influence_view import GROUP_PRIVACY, View, theorem_6
+from quiltwork.compose.constructors import pure
 from quiltwork.curves.digits import single
 from quiltwork.errors import MissingExtra
+from quiltwork.pufferfish.guarantees import guarantee
 
 SIZE = (9.2, 4.0)
-POINTS = 25  # per-entry epsilons
+POINTS, FEW_POINTS = 25, 9  # per-entry epsilons; a Gaussian prior composes anew for each
 FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
 _CENTRED: dict[str, Any] = {"ha": "center", "va": "center", "color": "#555a63", "rotation": 90}
 INK, WARM, MUTED, GREEN = "#1f4e79", "#b3342d", "#8a8f98", "#3c7a3c"
@@ -66,7 +69,9 @@ def _draw_sizes(found: View, axes: Any) -> None:
         first = sizes[finite][0] - 0.5 if finite.any() else right
         axes.axvspan(0.5, first, color=MUTED, alpha=0.18, linewidth=0)
         axes.text(0.5 * (0.5 + first), 0.5, "infinite", transform=axes.get_xaxis_transform(), **_CENTRED)
-    if not wide:
+    if wide:
+        axes.xaxis.set_major_formatter(_plain)
+    else:
         from matplotlib.ticker import MaxNLocator
 
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -79,43 +84,64 @@ def _draw_sizes(found: View, axes: Any) -> None:
 def _draw_leaks(found: View, axes: Any) -> None:
     """Epsilon of the secrets against the per-entry epsilon."""
     places = _places(found)
-    axes.set(xscale="log", yscale="log", xlim=(places[0], places[-1]))
-    axes.set_xlabel("per-entry epsilon")
-    axes.set_ylabel("epsilon of the secrets, at most")
+    at = f" at delta {single(found.delta)}" if found.gaussian else ""
+    axes.set(xscale="log", yscale="log", xlim=(places[0], places[-1]), xlabel="per-entry epsilon")
+    axes.set_ylabel(f"epsilon of the secrets{at}, at most")
     axes.grid(alpha=0.25, linewidth=0.5)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, place: f"{value:g}")
-    if found.prior.entries is not None:
-        words = f"group privacy, {found.prior.entries:,} entries"
-        axes.plot(places, found.prior.entries * places, color=MUTED, linestyle="--", linewidth=1.2, label=words)
-    if found.translator is not None:
-        six = theorem_6(found.translator)
-        curves = [("Theorem 6", WARM, (4, 2), six), ("all theorems", INK, None, found.translator)]
-        for words, colour, dashes, theorem in curves[: 2 if found.translator.others else 1]:
-            values = _finite([theorem.upper(float(place)) for place in places])
-            line = {"color": colour, "linewidth": 1.6, "label": words, "linestyle": (0, dashes) if dashes else "-"}
-            if np.isfinite(values).any():
-                axes.plot(places, values, **line)
+        axis.set_major_formatter(_plain)
+    top = 0.0
+    for words, style, values in _curves(found, places):
+        if np.isfinite(values).any():
+            axes.plot(places, values, linewidth=1.6, label=words, **style)
+            top = max(top, float(np.nanmax(values)))
+    _draw_group(found, places, axes, top)
     axes.plot(places, places, color=MUTED, linestyle=":", linewidth=1.0, label="the entry alone")
     if found.target is not None:
         axes.axhline(found.target, color=GREEN, linewidth=0.9, linestyle="-.", label=f"target {single(found.target)}")
-        kept = [budget.epsilon for budget in found.budgets if budget.epsilon > 0]
+        kept = [budget.epsilon for budget in found.budgets if places[0] <= budget.epsilon <= places[-1]]
         axes.plot(kept, [found.target] * len(kept), linestyle="none", marker="o", markersize=4, color=GREEN)
-    axes.set_ylim(bottom=0.7 * float(places[0]))
+    axes.set_ylim(bottom=0.7 * float(places[0]), top=max(3.0 * top, 2.0 * float(places[-1])) if top else None)
     axes.legend(frameon=False, loc="best", fontsize=8.5)
+
+
+def _curves(found: View, places: FloatArray) -> Iterator[tuple[str, dict[str, Any], FloatArray]]:
+    if found.gaussian and found.delta > 0:
+        secrets = found.file.asked()
+        each = [guarantee(pure(float(place)), found.prior, secrets).epsilon(found.delta).upper for place in places]
+        yield "the best size", {"color": INK}, _finite(each)
+    if found.translator is not None:
+        six = theorem_6(found.translator)
+        dashed = {"color": WARM, "linestyle": (0, (4, 2)), "zorder": 3}
+        yield "Theorem 6", dashed, _finite([six.upper(float(place)) for place in places])
+        if found.translator.others:
+            yield "all theorems", {"color": INK}, _finite([found.translator.upper(float(place)) for place in places])
+
+
+def _draw_group(found: View, places: FloatArray, axes: Any, top: float) -> None:
+    """n times the per-entry epsilon, where it can be seen."""
+    count = found.prior.entries
+    if count is not None and (not top or count * places[0] < 3.0 * top):
+        style: dict[str, Any] = {"color": MUTED, "linestyle": "--", "linewidth": 1.2}
+        axes.plot(places, count * places, label=f"group privacy, {count:,} entries", **style)
 
 
 def _places(found: View) -> FloatArray:
     """Two decades around what was asked, or around the useful range."""
-    budgets = [budget.epsilon for budget in found.budgets if budget.epsilon > 0]
+    budgets = [budget.epsilon for budget in found.budgets if budget.epsilon > 0 and budget.name != GROUP_PRIVACY]
     asked = [*budgets, *([found.leak.epsilon] if found.leak else [])]
     low, high = (min(asked) / 5, max(asked) * 5) if asked else (0.01, 3.0)
     if high < 100 * low:
         middle = math.sqrt(low * high)
         low, high = middle / 10, middle * 10
-    return np.geomspace(low, high, POINTS)
+    return np.geomspace(low, high, FEW_POINTS if found.gaussian else POINTS)
 
 
-def _finite(values: list[float]) -> FloatArray:
-    found = np.array(values)
+def _finite(values: Sequence[Any]) -> FloatArray:
+    found = np.array(values, dtype=float)
     return np.where(np.isfinite(found) & (found > 0), found, np.nan)
+
+
+def _plain(value: float, place: int) -> str:
+    """A tick without powers."""
+    return f"{value:g}"

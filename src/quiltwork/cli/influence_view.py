@@ -13,6 +13,7 @@ import numpy as np
 from quiltwork.compose.constructors import pure
 from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import single
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import down, up
 from quiltwork.errors import NotCertified, QuiltworkError
@@ -30,7 +31,9 @@ from quiltwork.spec.priors import GAUSSIAN
 
 USUAL_DELTA = 1e-6  # when nobody names one and delta 0 has no answer
 MOST_LEAKS = 24  # sizes at which a Gaussian prior is asked
+NARROWEST = 14.0  # per-entry epsilons below exp(-14) of the target are not looked for
 MOST_ADDED = 1000  # releases up to which the other ways of adding up are computed
+GROUP_PRIVACY = "group privacy"
 GROUP = "all entries may change together"
 ADDED_OR_REMOVED = (
     "the plan's losses must hold when the value of one entry changes; this plan protects {words}, and replacing a "
@@ -87,6 +90,7 @@ class View:
     translator: Translator | None  # None when the curve is approximate, or infinite
     delta: float
     target: float | None  # epsilon of the secrets
+    targets: tuple[Target, ...]  # that releases are judged by
     budgets: tuple[Bound, ...]
     leak: Leak | None
     released: Released | None
@@ -102,15 +106,18 @@ class View:
         return self.file.asked() or EntryValues()
 
     @property
-    def reachable(self) -> bool:
-        """Whether some per-entry epsilon keeps the target; a target with releases is judged by its verdict."""
-        judged = self.target is None or bool(self.verdicts) or self.translator is None
-        return judged or any(budget.epsilon > 0 for budget in self.budgets)
+    def certified(self) -> bool:
+        """Whether anything is promised."""
+        return self.gaussian or self.translator is not None
 
     @property
     def met(self) -> bool:
-        certain = self.target is None or self.gaussian or self.translator is not None
-        return certain and self.reachable and all(verdict.word == "met" for _, verdict in self.verdicts)
+        """Every verdict is good; without one, some per-entry epsilon keeps the target."""
+        if self.targets and not self.certified:
+            return False
+        if self.target is not None and not self.verdicts:
+            return any(budget.epsilon > 0 for budget in self.budgets)
+        return all(verdict.word == "met" for _, verdict in self.verdicts)
 
 
 def view(
@@ -159,7 +166,10 @@ def view(
         translator,
         delta,
         asked,
-        () if asked is None or not certified else _budgets(prior, translator, asked),
+        tuple(targets),
+        ()
+        if asked is None or not certified
+        else _budgets(prior, secrets, translator, Target(epsilon=asked, delta=delta)),
         leak,
         released,
         tuple(verdicts),
@@ -201,9 +211,12 @@ def _worst(found: Translator, epsilon: float) -> str:
     return f"worst case: {found.curve.worst_case(epsilon)}"
 
 
-def _budgets(prior: Prior, found: Translator | None, target: float) -> tuple[Bound, ...]:
-    """The largest per-entry epsilon by each way of reasoning, from the safe side."""
-    budgets = []
+def _budgets(prior: Prior, secrets: EntryValues | None, found: Translator | None, wanted: Target) -> tuple[Bound, ...]:
+    """The largest per-entry epsilon by each way of reasoning, from the safe side; a Gaussian prior needs the delta."""
+    budgets, target = [], wanted.epsilon
+    if found is None and wanted.delta > 0:
+        allowed = _searched(prior, secrets, wanted)
+        budgets.append(Bound(f"the best size, at delta {single(wanted.delta)}", allowed))
     if found is not None:
         six = theorem_6(found)
         allowed = six.inverse(target)
@@ -215,8 +228,21 @@ def _budgets(prior: Prior, found: Translator | None, target: float) -> tuple[Bou
     if prior.entries is not None:
         share = target / prior.entries
         share = share if Fraction(share) * prior.entries <= Fraction(target) else down(share)
-        budgets.append(Bound("group privacy", share, prior.entries, GROUP))
+        budgets.append(Bound(GROUP_PRIVACY, share, prior.entries, GROUP))
     return tuple(budgets)
+
+
+def _searched(prior: Prior, secrets: EntryValues | None, wanted: Target) -> float:
+    """The largest epsilon that was seen to keep the target, within a percent; 0 when none did."""
+    low, high, best = math.log(wanted.epsilon) - NARROWEST, math.log(wanted.epsilon), 0.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        epsilon = math.exp(middle)
+        if float(guarantee(pure(epsilon), prior, secrets).epsilon(wanted.delta).upper) <= wanted.epsilon:
+            low, best = middle, epsilon
+        else:
+            high = middle
+    return best
 
 
 def _leak(prior: Prior, found: Translator | None, epsilon: float) -> Leak:
@@ -224,13 +250,14 @@ def _leak(prior: Prior, found: Translator | None, epsilon: float) -> Leak:
     bracket = None
     if found is not None:
         six = theorem_6(found)
-        curve = six.curve
-        bounds.append(Bound("Theorem 6", six.upper(epsilon), curve.size(epsilon), _worst(six, epsilon)))
+        most = six.upper(epsilon)
+        size = six.curve.size(epsilon) if math.isfinite(most) else None
+        bounds.append(Bound("Theorem 6", most, size, _worst(six, epsilon)))
         bounds += [Bound(t.name, float(np.max(t.epsilons(epsilon))), None, t.because) for t in found.others]
         upper = found.upper(epsilon)
         bracket = Bracket(min(down(found.lower(epsilon)), upper), upper, "epsilon", "; ".join(found.because(epsilon)))
     if prior.entries is not None:
-        bounds.append(Bound("group privacy", up(prior.entries * epsilon), prior.entries, GROUP))
+        bounds.append(Bound(GROUP_PRIVACY, up(prior.entries * epsilon), prior.entries, GROUP))
     return Leak(epsilon, bracket, tuple(bounds))
 
 

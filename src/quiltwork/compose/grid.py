@@ -95,7 +95,7 @@ class GridEngine:
             found = discretise(pair, step, low, high)
             for masses, side in ((found.upper, upper), (found.lower, lower)):
                 side.append(_part(found.origin, found.first, masses, count, pair.rounding))
-            below, above = max(math.fsum(found.lower), 1e-300), math.fsum(found.upper)
+            below, above = max(math.fsum(found.lower), 1e-300), max(math.fsum(found.upper), 1e-300)
             logs += count * np.log([max(1.0 - pair.reveal, 1e-300), below, above])
             shown += count * math.log1p(found.revealed / above)
         true, below, above = (math.exp(min(log, 700.0)) for log in logs.tolist())

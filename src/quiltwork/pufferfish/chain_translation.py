@@ -70,21 +70,23 @@ class ChainTranslator:
             return self.emission.each(epsilon)
         return np.asarray(epsilon * (1.0 - np.eye(size)))
 
-    def at(self, epsilon: float, before: int | None, after: int | None) -> FloatArray:
-        """The bound for every ordered pair of states, with so many entries on each side."""
+    def at(self, epsilon: float, places: Sequence[tuple[int | None, int | None]]) -> list[FloatArray]:
+        """The bounds for every ordered pair of states, with so many entries on each side (None for any number)."""
         own = self.own(epsilon)
-        parts = [
-            side.settled(own) if count is None else side.after(own, count)
-            for side, count in ((self.left, before), (self.right, after))
-        ]
-        return np.asarray(up(own + parts[0] + parts[1], 2))
+        sides = []
+        for side, counts in zip((self.left, self.right), zip(*places, strict=True), strict=True):
+            known = [count for count in counts if count is not None]
+            finite = side.upto(own, max(known)) if known else []
+            endless = side.settled(own) if None in counts else None
+            sides.append([endless if count is None else finite[count] for count in counts])
+        return [np.asarray(up(own + left + right, 2)) for left, right in zip(*sides, strict=True)]
 
     def translations(self, places: Sequence[Place], first: np.ndarray, second: np.ndarray) -> tuple[Translation, ...]:
         """Propagation at these places; two plain states make it exact."""
 
         def epsilons(epsilon: float) -> FloatArray:
-            found = [self.at(epsilon, place.before, place.after)[first, second] for place in places]
-            bound = np.concatenate(found)
+            found = self.at(epsilon, [(place.before, place.after) for place in places])
+            bound = np.concatenate([one[first, second] for one in found])
             return bound if self.length is None else np.minimum(bound, up(self.length * epsilon))
 
         def lower(epsilon: float) -> float:

@@ -219,7 +219,7 @@ class HiddenMarkov(Prior):
 
     def _at(self, epsilon: float, before: int | None, after: int | None) -> FloatArray:
         if self.secret == "hidden":
-            return self._translator.at(epsilon, before, after)
+            return self._translator.at(epsilon, [(before, after)])[0]
         own = self._translator.own(epsilon)
         parts = [
             side.settled(own) if count is None else side.after(own, count)

@@ -14,7 +14,6 @@ Reference: theory/pufferfish.md 3.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import attrs
@@ -27,11 +26,12 @@ from quiltwork.pufferfish.stochastic import log_ratios
 __all__ = ["OneSide", "Spread"]
 
 FAR = 600.0  # beyond this e^r overflows, and the limit is as good
-FEW, SHARPER, SHORT = 12, 6, 40  # states up to which each pair's own slope is used, how often, and how far
+FEW, SHARPER = 12, 6  # states up to which each pair's own slope is used, and how often
+SHORT, SCALAR = 40, 12  # entries on one side that are taken one by one, with few and with many states
 ROUNDS, NARROW = 4000, 1e-13
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False)
 class Spread:
     """Psi_M of one matrix of laws, ready for many r."""
 
@@ -41,7 +41,7 @@ class Spread:
     limit: FloatArray  # r to infinity
     error: float
     front: tuple[FloatArray, FloatArray]  # the (above, below) that can be the largest of all pairs
-    order: np.ndarray | None  # (rows, rows, columns) of the sets, kept for few columns
+    ranked: tuple[np.ndarray, FloatArray, FloatArray] | None  # few columns: their order, and both laws in that order
 
     @classmethod
     def of(cls, matrix: FloatArray, possible: np.ndarray, error: float) -> Spread:
@@ -50,13 +50,14 @@ class Spread:
         above, below = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
         first = np.empty((rows, rows), dtype=np.int64)
         orders = np.empty((rows, rows, columns), dtype=np.int64)
+        own, other = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for u in range(rows):
                 ratio = np.where(matrix[u] > 0, matrix[u] / matrix, 0.0)
                 order = np.argsort(-ratio, axis=1, kind="stable")
                 first[u], orders[u] = order[:, 0], order
-                above[u] = np.cumsum(matrix[u][order], axis=1)
-                below[u] = np.cumsum(np.take_along_axis(matrix, order, 1), axis=1)
+                own[u], other[u] = matrix[u][order], np.take_along_axis(matrix, order, 1)
+                above[u], below[u] = np.cumsum(own[u], axis=1), np.cumsum(other[u], axis=1)
         limit = np.maximum(log_ratios(matrix, possible, error), 0.0)
         return cls(
             above,
@@ -65,7 +66,7 @@ class Spread:
             limit,
             error + (columns + 4) * UNIT,
             _front(above, below),
-            orders if columns <= FEW else None,
+            (orders, own, other) if columns <= FEW else None,
         )
 
     def largest(self, r: float) -> float:
@@ -96,23 +97,19 @@ class Spread:
                     found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
         return np.asarray(np.minimum(found, self.limit))
 
-    @cached_property
-    def _steps(self) -> tuple[FloatArray, FloatArray]:
-        """Both laws in the order of the sets."""
-        return np.diff(self.above, axis=-1, prepend=0.0), np.diff(self.below, axis=-1, prepend=0.0)
-
     def anchored(self, slope: FloatArray) -> FloatArray:
         """A sharper bound for few columns, when log g(y) / g(w) <= slope[y, w] is known for each two of them.
 
         Where g is least, at w, every other g(y) lies between g(w) and e^slope[y, w] g(w): a box for each w, and the
         best point of a box is again a set of the largest ratios.
         """
-        if self.order is None or float(slope.max()) > FAR:
+        if self.ranked is None or float(slope.max()) > FAR:
             return self.each(float(slope.max()))
-        room = np.expm1(slope.T)[:, self.order]  # one box for each place of the least
-        above, below = np.cumsum(room * self._steps[0], axis=-1), np.cumsum(room * self._steps[1], axis=-1)
-        found = np.log1p((above - below) / (1.0 + below)).max(axis=(0, -1))
-        found = np.maximum(found, 0.0)
+        order, own, other = self.ranked
+        room = np.expm1(slope.T)[:, order]  # one box for each place of the least
+        above, below = np.cumsum(room * own, axis=-1), np.cumsum(room * other, axis=-1)
+        with np.errstate(divide="ignore"):  # a set that the first law never meets
+            found = np.maximum(np.log1p((above - below) / (1.0 + below)).max(axis=(0, -1)), 0.0)
         found = np.minimum(self._rounded(found, float(slope.max())), self.limit)
         np.fill_diagonal(found, 0.0)
         return np.asarray(found)
@@ -155,23 +152,35 @@ class OneSide:
 
     def after(self, own: FloatArray, count: int) -> FloatArray:
         """The bound for a side of `count` entries; `own` is what one entry's own value adds."""
-        if not count:
-            return np.zeros_like(own)
-        if self.binary:
-            found = np.zeros_like(own)
-            for _ in range(count):
-                found = self.spreads[0].directed(own + found)
-            most = up(count * float(own.max()))  # whole: behind emissions one direction may borrow from the other
-            return np.asarray(np.minimum(found, most * (1.0 - np.eye(2))))
-        if self.spreads[0].order is not None and count <= SHORT:
-            return self._stepwise(own, count)
-        cost, sizes = float(own.max()), [0.0]
-        for n in range(1, count):
-            best = min((d - 1) * cost + s.largest(cost + sizes[n - d]) for s, d in self._within(n))
-            sizes.append(up(min(best, n * cost), 2))
-        return self._each(cost, sizes[::-1], count)
+        return self.upto(own, count)[count]
 
-    def _stepwise(self, own: FloatArray, count: int) -> FloatArray:
+    def upto(self, own: FloatArray, count: int) -> list[FloatArray]:
+        """The bounds for sides of 0, 1, ..., `count` entries."""
+        if self.binary:
+            return self._directed(own, count)
+        few = self.spreads[0].ranked is not None
+        found = self._stepwise(own, min(count, SHORT)) if few else self._scalar(own, min(count, SCALAR))
+        if len(found) <= count:
+            # longer sides are bounded as endless ones are
+            cost, endless = float(own.max()), self.settled(own)
+            found += [np.minimum(endless, up(n * cost) * (own > 0)) for n in range(len(found), count + 1)]
+        return found
+
+    def _directed(self, own: FloatArray, count: int) -> list[FloatArray]:
+        found = [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            most = up(n * float(own.max()))  # whole: behind emissions one direction may borrow from the other
+            found.append(np.minimum(self.spreads[0].directed(own + found[-1]), most * (1.0 - np.eye(2))))
+        return found
+
+    def _scalar(self, own: FloatArray, count: int) -> list[FloatArray]:
+        cost, sizes, found = float(own.max()), [0.0], [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            found.append(self._each(cost, sizes[::-1], n))
+            sizes.append(float(found[-1].max()))
+        return found
+
+    def _stepwise(self, own: FloatArray, count: int) -> list[FloatArray]:
         """Few states and a short side: every pair's own bound, one entry after another."""
         cost, found = float(own.max()), [np.zeros_like(own)]
         for n in range(1, count + 1):
@@ -179,7 +188,7 @@ class OneSide:
             now = np.minimum(np.minimum.reduce(steps), up(n * cost))
             np.fill_diagonal(now, 0.0)
             found.append(now)
-        return np.asarray(found[-1])
+        return found
 
     def settled(self, own: FloatArray) -> FloatArray:
         """The bound for a side of any length; infinite when none is found."""
@@ -187,7 +196,7 @@ class OneSide:
 
     def _sharper(self, own: FloatArray, found: FloatArray) -> FloatArray:
         """What holds for the entries further on holds, one step nearer, with each pair's own slope."""
-        if self.spreads[0].order is None or not np.isfinite(found).all():
+        if self.spreads[0].ranked is None or not np.isfinite(found).all():
             return found
         cost = float(own.max())
         for _ in range(SHARPER):

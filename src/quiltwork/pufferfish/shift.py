@@ -59,6 +59,8 @@ class Shift:
             return math.log(max(found, 1e-320)) - math.log(delta)
 
         low = min(max(float(self.loss.epsilon(delta, rtol=rtol).upper), LEAST_EPSILON), pure)
+        if not low <= MOST_EPSILON:
+            return math.inf
         if excess(low) <= 0.0:
             return low
         for share in TRIES:

@@ -49,14 +49,16 @@ class Translator:
     @classmethod
     def of(cls, prior: Prior, secrets: Secrets | None = None, method: Method = "best") -> Translator:
         """Compute the influence curve and prepare the theorems; the same question gets the same translator."""
+        if not isinstance(prior, Prior):
+            raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
+        if secrets is not None and not isinstance(secrets, Secrets):
+            raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
+        if method not in METHODS:
+            raise InvalidParameter("method", method, f"one of {', '.join(METHODS)}")
         return _remembered(prior, secrets, method)
 
     @classmethod
     def _made(cls, prior: Prior, secrets: Secrets | None, method: Method) -> Translator:
-        if not isinstance(prior, Prior):
-            raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
-        if method not in METHODS:
-            raise InvalidParameter("method", method, f"one of {', '.join(METHODS)}")
         curve = prior.influence(None, secrets)
         if curve.status == "approximate" and method != "group":
             raise NotCertified("an influence curve", curve.method or "no bound on its error is known")
@@ -163,8 +165,10 @@ def translate(prior: Prior, per_entry: float, secrets: Secrets | None = None, *,
     """
     epsilon = checks.non_negative("per-entry epsilon", per_entry)
     found = Translator.of(prior, secrets, method)
-    upper = found.upper(epsilon)
-    return Bracket(min(down(found.lower(epsilon)), upper), upper, "epsilon", method=" + ".join(found.because(epsilon)))
+    upper = found.upper(epsilon) if epsilon else 0.0  # without a budget nothing is released
+    return Bracket(
+        min(max(down(found.lower(epsilon)), 0.0), upper), upper, "epsilon", method=" + ".join(found.because(epsilon))
+    )
 
 
 def per_entry_epsilon(

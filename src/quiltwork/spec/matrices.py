@@ -22,6 +22,7 @@ from quiltwork.spec.recipes import shown
 
 MOST_ROWS = 200  # of a matrix: influence takes the cube of it
 MOST_ENTRIES = 1024  # of a covariance
+MOST_STRENGTH = 1e6  # of a coupling or a field: weights are exponentials of sums of them
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 _NUMBERS = {"type": "array", "minItems": 1, "items": {"type": "number"}}
@@ -80,6 +81,8 @@ def _parsed(name: str, text: str) -> list[list[float]]:
         raise refused(f"names {shown(name)}, which {problem}") from None
     except csv.Error as error:
         raise refused(f"names {shown(name)}, which is not a CSV file: {error}") from None
+    if not found:
+        raise refused(f"names {shown(name)}, which is empty")
     return found
 
 
@@ -105,11 +108,10 @@ def _number(value: Any) -> bool:
 
 def _level(value: Any) -> Any:
     """One number, or a list of them."""
-    if _number(value):
-        return float(value)
-    if isinstance(value, (list, tuple)) and value and all(map(_number, value)):
-        return tuple(map(float, value))
-    raise refused(f"must be a finite number or a list of them, got {shown(value)}")
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    if not listed or not all(_number(part) and abs(part) <= MOST_STRENGTH for part in listed):
+        raise refused(f"must be a number of size at most {MOST_STRENGTH:g}, or a list of them, got {shown(value)}")
+    return float(value) if listed is not value else tuple(map(float, listed))
 
 
 def _start(value: Any) -> Any:

@@ -22,7 +22,7 @@ from quiltwork.pufferfish.tree import Tree as TreePrior
 from quiltwork.spec.choice import Choice, located, refused
 from quiltwork.spec.columns import Values
 from quiltwork.spec.fields import Count, Positive, Rate, Strict
-from quiltwork.spec.matrices import Law, Level, Matrix, Start, Stochastic, Table, ValueNames
+from quiltwork.spec.matrices import MOST_STRENGTH, Law, Level, Matrix, Start, Stochastic, Table, ValueNames
 from quiltwork.spec.notions import SomeNames
 
 __all__ = ["GAUSSIAN", "Prior"]
@@ -128,7 +128,7 @@ class Coupling(Strict):
     """How much two entries like to agree."""
 
     between: Annotated[tuple[Index, Index], Field(strict=False)]
-    strength: float
+    strength: Annotated[float, Field(ge=-MOST_STRENGTH, le=MOST_STRENGTH)]
 
 
 class Ising(Described):
