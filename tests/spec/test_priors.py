@@ -198,8 +198,8 @@ def test_refused_with_reason(text, words):
 
 
 def test_too_many_states():
-    rows = [[1.0] + [0.0] * 200] * 201
-    with pytest.raises(InvalidPlan, match=r"transition: must have at most 200 entries"):
+    rows = [[1.0] + [0.0] * 100] * 101
+    with pytest.raises(InvalidPlan, match=r"transition: must have at most 100 entries"):
         prior_from({"quiltwork": 1, "prior": {"markov_chain": {"transition": rows}}})
 
 

@@ -16,6 +16,8 @@ from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.pufferfish import fitting
 from quiltwork.pufferfish.chain_atoms import chain_atoms
+from quiltwork.pufferfish.chain_given import MOST_WORK as MOST_GIVEN
+from quiltwork.pufferfish.chain_given import GivenTranslator
 from quiltwork.pufferfish.chain_influence import Place, Sides, curve_at, sides
 from quiltwork.pufferfish.chain_places import any_places, given_laws, given_places, stationary_places
 from quiltwork.pufferfish.chain_translation import ChainTranslator
@@ -240,14 +242,23 @@ class MarkovChain(Prior):
     # ---- translation
 
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
-        """Propagation of what one entry tells; for a stationary chain."""
+        """Propagation of what one entry tells; not for a chain with any initial law, which has no single reversal."""
         view = self._view(secrets)
         if view is None:
             return self.joint().translations(secrets)
-        if not self.is_stationary:
+        if isinstance(self.initial, str) and not self.is_stationary:
             return ()
         places, _ = self._places(self.influence(None, secrets).sizes.size, view)
-        return self._translator.translations(places, view.first, view.second)
+        if self.is_stationary:
+            return self._translator.translations(places, view.first, view.second)
+        if len(self._laws) * len(self.matrix) ** 3 > MOST_GIVEN:
+            return ()
+        silent = [self._silent(place, view) for place in places]
+        return self._given.translations(places, silent, view.first, view.second)
+
+    @cached_property
+    def _given(self) -> GivenTranslator:
+        return GivenTranslator(self.matrix, self._laws)
 
     @cached_property
     def _translator(self) -> ChainTranslator:

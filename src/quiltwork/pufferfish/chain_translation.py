@@ -123,6 +123,6 @@ def attained(
         for factor in reversed(factors):
             value = kernel @ (factor * value)
             value /= value.max()
-        if factors:
+        if factors and value[second] > 0.0 < value[first]:
             total += max(float(np.log(value[first]) - np.log(value[second])), 0.0)
     return total - 1e-11 * (1.0 + total) * min(1.0, epsilon)

@@ -163,7 +163,9 @@ class OneSide:
         if len(found) <= count:
             # longer sides are bounded as endless ones are
             cost, endless = float(own.max()), self.settled(own)
-            found += [np.minimum(endless, up(n * cost) * (own > 0)) for n in range(len(found), count + 1)]
+            found += [
+                np.minimum(endless, up(n * cost) * (1.0 - np.eye(len(own)))) for n in range(len(found), count + 1)
+            ]
         return found
 
     def _directed(self, own: FloatArray, count: int) -> list[FloatArray]:

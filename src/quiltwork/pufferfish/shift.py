@@ -29,6 +29,7 @@ __all__ = ["BECAUSE", "Shift"]
 
 BECAUSE = "a shift by delta / (e^epsilon - 1) makes an (epsilon, delta) release pure, and the theorem for those applies"
 LEAST_EPSILON, MOST_EPSILON = 1e-9, 500.0  # per entry; beyond these nothing is gained
+FLAT = 8.0  # a delta that falls less than this from e / 2 to e
 TRIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-13)
 
 
@@ -82,7 +83,17 @@ class Shift:
         if epsilon <= 0.0:
             return 1.0
         entry = self.translator.inverse(min(epsilon, MOST_EPSILON))
-        return 1.0 if entry <= 0.0 else self.spent(entry, self.translator.upper(entry), rtol)
+        if entry <= 0.0:
+            return 1.0
+        best = self.spent(entry, self.translator.upper(entry), rtol)
+        near, half = self.loss.delta(entry, rtol=rtol).upper, self.loss.delta(0.5 * entry, rtol=rtol).upper
+        if best > 0.0 and float(half) <= FLAT * float(near):  # a delta that hardly falls is better spent earlier
+            kappas, deltas = self.points(rtol)
+            best = min(best, float(deltas[kappas <= epsilon].min(initial=1.0)))
+            first = float(self.loss.epsilon(min(1.001 * float(near), 1.0), rtol=rtol).upper)  # where the fall ends
+            if LEAST_EPSILON < first < entry:
+                best = min(best, self.spent(first, self.translator.upper(first), rtol))
+        return best
 
     def points(self, rtol: float) -> tuple[np.ndarray, np.ndarray]:
         """Pairs (epsilon, delta) of the secrets that hold all at once."""

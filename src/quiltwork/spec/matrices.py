@@ -20,7 +20,7 @@ from quiltwork.spec.document import MOST_CHARACTERS
 from quiltwork.spec.fields import Probability
 from quiltwork.spec.recipes import shown
 
-MOST_ROWS = 200  # of a matrix: influence takes the cube of it
+MOST_ROWS = 100  # of a matrix: the time grows with the cube of it, and this takes seconds
 MOST_ENTRIES = 1024  # of a covariance
 MOST_STRENGTH = 1e6  # of a coupling or a field: weights are exponentials of sums of them
 
