@@ -54,6 +54,7 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/regions.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/tables_peers.py
+	$(BIN)/python benchmarks/pufferfish.py
 	$(BIN)/python benchmarks/data.py
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures

@@ -164,6 +164,22 @@ def test_secrets_are_those_of_the_file(capsys, file):
     assert chosen["protects"] == "the value of each single entry, for 1 pairs of values"
 
 
+def test_a_target_without_delta_means_delta_0(capsys, file):
+    noisy = "releases: [{name: a, gaussian: {sigma: 40}}]\n"
+    data = answered(capsys, file(SHORT, noisy + "target: {epsilon: 3}\n"), code=1)
+    assert data["delta"] == 0
+    assert data["targets"][0]["verdict"] == "missed"
+    assert data["targets"][0]["bracket"]["upper"] == "inf"
+    data = answered(capsys, file(SHORT, noisy), "--epsilon", "3")  # nobody asked for delta 0
+    assert data["delta"] == 1e-6
+
+
+def test_too_many_releases_are_not_added_up_one_by_one(capsys, file):
+    data = answered(capsys, file(SHORT, "releases: [{name: a, pure: {epsilon: 1e-5}, count: 2000}]\n"))
+    assert data["releases"]["totals"] is None
+    assert data["releases"]["epsilon"]["upper"] < 2000 * 1e-5 * 6
+
+
 # ---- infinite, Gaussian and approximate curves
 
 
@@ -397,6 +413,14 @@ def test_an_error_in_the_file_names_the_line(capsys, file):
     assert main(["influence", name]) == 2
     said = one_line(capsys.readouterr().err)
     assert f"{name}:6: prior.markov_chain.transition[1]: must sum to 1, got 0.9" in said
+
+
+def test_a_figure_without_matplotlib(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    target = tmp_path / "f.svg"
+    assert main(["influence", *BINARY, "--figure", str(target)]) == 2
+    assert "matplotlib is not installed" in one_line(capsys.readouterr().err)
+    assert not target.exists()
 
 
 def test_the_schema_of_prior_files(capsys):

@@ -54,7 +54,9 @@ def test_names_in_any_script_on_any_terminal(tmp_path):
     assert "Gr??e ?" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["account", "--help"], ["region", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["account", "--help"], ["region", "--help"], ["influence", "--help"]]
+)
 def test_help_loads_nothing_heavy(arguments):
     report = "print(*sys.modules, file=sys.stderr)"
     idle = subprocess.run(

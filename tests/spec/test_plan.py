@@ -17,7 +17,10 @@ from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, sc
 from quiltwork.spec.document import plain_scalar
 from quiltwork.spec.recipes import KINDS
 
-EXAMPLES = sorted(path for path in Path("examples/plans").glob("*.yaml") if "\ntable:" not in path.read_text())
+OTHERS = ("\ntable:", "\nprior:")  # table plans and prior files
+EXAMPLES = sorted(
+    path for path in Path("examples/plans").glob("*.yaml") if not any(key in path.read_text() for key in OTHERS)
+)
 words = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=20)
 names = st.lists(words, min_size=1, max_size=4, unique=True)
 

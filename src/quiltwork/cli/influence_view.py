@@ -37,7 +37,7 @@ GROUP_PRIVACY = "group privacy"
 GROUP = "all entries may change together"
 ADDED_OR_REMOVED = (
     "the plan's losses must hold when the value of one entry changes; this plan protects {words}, and replacing a "
-    "record is one removed and one added: double what it says, unless it covers that already"
+    "record is one removed and one added: take each loss for a group of two, unless it covers that already"
 )
 
 
@@ -181,7 +181,7 @@ def _delta(asked: float | None, file: PriorFile, plan: Plan | None, needed: bool
     """The delta that was asked for, that of a target, or one at which there is an answer."""
     if asked is not None:
         return asked
-    if file.target is not None and ("delta" in file.target.model_fields_set or not needed):
+    if file.target is not None:
         return file.target.delta
     if plan is not None and plan.targets:
         return plan.targets[0].delta
