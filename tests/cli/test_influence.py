@@ -94,12 +94,13 @@ def test_what_a_per_entry_epsilon_leaks(capsys, file):
     assert bracket.lower >= 0.3 * (1 - 1e-12)
 
 
-def test_group_privacy_is_the_share_of_each_entry(capsys, file):
-    data = answered(capsys, file("{independent: {entries: 10}}"), "--epsilon", "0.3")
+@pytest.mark.parametrize(("epsilon", "count"), [(0.3, 10), (2.0, 10**12), (2.0, 11), (1.0, 11), (0.7, 3), (1.0, 10)])
+def test_group_privacy_is_the_share_of_each_entry(capsys, file, epsilon, count):
+    data = answered(capsys, file(f"{{independent: {{entries: {count}}}}}"), "--epsilon", str(epsilon))
     found = bounds(data["per_entry_epsilons"])
-    assert found["Theorem 6"] == pytest.approx(0.3, rel=1e-12)
+    assert found["Theorem 6"] == pytest.approx(epsilon, rel=1e-12)
     share = found["group privacy"]
-    assert Fraction(share) * 10 <= Fraction(0.3) < Fraction(math.nextafter(share, 1)) * 10
+    assert Fraction(share) * count <= Fraction(epsilon) < Fraction(math.nextafter(share, 1)) * count
 
 
 def test_releases_are_composed_once(capsys, file):
@@ -244,6 +245,9 @@ def test_an_approximate_curve_is_labelled_and_promises_nothing(capsys, file, mon
     assert data["per_entry_epsilons"] == []
     assert data["leak"] is data["releases"] is None
     assert "approximate" in data["warnings"][0]
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("quiltwork: 1\ntargets: [{epsilon: 9, delta: 0}]\nreleases: [{name: a, pure: {epsilon: 0.1}}]\n")
+    assert answered(capsys, file("independent"), "--plan", str(plan), code=1)["met"] is False
     picture = tmp_path / "f.svg"
     assert main(["influence", file("independent"), "--epsilon", "5", "--figure", str(picture)]) == 1
     out = capsys.readouterr().out

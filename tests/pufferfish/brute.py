@@ -6,7 +6,7 @@ says: a likelihood is made exactly Lipschitz before it is used, and only finite 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_matrix
+from scipy.sparse import coo_matrix, vstack
 from scipy.special import ndtr
 
 # ---- laws
@@ -121,6 +121,26 @@ def log_leak(first: np.ndarray, second: np.ndarray, heights: np.ndarray) -> floa
     return float(np.log((first * weights).sum()) - np.log((second * weights).sum()))
 
 
+def neighbours(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Flat places of every ordered pair of datasets that differ in one entry."""
+    index = np.arange(int(np.prod(shape))).reshape(shape)
+    tops, bottoms = [], []
+    for axis in range(len(shape)):
+        for shift in range(1, shape[axis]):
+            tops.append(index.ravel())
+            bottoms.append(np.roll(index, shift, axis=axis).ravel())
+    return np.concatenate(tops), np.concatenate(bottoms)
+
+
+def rules(shape: tuple[int, ...], factor: float, sign: float = 1.0) -> Any:
+    """sign (V(D) - factor V(D')) for every ordered pair of neighbours, as a sparse matrix."""
+    top, bottom = neighbours(shape)
+    row = np.arange(top.size)
+    data = sign * np.concatenate((np.ones(top.size), np.full(top.size, -factor)))
+    places = np.concatenate((row, row)), np.concatenate((top, bottom))
+    return coo_matrix((data, places), (top.size, int(np.prod(shape)))).tocsr()
+
+
 def worst_leak(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
     """What the worst mechanism found by a linear program really leaks: a lower bound on the worst case.
 
@@ -128,18 +148,9 @@ def worst_leak(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
     solution is then made exactly feasible and evaluated anew.
     """
     shape = first.shape
-    index = np.arange(first.size).reshape(shape)
-    tops, bottoms = [], []
-    for axis in range(first.ndim):
-        for shift in range(1, shape[axis]):
-            tops.append(index.ravel())
-            bottoms.append(np.roll(index, shift, axis=axis).ravel())
-    top, bottom = np.concatenate(tops), np.concatenate(bottoms)
-    row = np.arange(top.size)
-    data = np.concatenate((np.ones(top.size), np.full(top.size, -np.exp(epsilon))))
-    rules = coo_matrix((data, (np.concatenate((row, row)), np.concatenate((top, bottom)))), (top.size, first.size))
+    table = rules(shape, float(np.exp(epsilon)))
     solved = linprog(
-        -first.ravel(), A_ub=rules.tocsr(), b_ub=np.zeros(top.size), A_eq=second.reshape(1, -1), b_eq=[1.0],
+        -first.ravel(), A_ub=table, b_ub=np.zeros(table.shape[0]), A_eq=second.reshape(1, -1), b_eq=[1.0],
         bounds=(0, None), method="highs",
     )  # fmt: skip
     if solved.x is None:
@@ -147,6 +158,25 @@ def worst_leak(first: np.ndarray, second: np.ndarray, epsilon: float) -> float:
     with np.errstate(divide="ignore"):
         heights = np.log(np.maximum(solved.x.reshape(shape), solved.x.max() * 1e-300))
     return max(log_leak(first, second, lipschitz(heights, epsilon)), 0.0)
+
+
+def worst_event(
+    first: np.ndarray, second: np.ndarray, points: Sequence[tuple[float, float]], epsilon: float
+) -> tuple[float, float]:
+    """max P(E | s) - e^epsilon P(E | s') over events E of mechanisms with all these (epsilon, delta) for each entry.
+
+    E and its complement both obey every rule.  Returns the value and by how much the solution breaks a rule.
+    """
+    tables, limits = [], []
+    for per_entry, delta in points:
+        factor = float(np.exp(per_entry))
+        for sign, limit in ((1.0, delta), (-1.0, factor - 1.0 + delta)):
+            tables.append(rules(first.shape, factor, sign))
+            limits.append(np.full(tables[-1].shape[0], limit))
+    table, limit = vstack(tables), np.concatenate(limits)
+    gain = (first - np.exp(epsilon) * second).ravel()
+    event = np.clip(linprog(-gain, A_ub=table, b_ub=limit, bounds=(0, 1), method="highs").x, 0.0, 1.0)
+    return float(gain @ event), max(float((table @ event - limit).max()), 0.0)
 
 
 def integer_heights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

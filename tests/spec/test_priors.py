@@ -175,6 +175,17 @@ def test_csv_files_that_are_refused(tmp_path, name, content, words):
     assert refusal.value.where.startswith("prior.markov_chain.transition")
 
 
+def test_only_files_beside_it_are_read(tmp_path):
+    outside = tmp_path / "p.csv"
+    outside.write_text("0.8,0.2\n0.3,0.7\n")
+    file = tmp_path / "sub" / "prior.yaml"
+    file.parent.mkdir()
+    for name in ("../p.csv", str(outside), "x/../../p.csv"):
+        file.write_text(prior(f"{{markov_chain: {{transition: {name}}}}}"))
+        with pytest.raises(InvalidPlan, match="must be rows of numbers or the name of a CSV file beside this one"):
+            read_prior(file)
+
+
 def test_files_are_not_read_after_a_file_was(tmp_path):
     file = tmp_path / "prior.yaml"
     file.write_text(GOOD)

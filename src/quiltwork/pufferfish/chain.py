@@ -15,6 +15,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.pufferfish import fitting
+from quiltwork.pufferfish.chain_any import MOST_STATES, AnyTranslator
 from quiltwork.pufferfish.chain_atoms import chain_atoms
 from quiltwork.pufferfish.chain_given import MOST_WORK as MOST_GIVEN
 from quiltwork.pufferfish.chain_given import GivenTranslator
@@ -32,6 +33,7 @@ __all__ = ["MarkovChain"]
 
 ANY, STATIONARY = "any", "stationary"
 FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
+MOST_SIZES, MOST_ENTRIES = 4096, 100_000  # of a curve; of a chain whose first entry has a given law
 MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
 MOST_WORK = 4e8  # multiplications for entries that are looked at one by one
 
@@ -75,8 +77,9 @@ class MarkovChain(Prior):
         else:
             start = law("initial", start, count)
             start.setflags(write=False)
-            if self.length is None:
-                raise InvalidParameter("length", None, "a number of entries when an initial law is given")
+            if self.length is None or self.length > MOST_ENTRIES:
+                allowed = f"a number of entries up to {MOST_ENTRIES} when an initial law is given"
+                raise InvalidParameter("length", self.length, allowed)
         self.transition.setflags(write=False)
         object.__setattr__(self, "states", names)
         object.__setattr__(self, "initial", start)
@@ -173,7 +176,9 @@ class MarkovChain(Prior):
         if view is None:
             return self.joint().influence(max_size, secrets)
         if max_size is not None:
-            return self._curve(checks.count("max_size", max_size, least=1), view)
+            if checks.count("max_size", max_size, least=1) > MOST_SIZES:
+                raise InvalidParameter("max_size", max_size, f"from 1 to {MOST_SIZES}")
+            return self._curve(max_size, view)
         depth = FIRST_DEPTH
         while True:
             whole = self.length is not None and depth >= self.length
@@ -242,15 +247,16 @@ class MarkovChain(Prior):
     # ---- translation
 
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
-        """Propagation of what one entry tells; not for a chain with any initial law, which has no single reversal."""
+        """Propagation of what one entry tells."""
         view = self._view(secrets)
         if view is None:
             return self.joint().translations(secrets)
-        if isinstance(self.initial, str) and not self.is_stationary:
-            return ()
         places, _ = self._places(self.influence(None, secrets).sizes.size, view)
         if self.is_stationary:
             return self._translator.translations(places, view.first, view.second)
+        if isinstance(self.initial, str):
+            few = len(self.matrix) <= MOST_STATES
+            return AnyTranslator(self.matrix).translations(places, view.first, view.second) if few else ()
         if len(self._laws) * len(self.matrix) ** 3 > MOST_GIVEN:
             return ()
         silent = [self._silent(place, view) for place in places]

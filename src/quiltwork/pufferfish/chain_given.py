@@ -50,15 +50,19 @@ class GivenTranslator:
             found.append(Spread.of(rows, seen, (2.0 * i + 6.0) * (len(law) + 6) * UNIT))
         return found
 
+    def lefts(self, own: FloatArray) -> list[FloatArray]:
+        """What the entries before each one can add."""
+        found: list[FloatArray] = [np.zeros_like(own)]
+        for spread in self.backward:
+            slope = own + found[-1]
+            found.append(spread.directed(slope) if len(own) == 2 else spread.anchored(slope))
+        return found
+
     def bounds(self, epsilon: float) -> list[FloatArray]:
         """The bound for every ordered pair of states, at each entry."""
         size, count = len(self.matrix), len(self.laws)
         own = epsilon * (1.0 - np.eye(size))
-        left: list[FloatArray] = [np.zeros((size, size))]
-        for spread in self.backward:
-            slope = own + left[-1]
-            left.append(spread.directed(slope) if size == 2 else spread.anchored(slope))
-        right = self.right.upto(own, count - 1)
+        left, right = self.lefts(own), self.right.upto(own, count - 1)
         return [np.asarray(up(own + left[i] + right[count - 1 - i], 2)) for i in range(count)]
 
     def translations(

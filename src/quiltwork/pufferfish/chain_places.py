@@ -46,10 +46,10 @@ def any_places(
     """
     last = depth + 1 if length is None else min(length, depth + 1)
     asked = range(last) if entries is None else entries
-    left = sides(powers(matrix, max([1, *asked]))).left
+    left = sides(powers(matrix, max(1, min(max(asked), depth + 1)))).left  # later entries have a smaller shift
     known = length if length is not None and (entries is not None or length <= depth + 1) else None
     none = np.zeros((len(matrix), len(matrix)))
-    found = [_place(i, known, none if i == 0 else left[i - 1].T) for i in asked]
+    found = [_place(i, known, none if i == 0 else left[min(i, len(left)) - 1].T) for i in asked]
     return ([_merged(found)] if len(found) > max(budget, 1.0) else found), "certified"
 
 

@@ -17,7 +17,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT, up
 from quiltwork.pufferfish.chain_influence import Place
 from quiltwork.pufferfish.prior import Translation
-from quiltwork.pufferfish.propagation import OneSide, Spread
+from quiltwork.pufferfish.propagation import LONG, OneSide, Spread
 from quiltwork.pufferfish.stochastic import powers, stationary_error
 
 __all__ = ["BECAUSE", "ChainTranslator", "one_side", "reversed_chain"]
@@ -75,10 +75,10 @@ class ChainTranslator:
         own = self.own(epsilon)
         sides = []
         for side, counts in zip((self.left, self.right), zip(*places, strict=True), strict=True):
-            known = [count for count in counts if count is not None]
+            known = [count for count in counts if count is not None and count <= LONG]
             finite = side.upto(own, max(known)) if known else []
-            endless = side.settled(own) if None in counts else None
-            sides.append([endless if count is None else finite[count] for count in counts])
+            endless = side.settled(own) if len(known) < len(counts) else None
+            sides.append([endless if count is None or count > LONG else finite[count] for count in counts])
         return [np.asarray(up(own + left + right, 2)) for left, right in zip(*sides, strict=True)]
 
     def translations(self, places: Sequence[Place], first: np.ndarray, second: np.ndarray) -> tuple[Translation, ...]:

@@ -27,6 +27,7 @@ __all__ = ["OneSide", "Spread"]
 
 FAR = 600.0  # beyond this e^r overflows, and the limit is as good
 FEW, SHARPER = 12, 6  # states up to which each pair's own slope is used, and how often
+LONG = 4000  # entries on one side, from which on it is taken as endless
 SHORT, SCALAR = 40, 12  # entries on one side that are taken one by one, with few and with many states
 ROUNDS, NARROW = 4000, 1e-13
 
@@ -152,7 +153,7 @@ class OneSide:
 
     def after(self, own: FloatArray, count: int) -> FloatArray:
         """The bound for a side of `count` entries; `own` is what one entry's own value adds."""
-        return self.upto(own, count)[count]
+        return self.settled(own) if count > LONG else self.upto(own, count)[count]
 
     def upto(self, own: FloatArray, count: int) -> list[FloatArray]:
         """The bounds for sides of 0, 1, ..., `count` entries."""
