@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
-from quiltwork.pufferfish.gaussian import Covariance
+from quiltwork.pufferfish.covariance import Covariance
 from quiltwork.pufferfish.gaussian_box import GaussianBox, box_influence, kernel_covariance, printed_influence
 from quiltwork.pufferfish.secrets import entry_values, joint_values
 

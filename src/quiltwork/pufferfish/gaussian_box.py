@@ -30,7 +30,8 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import up
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.gaussian import Covariance, entry_names, grown, which_entries
+from quiltwork.pufferfish.covariance import Covariance, grown
+from quiltwork.pufferfish.gaussian import entry_names, which_entries
 from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets

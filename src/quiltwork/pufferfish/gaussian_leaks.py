@@ -22,6 +22,7 @@ from quiltwork.pufferfish.secrets import Secrets
 __all__ = ["GaussianLeaks"]
 
 MOST_SIZES = 24
+MOST_TOLD = 1e4  # mu beyond which nothing is left to protect
 
 
 class GaussianLeaks:
@@ -41,12 +42,17 @@ class GaussianLeaks:
         self.loss, self.prior, self.secrets = loss, prior, secrets
         spread = np.unique(np.geomspace(1, len(prior.sizes), MOST_SIZES).round().astype(int)) - 1
         self.sizes = [int(prior.sizes[i]) for i in spread]
-        self.composed = {size: self._composed(size) for size in self.sizes}
+        found = {size: prior.leak(size, secrets) for size in self.sizes}
+        self.composed = {size: self._composed(size, told) for size, told in found.items() if told <= MOST_TOLD}
+        if not self.composed:
+            raise Unsupported(
+                "a guarantee under this prior",
+                f"the other entries tell an entry apart by {min(found.values()):.3g} standard deviations",
+                "narrow the gap, or give the prior a length",
+            )
+        self.sizes = list(self.composed)
 
-    def _composed(self, size: int) -> Loss:
-        told = self.prior.leak(size, self.secrets)
-        if not math.isfinite(told):
-            raise Unsupported("a prior that tells everything", "some entry is determined by the others")
+    def _composed(self, size: int, told: float) -> Loss:
         group = self.loss.group(size)
         return group if told == 0.0 else gdp(told) + group
 

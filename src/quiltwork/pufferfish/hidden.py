@@ -133,7 +133,7 @@ class HiddenMarkov(Prior):
 
     def _veiled(self, slope: FloatArray) -> FloatArray:
         """Psi_W for every ordered pair of symbols."""
-        return self._posterior.directed(slope) if len(slope) == 2 else self._posterior.each(float(slope.max()))
+        return self._posterior.directed(slope) if len(slope) == 2 else self._posterior.anchored(slope)
 
     # ---- influence
 

@@ -23,13 +23,14 @@ from quiltwork.pufferfish.supermodular import Gauge
 __all__ = ["Ising"]
 
 MOST_ENTRIES = 16
+MOST = 1e6  # of a coupling or a field; long before that one weight takes all
 WIDEST = 650.0  # log of the largest over the smallest weight
 
 
 def _edges(value: Any) -> dict[tuple[int, int], float]:
     """{(i, j): J}, i < j, from such a mapping or from a symmetric matrix with a zero diagonal."""
     if not isinstance(value, Mapping):
-        matrix = checks.numbers("couplings", value, "a symmetric matrix of finite numbers", -1e300, 1e300)
+        matrix = checks.numbers("couplings", value, "a symmetric matrix of moderate numbers", -MOST, MOST)
         if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or np.any(np.diag(matrix)):
             raise InvalidParameter("couplings", value, "a symmetric matrix with a zero diagonal, or {(i, j): coupling}")
         value = {(i, j): float(matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix)), strict=True)}
@@ -41,6 +42,8 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
         if one == two or (one, two) in found:
             raise InvalidParameter("couplings", pair, "pairs of different entries, each pair once")
         found[one, two] = checks.real("a coupling", strength)
+        if abs(found[one, two]) > MOST:
+            raise InvalidParameter("a coupling", strength, f"between -{MOST:g} and {MOST:g}")
     return found
 
 
@@ -62,7 +65,7 @@ class Ising(Prior):
 
     def __attrs_post_init__(self) -> None:
         least = 1 + max((two for _, two in self.couplings), default=0)
-        fields = checks.numbers("fields", self.fields, "finite numbers", -1e300, 1e300)
+        fields = checks.numbers("fields", self.fields, "moderate numbers", -MOST, MOST)
         if not fields.ndim:
             fields = np.full(least, float(fields))
         if fields.ndim != 1 or not least <= fields.size <= MOST_ENTRIES:

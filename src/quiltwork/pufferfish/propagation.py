@@ -161,13 +161,13 @@ class OneSide:
             return self._directed(own, count)
         few = self.spreads[0].ranked is not None
         found = self._stepwise(own, min(count, SHORT)) if few else self._scalar(own, min(count, SCALAR))
-        if len(found) <= count:
-            # longer sides are bounded as endless ones are
-            cost, endless = float(own.max()), self.settled(own)
-            found += [
-                np.minimum(endless, up(n * cost) * (1.0 - np.eye(len(own)))) for n in range(len(found), count + 1)
-            ]
-        return found
+        if count <= 2:
+            return found
+        # an endless side bounds every other one
+        cost, endless = float(own.max()), self.settled(own)
+        more = range(len(found), count + 1)
+        found = [np.asarray(np.minimum(one, endless)) for one in found]
+        return found + [np.asarray(np.minimum(endless, up(n * cost) * (1.0 - np.eye(len(own))))) for n in more]
 
     def _directed(self, own: FloatArray, count: int) -> list[FloatArray]:
         found = [np.zeros_like(own)]

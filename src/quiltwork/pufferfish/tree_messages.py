@@ -108,7 +108,7 @@ class TreeEdges:
         spread = self.spreads[edge]
         if len(slope) == 1:
             return np.zeros(spread.limit.shape)
-        return spread.directed(slope) if len(slope) == 2 else spread.each(float(slope.max()))
+        return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
 
 
 def order_of(parents: Parents) -> list[int]:
