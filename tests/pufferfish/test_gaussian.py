@@ -235,8 +235,11 @@ def test_independent_entries_tell_nothing():
 def test_the_chain_says_what_it_is():
     chain = AutoRegressive(0.5, 1.0, 1.0, length=4)
     assert (chain.entries, AutoRegressive(0.5, 1.0, 1.0).entries) == (4, None)
-    assert chain.influence().values.tolist() == [math.inf] * 3 + [0.0]
+    assert chain.influence(9).values.tolist() == [math.inf] * 3 + [0.0]
+    assert (chain.influence().sizes.tolist(), chain.influence().values.tolist()) == ([1, 4], [math.inf, 0.0])
     assert chain.influence().status == "exact"
+    with pytest.raises(InvalidParameter, match="max_size"):
+        AutoRegressive(0.5, 1.0, 1.0).influence(10**9)
     assert AutoRegressive(0.5, 1.0, 1.0).influence().values.tolist() == [math.inf]
     assert "correlation 0.5" in chain.words
     assert chain.sizes == (1, 2, 3, 4)

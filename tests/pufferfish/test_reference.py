@@ -113,3 +113,31 @@ def test_noise_for_many_queries(row: dict[str, float]) -> None:
     assert promise.epsilon(DELTA, rtol=1e-6).upper <= target * (1 + 1e-5)
     weak = guarantee(count * qw.gaussian(row["std_gauss_priorPLD"] / 20.0), STICKY)
     assert weak.epsilon(DELTA).upper > target
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_propagation_with_one_slope_for_all_pairs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recursion of the reference itself; sharper slopes are switched off."""
+    monkeypatch.setattr("quiltwork.pufferfish.propagation.SHARPER", 0)
+    for epsilon, known in STATES[name]["propagation_eps_puffer"].items():
+        close_and_safe(translate(MarkovChain(STATES[name]["P"]), float(epsilon)).upper, known)
+
+
+ELSEWHERE = {
+    "nfc": "pufferfish/test_composable.py",
+    "collapse": "pufferfish/test_collapse.py",
+    "gaussian_formula_n11_center_gamma5_delta0.1": "pufferfish/test_gaussian_box.py",
+    "mgf_exact": "pufferfish/test_ising.py",
+    "small_graph_curves": "pufferfish/test_ising.py",
+    "household_beta_binomial": "pufferfish/test_blocks.py",
+    "topk_peel_swap_loss": "mechanisms/test_selection.py",
+}
+
+
+def test_every_entry_of_the_reference_is_tested_here_or_in_a_file_that_exists() -> None:
+    here = Path(__file__).read_text()
+    tests = Path(__file__).parents[1]
+    keys = {key for key in REFERENCE if not key.startswith("_") and key != "generated_by"}
+    assert set(ELSEWHERE) <= keys
+    for key in keys:
+        assert (tests / ELSEWHERE[key]).exists() if key in ELSEWHERE else f'REFERENCE["{key}"]' in here, key
