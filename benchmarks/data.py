@@ -26,6 +26,7 @@ from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from quiltwork.data import Counts, Engine, Sequences
 from quiltwork.errors import MissingExtra, Unsupported
+from quiltwork.pufferfish import MarkovChain
 
 SEED, STATES, GROUPS, LEAST, MOST = 20_261_116, 78, 40, 50, 150
 MINUTE, GIGABYTE = 60.0, 2.0**30
@@ -150,7 +151,9 @@ def asked(url: str, folder: Path, rows: int) -> Iterator[Row]:
     with engine:
         line, found = row("check columns", lambda: opened(engine, folder), lambda found: f"{found.rows:,} rows")
         yield line
-        yield row("transition counts", found.transition_counts, fingerprint)[0]
+        line, counts = row("transition counts", found.transition_counts, fingerprint)
+        yield line
+        yield row("fit from the counts", lambda: MarkovChain.fit(counts, public=True), fitted)[0]
         yield row("category counts", found.category_counts, lambda tally: f"{tally.total:,} entries")[0]
         yield row("counts by group", found.group_counts, lambda by: f"{len(by)} groups, {largest(by)}")[0]
         yield row("lengths", found.lengths, lambda lengths: f"{lengths.people.sum():,} people")[0]
@@ -166,6 +169,11 @@ def fingerprint(counts: Counts) -> str:
     weights = range(1, counts.matrix.size + 1)
     mixed = sum(weight * int(value) for weight, value in zip(weights, counts.matrix.flat, strict=True))
     return f"{counts.steps:,} steps of {counts.people:,} people, {mixed % 1_000_000_007}"
+
+
+def fitted(chain: MarkovChain) -> str:
+    """Enough of the chain to tell two of them apart."""
+    return f"{len(chain.states)} states, stationary {chain.stationary.max():.6f} at most"
 
 
 def largest(by: dict[Any, Any]) -> str:

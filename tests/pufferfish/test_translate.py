@@ -142,6 +142,42 @@ def test_the_lower_end_of_a_finite_chain_is_no_more_than_its_worst_case() -> Non
     assert short.lower <= long.upper
 
 
+@pytest.mark.parametrize("length", [None, 5000])
+def test_any_start_bounds_the_stationary_one(length: int | None) -> None:
+    """Slow chains: far inside there are more entries on the left than the influence curve looks at."""
+    for rare, epsilon in ((1e-3, 1e-3), (1e-4, 1e-4), (1e-2, 1e-3), (0.2, 0.3)):
+        matrix = [[1 - rare, rare], [rare, 1 - rare]]
+        known = translate(MarkovChain(matrix, length=length), epsilon)
+        assert translate(MarkovChain(matrix, "any", length), epsilon).upper >= known.lower
+    three = [[0.98, 0.02, 0.0], [0.0, 0.98, 0.02], [0.02, 0.0, 0.98]]
+    assert translate(MarkovChain(three, "any"), 0.01).upper >= translate(MarkovChain(three), 0.01).lower
+
+
+def test_a_given_start_that_vanishes_in_floating_point() -> None:
+    """Who is still in the first state after 1000 steps was there all the time: 100 nats at 0.1 for each entry."""
+    leaving = [[0.5, 0.25, 0.25], [0.0, 0.9, 0.1], [0.0, 0.1, 0.9]]
+    chain = MarkovChain(leaving, [1.0, 0.0, 0.0], 1300)
+    for entry in (300, 1000, 1290):
+        truth = 0.1 * entry - 2.0  # E[e^(0.1 n)] for the number n of entries in state 0, given state 1, is below e^2
+        assert translate(chain, 0.1, entry_values([entry], [(0, 1)])).upper >= truth
+
+
+@pytest.mark.parametrize("start", ["any", "given"])
+def test_states_that_cannot_be_reached(start: str) -> None:
+    rng = np.random.default_rng(3)
+    for matrix in ([[0.5, 0.5, 0.0]] * 3, [[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.0, 0.6, 0.4]]):
+        laws = [np.array([0.0, 0.0, 1.0]), np.array([0.2, 0.3, 0.5]), np.array([1.0, 0.0, 0.0])]
+        for law in laws:
+            chain = MarkovChain(matrix, law if start == "given" else "any", 4)
+            table = brute.chain_law(matrix, law, 4)
+            for epsilon in (0.1, 1.0):
+                bound = translate(chain, epsilon).upper
+                for entry, u, v in brute.secrets(table):
+                    one, two = brute.given(table, entry, u), brute.given(table, entry, v)
+                    assert brute.worst_leak(one, two, epsilon) <= bound + 1e-12
+                    assert brute.log_leak(one, two, heights(rng, one, two, epsilon)) <= bound + 1e-12
+
+
 # ---- other secrets need the explicit law
 
 

@@ -22,7 +22,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.rounding import up
+from quiltwork.curves.rounding import UNIT, up
 from quiltwork.pufferfish.chain_given import GivenTranslator
 from quiltwork.pufferfish.chain_influence import Place, sides
 from quiltwork.pufferfish.chain_places import given_laws
@@ -69,16 +69,22 @@ class AnyTranslator:
             with np.errstate(divide="ignore"):
                 top = np.where(possible, np.log(np.maximum(matrix, TINY)), -np.inf)
                 bottom = np.where(possible & (matrix > TINY), np.log(matrix), -1e300)
-            told = [top[z][:, None] - bottom[z][None, :] + lefts[z][m] for z in range(size)]
-            worst = np.max(told, axis=0) + columns[m - 1].T
-            slack = 4.0 * m * self._steps.error + 1e-14 * np.abs(np.where(np.isfinite(worst), worst, 0.0))
-            worst = np.where(worst > 1e200, np.inf, np.maximum(worst, 0.0) + slack)
+            with np.errstate(invalid="ignore"):
+                told = [top[z][:, None] - bottom[z][None, :] + lefts[z][m] for z in range(size)]
+                worst = np.max(told, axis=0) + columns[m - 1].T
+            # a state that m steps cannot reach: nothing is known
+            worst = np.where(np.isnan(worst) | (worst > 1e200) | (worst == -np.inf), np.inf, worst)
+            deepest = float(np.abs(top[possible]).max(initial=0.0))
+            slack = 4.0 * m * self._steps.error + 32.0 * UNIT * (1.0 + deepest)
+            worst = np.maximum(worst, 0.0) + slack
             np.fill_diagonal(worst, 0.0)
             found.append(np.asarray(worst if not found else np.minimum(worst, found[-1])))
         return found
 
     def translations(self, places: Sequence[Place], first: np.ndarray, second: np.ndarray) -> tuple[Translation, ...]:
         """Propagation at these places; one place may stand for every later entry, and a merged one for all."""
+        if not all(known.usable for known in self._known):
+            return ()
 
         def epsilons(epsilon: float) -> FloatArray:
             own = epsilon * (1.0 - np.eye(len(self.matrix)))

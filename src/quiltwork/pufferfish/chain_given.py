@@ -21,6 +21,7 @@ from quiltwork.pufferfish.stochastic import TINY
 
 __all__ = ["MOST_WORK", "GivenTranslator"]
 
+LEAST = 1e-250
 MOST_WORK = 3e6  # entries times cubed states, beyond which only Theorem 6 is used
 
 
@@ -30,6 +31,11 @@ class GivenTranslator:
 
     matrix: FloatArray
     laws: Sequence[tuple[FloatArray, np.ndarray]]
+
+    @property
+    def usable(self) -> bool:
+        """Whether no possible state has a probability near underflow, where kernels backwards lose their digits."""
+        return not any(bool(np.any(possible & (law < LEAST))) for law, possible in self.laws)
 
     @cached_property
     def right(self) -> OneSide:
@@ -70,6 +76,8 @@ class GivenTranslator:
     ) -> tuple[Translation, ...]:
         """Propagation at these places; a place that stands for several entries takes the worst of them."""
         count = len(self.laws)
+        if not self.usable:
+            return ()
 
         def epsilons(epsilon: float) -> FloatArray:
             bounds = self.bounds(epsilon)
