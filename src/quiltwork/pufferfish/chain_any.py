@@ -101,8 +101,8 @@ class AnyTranslator:
 
     def _left(self, place: Place, epsilon: float, cuts: Sequence[FloatArray]) -> FloatArray:
         size = len(self.matrix)
-        if place.before is None:  # any entry: the worst of all
-            return np.asarray(np.max([self._at(i, epsilon, cuts) for i in range(REACH + 1)], axis=0))
+        if place.before is None:  # any entry: the worst of all, however many there are before it
+            return np.asarray(np.max([cuts[-1], *(self._at(i, epsilon, cuts) for i in range(REACH + 1))], axis=0))
         return self._at(place.before, epsilon, cuts) if place.before else np.zeros((size, size))
 
     def _at(self, index: int, epsilon: float, cuts: Sequence[FloatArray]) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
@@ -47,9 +48,11 @@ def any_places(
     last = depth + 1 if length is None else min(length, depth + 1)
     asked = range(last) if entries is None else entries
     left = sides(powers(matrix, max(1, min(max(asked), depth + 1)))).left  # later entries have a smaller shift
-    known = length if length is not None and (entries is not None or length <= depth + 1) else None
+    more = entries is None and (length is None or length > depth + 1)
     none = np.zeros((len(matrix), len(matrix)))
-    found = [_place(i, known, none if i == 0 else left[min(i, len(left)) - 1].T) for i in asked]
+    found = [_place(i, None if more else length, none if i == 0 else left[min(i, len(left)) - 1].T) for i in asked]
+    if more:  # the last place stands for every later entry, with any number of entries before it
+        found[-1] = attrs.evolve(found[-1], name=f"entry {depth} or later", before=None)
     return ([_merged(found)] if len(found) > max(budget, 1.0) else found), "certified"
 
 

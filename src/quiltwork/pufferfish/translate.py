@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.rounding import UNIT, down
+from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior, Translation
@@ -73,6 +73,8 @@ class Translator:
     def cases(self, epsilon: float) -> FloatArray:
         """The best bound of each case."""
         found = self.curve.epsilons(epsilon)
+        if self.prior.entries is not None:  # all of them together: Theorem 6 with nothing left to tell
+            found = np.minimum(found, up(self.prior.entries * epsilon))
         for theorem in self.others:
             found = np.minimum(found, theorem.epsilons(epsilon))
         return found
@@ -146,6 +148,8 @@ class Translator:
         with np.errstate(invalid="ignore"):
             room = (target - self.curve.cases) / self.curve.sizes
         found = float(np.max(room, axis=1).min())
+        if self.prior.entries is not None:
+            found = max(found, target / self.prior.entries)
         return max(down(found * (1.0 - 8.0 * UNIT)), 0.0)
 
 
