@@ -18,7 +18,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.rounding import down
+from quiltwork.curves.rounding import down, up
 from quiltwork.losses.response import Pure
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.shift import Shift
@@ -29,6 +29,7 @@ from quiltwork.pufferfish.witness import Witness
 __all__ = ["Leaks"]
 
 METHOD = "translated once"
+FEW = 4  # epsilons that are answered one by one
 
 
 class Leaks:
@@ -52,11 +53,18 @@ class Leaks:
         return _bracket("epsilon", np.minimum(lower, upper), upper, asked, rtol)
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest delta at this epsilon."""
+        """The largest delta at this epsilon; long lists are read off the chords between points of the curve."""
         asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        upper = np.array([self._delta(float(value), rtol) for value in np.ravel(asked)])
+        flat = np.ravel(asked)
+        size = np.abs(flat)
+        upper = self.shift.deltas(size)
+        if flat.size <= FEW:
+            known = [min(float(d), self.shift.delta_at(float(e), rtol)) for e, d in zip(size, upper, strict=True)]
+            upper = np.array([self.by_size.delta(float(e), d, rtol) for e, d in zip(size, known, strict=True)])
+        # both orders are protected: D(-eps) = 1 - e^-eps + e^-eps D(eps)
+        upper = np.where(flat < 0.0, np.minimum(up(-np.expm1(-size) + np.exp(-size) * upper, 4), 1.0), upper)
         lower = np.ravel(self.loss.delta(asked, rtol=rtol).lower) * self.translator.direct
-        lower = np.maximum(lower, [self._witness.delta(float(value)) for value in np.ravel(asked)])
+        lower = np.maximum(lower, [self._witness.delta(float(value)) for value in flat])
         return _bracket("delta", np.minimum(lower, upper), upper, asked, rtol)
 
     def beta(self, alpha: Any) -> Bracket:
@@ -84,17 +92,12 @@ class Leaks:
         known = np.full(count, math.inf) if math.isinf(entry) else np.broadcast_to(self.translator.cases(entry), count)
         return self.by_size.epsilons(delta, known, rtol)
 
-    def _delta(self, epsilon: float, rtol: float) -> float:
-        if epsilon == -math.inf:
-            return 1.0
-        return self.by_size.delta(epsilon, self.shift.delta_at(epsilon, rtol), rtol)
-
     @cached_property
     def _points(self) -> tuple[FloatArray, FloatArray]:
         """Epsilons and 1 - delta that hold."""
-        epsilons, deltas = self.shift.points(1e-2)
-        finite = np.isfinite(epsilons)
-        return np.append(epsilons[finite], 0.0), 1.0 - np.append(deltas[finite], self._delta(0.0, 1e-2))
+        epsilons, deltas = self.shift.points
+        still = self.by_size.delta(0.0, float(self.shift.deltas(np.zeros(1))[0]), 1e-2)
+        return np.append(epsilons, 0.0), 1.0 - np.append(deltas, still)
 
     @cached_property
     def _witness(self) -> Witness:

@@ -16,11 +16,13 @@ question is.  This answers what theory/pufferfish.md 3.6 leaves open (propagatio
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import attrs
 import numpy as np
 from scipy.optimize import brentq
 
+from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.rounding import up
 from quiltwork.pufferfish.translate import Translator
@@ -29,11 +31,11 @@ __all__ = ["BECAUSE", "Shift"]
 
 BECAUSE = "a shift by delta / (e^epsilon - 1) makes an (epsilon, delta) release pure, and the theorem for those applies"
 LEAST_EPSILON, MOST_EPSILON = 1e-9, 500.0  # per entry; beyond these nothing is gained
-FLAT = 8.0  # a delta that falls less than this from e / 2 to e
+POINTS = 24
 TRIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-13)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Shift:
     """One loss and one translator."""
 
@@ -79,27 +81,48 @@ class Shift:
         return found
 
     def delta_at(self, epsilon: float, rtol: float) -> float:
-        """The least delta that follows for this epsilon of the secrets."""
+        """The least delta that follows for this epsilon of the secrets, at a per-entry epsilon of its own."""
         if epsilon <= 0.0:
             return 1.0
         entry = self.translator.inverse(min(epsilon, MOST_EPSILON))
-        if entry <= 0.0:
-            return 1.0
-        best = self.spent(entry, self.translator.upper(entry), rtol)
-        near, half = self.loss.delta(entry, rtol=rtol).upper, self.loss.delta(0.5 * entry, rtol=rtol).upper
-        if best > 0.0 and float(half) <= FLAT * float(near):  # a delta that hardly falls is better spent earlier
-            kappas, deltas = self.points(rtol)
-            best = min(best, float(deltas[kappas <= epsilon].min(initial=1.0)))
-            first = float(self.loss.epsilon(min(1.001 * float(near), 1.0), rtol=rtol).upper)  # where the fall ends
-            if LEAST_EPSILON < first < entry:
-                best = min(best, self.spent(first, self.translator.upper(first), rtol))
-        return best
+        return 1.0 if entry <= 0.0 else self.spent(entry, self.translator.upper(entry), rtol)
 
-    def points(self, rtol: float) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (epsilon, delta) of the secrets that hold all at once."""
-        entries = self.translator.grid
-        deltas = np.asarray(self.loss.delta(entries, rtol=rtol).upper)
-        kappas = self.translator.on_grid
+    @cached_property
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Pairs (epsilon, delta) of the secrets that hold all at once, over the useful range of the loss."""
+        low, high = (min(float(self.loss.epsilon(delta).upper), MOST_EPSILON) for delta in (0.5, 1e-15))
+        low = max(low, 1e-4, 1e-4 * high)
+        entries = np.geomspace(low, max(high, 1.01 * low), POINTS)
+        flat = float(self.loss.epsilon(min(1.001 * float(self.loss.delta(entries[-1]).upper), 1.0)).upper)
+        if low < flat < entries[-1]:  # where delta ends to fall: a larger epsilon would only cost more
+            entries = np.unique(np.append(entries, flat))
+        kappas = np.maximum.accumulate([self.translator.upper(float(entry)) for entry in entries])
+        deltas = np.asarray(self.loss.delta(entries, rtol=1e-3).upper)
         with np.errstate(over="ignore", invalid="ignore"):
             spent = up(deltas * np.expm1(kappas) / np.expm1(entries) * (1.0 + 1e-14), 2)
-        return kappas, np.where(deltas == 0.0, 0.0, np.minimum(np.where(np.isnan(spent), 1.0, spent), 1.0))
+        spent = np.where(deltas == 0.0, 0.0, np.minimum(np.where(np.isnan(spent), 1.0, spent), 1.0))
+        kept = np.isfinite(kappas) & (kappas < MOST_EPSILON)
+        return kappas[kept], np.minimum.accumulate(spent[kept])
+
+    def deltas(self, epsilons: FloatArray) -> FloatArray:
+        """What the points say about every epsilon >= 0.
+
+        The true delta is convex in e^epsilon, so that it lies below every chord; and since both orders of the secrets
+        are protected, below the lines through (-1, 1) as well.
+        """
+        kappas, spent = self.points
+        found = np.ones(epsilons.size)
+        if not kappas.size:
+            return found
+        beyond = np.searchsorted(kappas, epsilons, side="right")
+        found = np.where(beyond > 0, spent[np.maximum(beyond - 1, 0)], found)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            share = (1.0 + np.exp(epsilons))[:, None] / (1.0 + np.exp(kappas))
+            lines = np.where(share <= 1.0, 1.0 - (1.0 - spent) * share, 1.0)
+            left, right = np.maximum(beyond - 1, 0), np.minimum(beyond, kappas.size - 1)
+            weight = np.expm1(epsilons - kappas[left]) / np.expm1(kappas[right] - kappas[left])
+            chord = spent[left] + weight * (spent[right] - spent[left])
+        inside = (beyond > 0) & (beyond < kappas.size) & (kappas[right] > kappas[left])
+        found = np.minimum(found, np.where(inside, chord, 1.0))
+        found = np.minimum(found, lines.min(axis=1))
+        return np.asarray(np.minimum(up(found * (1.0 + 1e-12)), 1.0))

@@ -9,7 +9,7 @@ Reference: theory/pufferfish.md sections 3 and 7.
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import attrs
@@ -31,12 +31,11 @@ Method = Literal["best", "theorem 6", "group"]
 METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
-GRID, MANY = 48, 1000  # points of the remembered curve, and how many cases make each of them costly
 ATTAINED = 1e-9  # exact theorems are computed to this accuracy
 TOLERANCE = 1e-12  # of the logarithm of the answer
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False)
 class Translator:
     """One prior, one set of secrets, and every theorem that applies."""
 
@@ -103,16 +102,6 @@ class Translator:
             if bound < best:
                 best, words = bound, theorem.because
         return (words,)
-
-    @cached_property
-    def grid(self) -> FloatArray:
-        """Per-entry epsilons at which the bound is worth knowing all at once."""
-        return np.geomspace(1e-3, 30.0, GRID if len(self.curve.cases) <= MANY else GRID // 2)
-
-    @cached_property
-    def on_grid(self) -> FloatArray:
-        """The bound there."""
-        return np.array([self.upper(float(epsilon)) for epsilon in self.grid])
 
     def inverse(self, target: float) -> float:
         """The largest per-entry epsilon with `upper` at most the target, from the safe side.
