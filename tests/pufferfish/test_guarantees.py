@@ -124,8 +124,16 @@ def test_secrets_of_another_kind_are_refused() -> None:
         guarantee(qw.pure(0.1), CHAIN, entry_values(pairs=[("home", "away")]))
 
 
+@pytest.mark.parametrize("states", [["a", "a"], ["a"], 5, [["a"], ["b"]], "ab"])
+def test_bad_state_names(states: object) -> None:
+    with pytest.raises(InvalidParameter):
+        MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=states)
+
+
 def test_totals_need_releases() -> None:
     with pytest.raises(InvalidParameter):
         totals(CHAIN, [])
+    with pytest.raises(InvalidParameter):
+        totals(CHAIN, 0.1)
     with pytest.raises(InvalidParameter):
         totals(CHAIN, [0.1, math.nan])

@@ -89,6 +89,7 @@ def test_secrets_are_closed_under_exchange() -> None:
 def test_bad_secrets() -> None:
     for call in (
         lambda: entry_values([]),
+        lambda: entry_values(3),
         lambda: entry_values([1, 1]),
         lambda: entry_values([-1]),
         lambda: entry_values(pairs=[("a", "a")]),

@@ -6,7 +6,7 @@ Reference: seed 003 Theorem 7 and Algorithms 1, 2 (with the maximum that they me
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -35,6 +35,8 @@ def totals(prior: Prior, epsilons: Sequence[float], secrets: Secrets | None = No
     `naive` adds the translated epsilons; `theorem_7` keeps each release's own best size and pays the penalty of the
     smallest; `one_size` is Theorem 6 for the sum, at the best size; `best` also uses propagation and exact formulas.
     """
+    if isinstance(epsilons, (str, bytes)) or not isinstance(epsilons, Iterable):
+        raise InvalidParameter("epsilons", epsilons, "a list, one per-entry epsilon for each release")
     each = [checks.positive("a per-entry epsilon", epsilon) for epsilon in epsilons]
     if not each:
         raise InvalidParameter("epsilons", epsilons, "at least one release")

@@ -47,7 +47,7 @@ def _beta(value: Any) -> float:
     return checks.moderate("beta", value)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Independent(Prior):
     """Every law under which the entries are independent, whatever their values.
 
@@ -66,6 +66,9 @@ class Independent(Prior):
     def words(self) -> str:
         """The assumption."""
         return "the entries are independent"
+
+    def __repr__(self) -> str:
+        return "<Independent entries>" if self.entries is None else f"<Independent, {self.entries} entries>"
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """0 as soon as the entries in which the secrets differ are hidden, infinite before."""

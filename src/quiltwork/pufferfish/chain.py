@@ -13,6 +13,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
+from quiltwork.data.counts import labels
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.pufferfish import fitting
 from quiltwork.pufferfish.chain_any import MOST_STATES, AnyTranslator
@@ -42,6 +43,10 @@ def _transition(value: Any) -> FloatArray:
     return stochastic("transition", value)
 
 
+def _states(value: Any) -> tuple[Hashable, ...]:
+    return () if value is None else labels(value)
+
+
 @attrs.frozen(eq=False, repr=False)
 class MarkovChain(Prior):
     """Entries x_1, x_2, ... of a chain with these transition probabilities.
@@ -57,13 +62,13 @@ class MarkovChain(Prior):
     transition: FloatArray = attrs.field(converter=_transition)
     initial: Any = STATIONARY
     length: int | None = None
-    states: tuple[Hashable, ...] = attrs.field(default=())
+    states: tuple[Hashable, ...] = attrs.field(default=(), converter=_states)
     note: str = attrs.field(default="", kw_only=True)
     _depths: dict[int, Sides] = attrs.field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         count = len(self.transition)
-        names = tuple(self.states or ()) or tuple(range(count))
+        names = self.states or tuple(range(count))
         if len(names) != count or len(set(names)) != count:
             raise InvalidParameter("states", self.states, f"{count} different names")
         if count < 2:

@@ -127,6 +127,9 @@ class GaussianBox(Prior):
         for name, value in clean.items():
             object.__setattr__(self, name, value)
 
+    def __repr__(self) -> str:
+        return f"<GaussianBox of {self.entries} entries, bound {self.bound:g}, width {self.width:g}>"
+
     @property
     def entries(self) -> int:
         """How many entries there are."""

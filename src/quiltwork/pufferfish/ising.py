@@ -65,6 +65,8 @@ class Ising(Prior):
 
     def __attrs_post_init__(self) -> None:
         least = 1 + max((two for _, two in self.couplings), default=0)
+        if least > MOST_ENTRIES:
+            raise InvalidParameter("an entry of couplings", least - 1, f"below {MOST_ENTRIES}", "all data are listed")
         fields = checks.numbers("fields", self.fields, "moderate numbers", -MOST, MOST)
         if not fields.ndim:
             fields = np.full(least, float(fields))

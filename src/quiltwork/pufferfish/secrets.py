@@ -8,7 +8,7 @@ Reference: seed 003 Definition 2; theory/pufferfish.md 3.1 ("symmetrise S").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -100,6 +100,8 @@ def function_values(
 
 
 def _entries(value: Sequence[int]) -> tuple[int, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidParameter("entries", value, "a list of entries, counted from 0")
     found = tuple(checks.count("entry", entry) for entry in value)
     if not found or len(set(found)) < len(found):
         raise InvalidParameter("entries", value, "at least one entry, none twice, counted from 0")
