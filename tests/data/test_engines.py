@@ -126,3 +126,21 @@ def test_spark_without_java_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", os.devnull)
     with pytest.raises(Unsupported, match="no Java"):
         java()
+
+
+def test_what_cannot_be_opened_says_why(tmp_path):
+    with pytest.raises(InvalidParameter, match="url must be an engine that can be opened"):
+        Engine.open(f"duckdb://{tmp_path}/no/such/folder/base.db")
+    with pytest.raises(InvalidParameter, match="url"):
+        Engine.open(settings={"memory_limit": "much"})
+
+
+def test_a_closed_engine_answers_no_more():
+    engine = Engine.open()
+    found = engine.sequences({"p": [1, 1], "h": [1, 2], "s": ["a", "b"]}, who="p", when="h", state="s")
+    assert repr(engine) == "<Engine duckdb>"
+    engine.close()
+    assert repr(engine) == "<Engine duckdb, closed>"
+    for ask in (found.transition_counts, found.lengths, lambda: engine.table("t")):
+        with pytest.raises(Unsupported, match="closed"):
+            ask()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quiltwork.data import optional
-from quiltwork.data.engines import Engine, fresh
+from quiltwork.data.engines import Engine, fresh, opening
 from quiltwork.errors import InvalidParameter
 
 __all__ = ["DuckEngine"]
@@ -39,9 +39,8 @@ class DuckEngine(Engine):
         with contextlib.ExitStack() as undo:
             # DuckDB would spill into the working directory; a temporary one is for its owner's eyes only
             directory = undo.enter_context(tempfile.TemporaryDirectory(prefix="quiltwork-"))
-            connection = ibis.duckdb.connect(
-                place or ":memory:", **{"temp_directory": directory, "preserve_insertion_order": False, **settings}
-            )
+            own = {"temp_directory": directory, "preserve_insertion_order": False, **settings}
+            connection = opening(lambda: ibis.duckdb.connect(place or ":memory:", **own), f"duckdb://{place}")
             undo.callback(connection.disconnect)
             return cls(connection, progress=progress, undo=undo.pop_all())
 

@@ -10,20 +10,31 @@ from __future__ import annotations
 import contextlib
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.checks import flag, text
 from quiltwork.data import optional
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.data.sequences import Sequences
 
-__all__ = ["Engine", "fresh"]
+__all__ = ["Engine", "fresh", "opening"]
 
 URLS = "duckdb://, duckdb:///FILE, spark://local[2] or spark://HOST:PORT"
+
+
+def opening(start: Callable[[], Any], url: str) -> Any:
+    """Call what opens an engine; its own words say why it cannot."""
+    try:
+        return start()
+    except QuiltworkError:
+        raise
+    except Exception as error:  # each engine has its own family of errors, and neither may be imported here
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InvalidParameter("url", url, "an engine that can be opened with these settings", lines[0]) from error
 
 
 def fresh() -> str:
@@ -44,6 +55,7 @@ class Engine(ABC):
 
     def __init__(self, connection: Any, progress: bool | None, undo: contextlib.ExitStack) -> None:
         self.connection, self.progress, self._undo = connection, progress, undo
+        self.closed = False
 
     @staticmethod
     def open(
@@ -84,7 +96,16 @@ class Engine(ABC):
 
     def close(self) -> None:
         """Stop what `open` started and remove what it wrote; a second time does nothing."""
+        self.closed = True
         self._undo.close()
+
+    def alive(self) -> None:
+        """Refuse questions to an engine that is closed."""
+        if self.closed:
+            raise Unsupported("a question to a closed engine", "what it read is gone", "open another one")
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.name}{', closed' if self.closed else ''}>"
 
     def __enter__(self) -> Self:
         return self
@@ -96,6 +117,7 @@ class Engine(ABC):
 
     def table(self, name: str) -> Any:
         """A table of the database, as a source."""
+        self.alive()
         with optional.calm():
             return self.connection.table(text("name", name))
 
@@ -111,6 +133,7 @@ class Engine(ABC):
         """
         from quiltwork.data.sequences import Sequences
 
+        self.alive()
         return Sequences.read(self, source, {"who": who, "when": when, "state": state, "group": group}, missing)
 
     @abstractmethod

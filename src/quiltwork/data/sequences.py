@@ -159,6 +159,7 @@ class Sequences:
         return self._fetched(self.table.group_by(*columns).aggregate(rows=self.table.count()).limit(limit + 1))
 
     def _fetched(self, expression: Any) -> dict[str, list[Any]]:
+        self.engine.alive()
         if not self.rows:
             return {name: [] for name in expression.columns}  # an empty frame may have no types to compute with
         answer: dict[str, list[Any]] = self.engine.fetch(expression).to_pydict()

@@ -1,6 +1,6 @@
 """Spark: the same expressions on a cluster, or on the cores of one machine.
 
-A session that is started here keeps to itself: no web page, no log on the screen, and on one machine no port that
+A session that is started here keeps to itself: no web page, little log on the screen, and on one machine no port that
 others can reach.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.data import optional
-from quiltwork.data.engines import Engine, fresh
+from quiltwork.data.engines import Engine, fresh, opening
 from quiltwork.errors import InvalidParameter, Unsupported
 
 __all__ = ["SparkEngine", "java", "master_of", "start"]
@@ -54,7 +54,7 @@ class SparkEngine(Engine):
     def started(cls, place: str, settings: Mapping[str, Any], progress: bool | None) -> SparkEngine:
         """Spark at that place, started unless it runs already."""
         with contextlib.ExitStack() as undo:
-            session, mine = start(master_of(place), settings)
+            session, mine = opening(lambda: start(master_of(place), settings), f"spark://{place}")
             if mine:
                 undo.callback(session.stop)
             return cls(optional.spark_backend().connect(session), progress=progress, undo=undo.pop_all())
