@@ -48,6 +48,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 
 soundness: .venv/dev.stamp  ## check random brackets against high-precision truth (long)
 	$(BIN)/python benchmarks/soundness.py
+	$(BIN)/python benchmarks/soundness_pufferfish.py
 
 benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/engine.py

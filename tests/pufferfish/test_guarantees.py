@@ -117,6 +117,20 @@ def test_what_is_no_loss_or_prior_is_refused(loss: object, prior: object) -> Non
         guarantee(loss, prior)
 
 
+def test_releases_that_turn_are_composed_only_once() -> None:
+    """What enters one release may leave the next: p q against q p is worse than p p against q q."""
+    p, q = [0.23, 0.07, 0.7], [0.01, 0.69, 0.3]
+    turned = qw.pair([a * b for a in p for b in q], [a * b for a in q for b in p])
+    assert float(turned.delta(1.5).lower) > float((2 * qw.pair(p, q)).delta(1.5).upper)
+    with pytest.raises(Unsupported, match="not symmetric"):
+        guarantee(2 * qw.pair(p, q), CHAIN)
+    with pytest.raises(Unsupported, match="not symmetric"):
+        guarantee(100 * qw.poisson(qw.gaussian(2.0), 0.1), CHAIN)
+    with pytest.raises(Unsupported, match="not symmetric"):
+        guarantee(qw.pair(p, q) + qw.gaussian(5.0), CHAIN)
+    assert float(guarantee(qw.pair(p, q), CHAIN).delta(5.0).upper) < 1.0
+
+
 def test_secrets_of_another_kind_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="secrets"):
         guarantee(qw.pure(0.1), CHAIN, [("home", "out")])

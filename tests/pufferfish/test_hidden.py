@@ -190,7 +190,7 @@ def test_extreme_epsilons(secret):
     for e in (1e-300, 1e-9, 50.0, 700.0, 1e5):
         bracket = translate(prior, e)
         assert 0.0 <= bracket.lower <= bracket.upper < math.inf
-        assert bracket.upper == pytest.approx(bracket.lower, rel=1e-4)
+        assert bracket.upper == pytest.approx(bracket.lower, rel=1e-4, abs=1e-6)
 
 
 def test_long_and_endless_chains():
@@ -200,8 +200,8 @@ def test_long_and_endless_chains():
         for e in (0.1, 1.0):
             values = [translate(prior, e) for prior in (*finite, long, endless)]
             assert all(a.upper <= b.upper + 1e-9 for a, b in itertools.pairwise(values))
-            assert values[-2].lower == pytest.approx(values[-2].upper, rel=1e-7)
-            assert values[-1].lower == pytest.approx(values[-1].upper, rel=1e-7)
+            assert values[-2].lower == pytest.approx(values[-2].upper, rel=1e-6)
+            assert values[-1].lower == pytest.approx(values[-1].upper, rel=1e-6)
         assert endless.influence().values[-1] <= 1e-4
         assert not long.translations()[0].exact  # the bound is that of every length
         assert per_entry_epsilon(endless, 1.0) > per_entry_epsilon(endless, 1.0, method="theorem 6")
@@ -232,7 +232,7 @@ def test_bounds_rise_with_epsilon_and_stay_below_the_hidden_chain(e, seed):
 def test_states_and_symbols_that_never_occur():
     transition = [[0.8, 0.2, 0.0], [0.3, 0.7, 0.0], [0.5, 0.4, 0.1]]  # the third is left for good
     emission = [[0.9, 0.1, 0.0, 0.0], [0.3, 0.5, 0.2, 0.0], [0.0, 0.0, 0.0, 1.0]]
-    hidden = HiddenMarkov(transition, emission, 3, states="abc")
+    hidden = HiddenMarkov(transition, emission, 3, states=["a", "b", "c"])
     assert len(hidden.influence().cases) == 3 * 2
     shown = HiddenMarkov(transition, emission, 3, symbols="wxyz", secret="emission")
     curve = shown.influence()

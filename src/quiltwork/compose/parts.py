@@ -80,6 +80,11 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
     return {name: [(pairs.get(name) or pairs["both"], count) for pairs, count in found] for name in names}
 
 
+def one_sided(parts: Sequence[Part]) -> int:
+    """How many releases change when the two worlds are exchanged."""
+    return sum(part.count for part in parts if set(part.family.pairs()) - {"both"})
+
+
 def sandwiched(parts: Sequence[Part]) -> bool:
     """Whether some family is known only between two polygons, so that both sides must be composed."""
     return any(part.family.sandwiched for part in parts)

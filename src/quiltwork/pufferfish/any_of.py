@@ -162,7 +162,7 @@ def _leaked(theorem: Translation, epsilon: float) -> float:
         return theorem.lower(epsilon)
     if not theorem.exact:
         return 0.0
-    return float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED * epsilon
+    return float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED
 
 
 def _namer(curves: Sequence[InfluenceCurve]) -> Callable[[int], str]:

@@ -28,7 +28,16 @@ from quiltwork.pufferfish.influence import InfluenceCurve, Status
 from quiltwork.pufferfish.joint import JointLaw
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
-from quiltwork.pufferfish.stochastic import Powers, law, powers, recurrent, stationary, stationary_error, stochastic
+from quiltwork.pufferfish.stochastic import (
+    Powers,
+    law,
+    powers,
+    recurrent,
+    refuse_lost,
+    stationary,
+    stationary_error,
+    stochastic,
+)
 
 __all__ = ["MarkovChain"]
 
@@ -103,7 +112,7 @@ class MarkovChain(Prior):
         count = f"{self.length} entries follow" if self.length else "the entries follow"
         start = {STATIONARY: "started in its stationary law", ANY: "whatever its first state"}
         given = start.get(self.initial, "") if isinstance(self.initial, str) else "started in the given law"
-        text = f"{count} the given Markov chain of {len(self.states)} states, {given}, apart from other sequences"
+        text = f"{count} the given Markov chain of {len(self.states)} states, {given}, independent of other sequences"
         return f"{text} ({self.note})" if self.note else text
 
     @property
@@ -166,9 +175,10 @@ class MarkovChain(Prior):
         if len(self.matrix) ** count > 1 << 20:
             raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
         start = self.stationary if isinstance(self.initial, str) else self.initial
-        table = np.array(start)
+        table, possible = np.array(start), np.asarray(start) > 0
         for _ in range(count - 1):
-            table = table[..., None] * self.matrix
+            table, possible = table[..., None] * self.matrix, possible[..., None] & (self.matrix > 0)
+        refuse_lost(table, possible)
         error = stationary_error(len(self.matrix)) + 8.0 * count * UNIT
         names = tuple(self.states[i] for i in self.occurring)
         return JointLaw(table / table.sum(), values=(names,) * count, relative_error=error)

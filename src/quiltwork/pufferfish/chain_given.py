@@ -35,7 +35,12 @@ class GivenTranslator:
     @property
     def usable(self) -> bool:
         """Whether no possible state has a probability near underflow, where kernels backwards lose their digits."""
-        return not any(bool(np.any(possible & (law < LEAST))) for law, possible in self.laws)
+        moves = self.matrix > 0
+        for law, possible in self.laws:
+            joint = law[:, None] * self.matrix
+            if bool(np.any(possible & (law < LEAST))) or bool(np.any(possible[:, None] & moves & (joint < LEAST))):
+                return False
+        return True
 
     @cached_property
     def right(self) -> OneSide:

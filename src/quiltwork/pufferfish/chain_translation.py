@@ -125,4 +125,5 @@ def attained(
             value /= value.max()
         if factors and value[second] > 0.0 < value[first]:
             total += max(float(np.log(value[first]) - np.log(value[second])), 0.0)
+        total -= 16.0 * UNIT * (len(matrix) + 4) * (len(factors) + 2)  # digits that logarithms near 0 have lost
     return total - 1e-11 * (1.0 + total) * min(1.0, epsilon)

@@ -13,6 +13,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.parts import one_sided
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most
 from quiltwork.errors import Unsupported
@@ -33,7 +34,7 @@ class GaussianLeaks:
     )
 
     def __init__(self, loss: Loss, prior: AutoRegressive | GaussianPrior, secrets: Secrets | None = None) -> None:
-        if any(set(part.family.pairs()) - {"both"} for part in loss.parts):
+        if one_sided(loss.parts):
             raise Unsupported(
                 "a Gaussian prior with a loss that is not symmetric",
                 "its worse direction may change with what the rest tells",

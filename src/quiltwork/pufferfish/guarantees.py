@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.parts import one_sided
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.gaussian_leaks import GaussianLeaks
 from quiltwork.pufferfish.leaks import Leaks
@@ -42,6 +43,12 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
         raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry")
     if loss.side != "worst":
         raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
+    if one_sided(loss.parts) and loss.count > 1:
+        raise Unsupported(
+            f"a guarantee for {loss}",
+            "a release in it is not symmetric, and what was seen before may decide which way an entry changes it",
+            "state them as constraints, a profile or a Rényi bound that holds both ways",
+        )
     if not isinstance(prior, Prior):
         raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
     asked = EntryValues() if secrets is None else secrets

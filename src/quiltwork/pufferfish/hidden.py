@@ -37,7 +37,7 @@ from quiltwork.pufferfish.joint import JointLaw
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.propagation import Spread
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
-from quiltwork.pufferfish.stochastic import powers, stationary_error, stochastic
+from quiltwork.pufferfish.stochastic import powers, refuse_lost, stationary_error, stochastic
 from quiltwork.pufferfish.translate import ATTAINED
 
 __all__ = ["HiddenMarkov"]
@@ -47,7 +47,6 @@ METHOD = "the nearest hidden states outside an interval (theory 4.2, 4.4)"
 FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-4  # sizes are doubled until the curve is this small
 SHORT = 32  # lengths up to which each entry is looked at by itself
 REACH = 128  # entries on each side that the lower end looks at
-LEAST = 1e-300  # rounding up leaves something even of nothing
 
 
 def _emission(value: Any) -> FloatArray:
@@ -122,6 +121,7 @@ class HiddenMarkov(Prior):
     def _posterior(self) -> Spread:
         """W: the law of the hidden state given its emission, one row for each symbol that occurs."""
         weights = (self.chain.stationary[:, None] * self._emitted)[:, self._seen].T
+        refuse_lost(weights, (self._emitted[:, self._seen] > 0).T)
         size = len(self.chain.matrix)
         error = 2.2 * stationary_error(size) + (size + 8) * UNIT
         return Spread.of(weights / weights.sum(axis=1, keepdims=True), (self._emitted[:, self._seen] > 0).T, error)
@@ -211,7 +211,7 @@ class HiddenMarkov(Prior):
         def lower(epsilon: float) -> float:
             reach = REACH if self.length is None else min(REACH, (self.length - 1) // 2)
             far = [[reach if count is None else count for count in (p.before, p.after)] for p in places]
-            return max(float(bounds(epsilon, far).max()) * (1.0 - ATTAINED) - ATTAINED * epsilon - LEAST, 0.0)
+            return max(float(bounds(epsilon, far).max()) * (1.0 - ATTAINED) - ATTAINED, 0.0)
 
         binary = len(self.chain.matrix) == 2
         exact = binary and (self.length is None or all(place.after is not None for place in places))
@@ -237,8 +237,12 @@ class HiddenMarkov(Prior):
         if count is None or len(self.symbols) ** count > 1 << 20:
             raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
         table = self.chain.stationary[None, :] * self._emitted.T  # one axis for each emission, the last for the state
+        seen, step = self._emitted.T > 0, self.chain.matrix > 0
+        possible = seen
         for _ in range(count - 1):
             table = (table @ self.chain.matrix)[..., None, :] * self._emitted.T
+            possible = (possible @ step)[..., None, :] & seen
+        refuse_lost(table, possible)
         law, size = table.sum(axis=-1), len(self.chain.matrix)
         error = 2.2 * stationary_error(size) + count * (2 * size + 12) * UNIT
         return JointLaw(law / law.sum(), values=(self.symbols,) * count, relative_error=error)

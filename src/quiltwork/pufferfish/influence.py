@@ -96,7 +96,8 @@ class InfluenceCurve:
         if self.status == "approximate":
             raise NotCertified("an influence curve", self.method or "no bound on its error is known")
         entry = checks.non_negative("per-entry epsilon", per_entry)
-        least: FloatArray = up(up(self.sizes * entry) + self.cases).min(axis=1)
+        with np.errstate(over="ignore"):
+            least: FloatArray = up(up(self.sizes * entry) + self.cases).min(axis=1)
         return least
 
     def epsilon(self, per_entry: float) -> float:

@@ -38,7 +38,7 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
     for pair, strength in value.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InvalidParameter("couplings", pair, "{(i, j): coupling}")
-        one, two = sorted(checks.count("entry", int(entry)) for entry in pair)
+        one, two = sorted(checks.count("entry", entry) for entry in pair)
         if one == two or (one, two) in found:
             raise InvalidParameter("couplings", pair, "pairs of different entries, each pair once")
         found[one, two] = checks.real("a coupling", strength)

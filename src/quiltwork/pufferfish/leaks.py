@@ -45,7 +45,9 @@ class Leaks:
         """The smallest epsilon for this delta."""
         asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
         upper = np.array([float(self._epsilons(float(value), rtol).max()) for value in np.ravel(asked)])
-        lower = np.ravel(self.loss.epsilon(asked, rtol=rtol).lower) * self.translator.direct
+        lower = np.zeros(asked.size)
+        if self.translator.direct:
+            lower = np.ravel(self.loss.epsilon(asked, rtol=rtol).lower)
         lower = np.maximum(lower, [self._witness.epsilon(float(value)) for value in np.ravel(asked)])
         if all(isinstance(part.family, Pure) for part in self.loss.parts):
             attained = down(self.translator.lower(float(self.loss.epsilon(0.0).lower)))

@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.parts import one_sided
 from quiltwork.curves.rounding import up
 from quiltwork.errors import Unsupported
 from quiltwork.pufferfish.influence import InfluenceCurve
@@ -96,6 +97,8 @@ class BySize:
         return int(np.searchsorted(self.sizes, size, side="right")) - 1
 
     def _group(self, size: int) -> Loss | None:
+        if size not in self._groups and one_sided(self.loss.parts):
+            self._groups[size] = None  # entries of a group may change in either direction
         if size not in self._groups:
             try:
                 self._groups[size] = self.loss.group(size)

@@ -18,7 +18,17 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["Powers", "law", "log_ratios", "powers", "recurrent", "stationary", "stationary_error", "stochastic"]
+__all__ = [
+    "Powers",
+    "law",
+    "log_ratios",
+    "powers",
+    "recurrent",
+    "refuse_lost",
+    "stationary",
+    "stationary_error",
+    "stochastic",
+]
 
 TOLERANCE = 1e-9  # how far a row may be from one before it is taken for a mistake
 TINY = 1e-280  # below this a product may have lost digits to underflow
@@ -97,6 +107,14 @@ def stationary(matrix: FloatArray) -> FloatArray:
 def stationary_error(size: int) -> float:
     """Relative error of each stationary probability: elimination (cubic) and the rounding of the matrix (2k a unit)."""
     return (10.0 * size**3 + 20.0 * size) * UNIT
+
+
+def refuse_lost(table: FloatArray, possible: np.ndarray) -> None:
+    """Refuse a law in which possible data have lost their digits: they would count as impossible."""
+    if bool(np.any(possible & (table < TINY))):
+        raise InvalidParameter(
+            "the law of all data", "possible data with a probability below 1e-280", "probabilities that can be computed"
+        )
 
 
 @attrs.frozen(eq=False)

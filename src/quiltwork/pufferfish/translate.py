@@ -31,7 +31,7 @@ Method = Literal["best", "theorem 6", "group"]
 METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
-ATTAINED = 1e-9  # exact theorems are computed to this accuracy
+ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
 TOLERANCE = 1e-12  # of the logarithm of the answer
 
 
@@ -89,7 +89,7 @@ class Translator:
             if theorem.lower is not None:
                 least = max(least, theorem.lower(epsilon))
             elif theorem.exact:
-                least = max(least, float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED * epsilon)
+                least = max(least, float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED)
         return least
 
     def because(self, epsilon: float) -> tuple[str, ...]:

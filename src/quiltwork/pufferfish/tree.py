@@ -26,7 +26,7 @@ from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.joint import JointLaw
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
-from quiltwork.pufferfish.stochastic import law, stochastic
+from quiltwork.pufferfish.stochastic import law, refuse_lost, stochastic
 from quiltwork.pufferfish.tree_messages import Edge, Messages, TreeEdges, order_of, total
 
 __all__ = ["Tree"]
@@ -172,11 +172,13 @@ class Tree(Prior):
             raise InvalidParameter(
                 "the number of entries", count, "so small that all data can be listed (2^20 at most)"
             )
-        table = np.ones((size,) * count)
+        table, possible = np.ones((size,) * count), np.ones((size,) * count, dtype=bool)
         for node, parent in enumerate(self.parents):
             factor, axes = (self.root, [node]) if parent is None else (self.transition[node], [parent, node])
             shape = [size if axis in axes else 1 for axis in range(count)]
-            table = table * (factor if axes == sorted(axes) else factor.T).reshape(shape)
+            factor = (factor if axes == sorted(axes) else factor.T).reshape(shape)
+            table, possible = table * factor, possible & (factor > 0)
+        refuse_lost(table, possible)
         return JointLaw(table / table.sum(), values=(self.states,) * count, relative_error=(4 * count + 8) * UNIT)
 
     def _view(self, secrets: Secrets | None) -> _View | None:

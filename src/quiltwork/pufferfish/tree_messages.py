@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.propagation import Spread
+from quiltwork.pufferfish.stochastic import refuse_lost
 
 __all__ = ["Edge", "Messages", "TreeEdges", "order_of", "total"]
 
@@ -62,6 +63,7 @@ class TreeEdges:
                 raise InvalidParameter(f"the least probability of entry {child}", rare, f"0 or at least {RAREST:g}")
             inner = kernel[np.ix_(possible[parent], possible[child])]
             joint = laws[parent][possible[parent]][:, None] * inner
+            refuse_lost(joint, inner > 0)
             # sums and products of k numbers, once for each generation: relative errors only add up
             error = (2 * depth[child] + 2) * (len(kernel) + 6) * UNIT
             spreads[parent, child] = Spread.of(inner, inner > 0, 4 * UNIT)
