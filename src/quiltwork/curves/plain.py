@@ -30,9 +30,9 @@ def plain_numbers(value: Any) -> float | FloatArray:
     return array if isinstance(array, float) else np.asarray(array, dtype=float)
 
 
-def check_schema(data: Mapping[str, Any], schema: str) -> None:
+def check_schema(data: Any, schema: str) -> None:
     """Refuse a document that does not say it is of this schema."""
-    given = data.get("schema")
+    given = data.get("schema") if isinstance(data, Mapping) else data
     if given != schema:
         raise InvalidParameter("schema", given, f"{schema!r}", "was this file written by another version?")
 

@@ -42,6 +42,7 @@ from quiltwork.pufferfish.stochastic import (
 __all__ = ["MarkovChain"]
 
 ANY, STATIONARY = "any", "stationary"
+FEW_STATES = 40
 FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
 MOST_SIZES, MOST_ENTRIES = 4096, 100_000  # of a curve; of a chain whose first entry has a given law
 MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
@@ -97,7 +98,10 @@ class MarkovChain(Prior):
         self.transition.setflags(write=False)
         object.__setattr__(self, "states", names)
         object.__setattr__(self, "initial", start)
-        _ = self.occurring  # refuses a chain without a single stationary law at once
+        if len(self.occurring) < 2:  # this also refuses a chain without a single stationary law
+            raise InvalidParameter(
+                "transition", "one state that is never left", "at least two states that keep occurring", "give initial="
+            )
 
     # ---- what it is
 
@@ -198,7 +202,7 @@ class MarkovChain(Prior):
         while True:
             whole = self.length is not None and depth >= self.length
             curve = self._curve(min(depth, self.length or depth), view)
-            if curve.values[-1] <= SMALL or depth >= DEPTH or whole:
+            if curve.values[-1] <= SMALL or depth >= (DEPTH if len(self.matrix) <= FEW_STATES else DEPTH // 2) or whole:
                 return curve
             depth *= 2
 

@@ -71,13 +71,17 @@ def given_places(
     """Entries near the ends one by one, all inner ones together."""
     length, size = len(laws), laws[0][0].size
     shifts = [log_shift(law, (i + 1) * (size + 6) * UNIT, possible) for i, (law, possible) in enumerate(laws)]
+    # a first value that cannot occur is still counted among those that a neighbour may tell
+    status: Status = "exact" if all(bool(possible.all()) for _, possible in laws) else "certified"
     if entries is not None:
-        return [_place(i, length, shifts[i]) for i in entries], "certified"
+        return [_place(i, length, shifts[i]) for i in entries], status
     inner = range(depth, max(depth, length - depth))
     found = [_place(i, length, shifts[i]) for i in range(length) if i not in inner]
     if inner:
         found.append(Place("an inner entry", depth, depth, np.fmax.reduce([shifts[i] for i in inner])))
-    return ([_merged(found)] if len(found) > max(budget, 1.0) else found), "certified"
+    if len(found) > max(budget, 1.0):
+        return [_merged(found)], "certified"
+    return found, status
 
 
 def _place(index: int, length: int | None, shift: FloatArray) -> Place:

@@ -60,7 +60,12 @@ class GaussianLeaks:
     def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
         """The smallest epsilon for this delta, at the best size."""
         asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        upper = np.min([np.asarray(loss.epsilon(asked, rtol=rtol).upper) for loss in self.composed.values()], axis=0)
+        upper = np.full(asked.shape, math.inf)
+        for size, loss in self.composed.items():
+            group = np.asarray(self.loss.group(size).epsilon(asked, rtol=rtol).upper)
+            if bool(np.all(group >= upper)):
+                break  # larger groups cost more
+            upper = np.minimum(upper, np.asarray(loss.epsilon(asked, rtol=rtol).upper))
         return self._bracket("epsilon", self.loss.epsilon(asked, rtol=rtol).lower, upper)
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:

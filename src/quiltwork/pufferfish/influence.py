@@ -29,6 +29,7 @@ Status = Literal["exact", "certified", "approximate"]
 
 _STATUSES = ("exact", "certified", "approximate")
 _SCHEMA = "quiltwork/influence/1"
+MOST_NAMES = 10_000  # written out when a curve is copied to another process
 
 
 def _names(index: int) -> str:
@@ -123,6 +124,11 @@ class InfluenceCurve:
         ax.set_ylabel("influence a(b), nats")
         return ax
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # names are found by a function of the prior: a copy for another process brings the names themselves
+        names = [self.name_of(i) for i in range(len(self.cases))] if len(self.cases) <= MOST_NAMES else []
+        return _rebuilt, (self.sizes, self.cases, self.status, names, self.method)
+
     def __repr__(self) -> str:
         shown = ", ".join(f"a({b})={at_most(v, 6)}" for b, v in zip(self.sizes[:4], self.values[:4], strict=True))
         more = f", ... {self.sizes.size} sizes" if self.sizes.size > 4 else ""
@@ -148,3 +154,17 @@ class InfluenceCurve:
 
         check_schema(data, _SCHEMA)
         return cls(data["sizes"], [plain_numbers(data["values"])], data["status"], method=data["method"])
+
+
+@attrs.frozen
+class _Listed:
+    """Names of cases, written out."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, index: int) -> str:
+        return self.names[index] if self.names else _names(index)
+
+
+def _rebuilt(sizes: Any, cases: Any, status: Any, names: list[str], method: str) -> InfluenceCurve:
+    return InfluenceCurve(sizes, cases, status, name_of=_Listed(tuple(names)), method=method)

@@ -106,6 +106,8 @@ def _levels(law: FloatArray, values: Names, secrets: FunctionValues) -> dict[Any
     masks: dict[Any, np.ndarray] = {}
     for data in zip(*np.nonzero(law), strict=True):
         value = secrets.function(tuple(names[index] for names, index in zip(values, data, strict=True)))
+        if value != value:
+            raise InvalidParameter("the value of the function", value, "something that equals itself", "never NaN")
         if not isinstance(value, Hashable):
             raise InvalidParameter("function", value, "a function whose values can be told apart (hashable)")
         masks.setdefault(value, np.zeros(law.shape, dtype=bool))[data] = True

@@ -74,13 +74,13 @@ class Spread:
         """The largest entry of Psi(r), rounded up."""
         if r > FAR:
             return float(min(self.limit.max(), r))
-        return float(self._rounded(_log_gain(*self.front, r).max(initial=0.0), r))
+        return float(self._rounded(np.log1p(_gain(*self.front, r).max(initial=0.0)), r))
 
     def each(self, r: float) -> FloatArray:
         """Psi(r) for every ordered pair of rows, rounded up."""
         gain = np.full(self.limit.shape, r)
         if r <= FAR:
-            gain = self._rounded(np.maximum(_log_gain(self.above, self.below, r).max(axis=-1), 0.0), r)
+            gain = self._rounded(np.log1p(np.maximum(_gain(self.above, self.below, r).max(axis=-1), 0.0)), r)
         found = np.minimum(gain, self.limit)
         np.fill_diagonal(found, 0.0)
         return np.asarray(found)
@@ -94,7 +94,7 @@ class Spread:
                 if u != v:
                     favoured = int(self.first[u, v])
                     r = float(slope[favoured, 1 - favoured])
-                    gain = float(_log_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR)))
+                    gain = float(np.log1p(_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR))))
                     found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
         return np.asarray(np.minimum(found, self.limit))
 
@@ -109,8 +109,7 @@ class Spread:
         order, own, other = self.ranked
         room = np.expm1(slope.T)[:, order]  # one box for each place of the least
         above, below = np.cumsum(room * own, axis=-1), np.cumsum(room * other, axis=-1)
-        with np.errstate(divide="ignore"):  # a set that the first law never meets
-            found = np.maximum(np.log1p((above - below) / (1.0 + below)).max(axis=(0, -1)), 0.0)
+        found = np.log1p(np.maximum(((above - below) / (1.0 + below)).max(axis=(0, -1)), 0.0))
         found = np.minimum(self._rounded(found, float(slope.max())), self.limit)
         np.fill_diagonal(found, 0.0)
         return np.asarray(found)
@@ -119,19 +118,47 @@ class Spread:
         return np.asarray(up(value + 4.0 * min(1.0, float(np.expm1(r))) * self.error + 8.0 * UNIT * value, 2))
 
 
-def _log_gain(above: FloatArray, below: FloatArray, r: float) -> FloatArray:
-    """log (1 + z above) / (1 + z below), z = e^r - 1, without cancellation."""
+def _gain(above: FloatArray, below: FloatArray, r: float) -> FloatArray:
+    """(1 + z above) / (1 + z below) - 1, z = e^r - 1, without cancellation; the logarithm is left for the largest."""
     z = float(np.expm1(r))
-    return np.asarray(np.log1p(z * (above - below) / (1.0 + z * below)))
+    return np.asarray(z * (above - below) / (1.0 + z * below))
 
 
 def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points with no other one that has more above and less below."""
-    flat = np.stack((below.ravel(), above.ravel()))
-    order = np.lexsort((-flat[1], flat[0]))
-    low, high = flat[0][order], flat[1][order]
+    """The points that can be the largest for some r: corners of the concave hull of all of them.
+
+    Whether (1 + z above) / (1 + z below) exceeds a level is linear in the point.
+    """
+    order = np.argsort(below, axis=None)
+    low, high = below.ravel()[order], above.ravel()[order]
     kept = high > np.concatenate(([-1.0], np.maximum.accumulate(high)[:-1]))
-    return high[kept], low[kept]
+    low, high = _thinned(low[kept], high[kept])
+    hull: list[tuple[float, float]] = []
+    for point in zip(low.tolist(), high.tolist(), strict=True):
+        while len(hull) > 1 and bool(_below(*hull[-2], *hull[-1], *point)):
+            hull.pop()
+        hull.append(point)
+    corners = np.array(hull)
+    return corners[:, 1], corners[:, 0]
+
+
+def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Without points below the line through their two neighbours: every second one at a time, all at once."""
+    idle = 0
+    while low.size > 200 and idle < 2:
+        start = idle % 2
+        middle = np.arange(start + 1, low.size - 1, 2)
+        gone = _below(low[middle - 1], high[middle - 1], low[middle], high[middle], low[middle + 1], high[middle + 1])
+        idle = idle + 1 if np.count_nonzero(gone) < low.size // 50 else 0
+        stay = np.ones(low.size, dtype=bool)
+        stay[middle[gone]] = False
+        low, high = low[stay], high[stay]
+    return low, high
+
+
+def _below(x1: Any, y1: Any, x2: Any, y2: Any, x3: Any, y3: Any) -> Any:
+    """Whether the middle point lies strictly below the line through the others; points on it are kept."""
+    return (y2 - y1) * (x3 - x1) < (y3 - y1) * (x2 - x1)
 
 
 @attrs.frozen(eq=False)
@@ -251,8 +278,11 @@ class OneSide:
     def _each(self, cost: float, beyond: Sequence[float], count: int | None) -> FloatArray:
         """Every pair, after a step of d with at most beyond[d - 1] left behind it."""
         usable = list(zip(self.spreads, self.steps, strict=True)) if count is None else self._within(count)
-        found = [up((d - 1) * cost + s.each(cost + beyond[d - 1]), 2) for s, d in usable]
-        least: FloatArray = np.minimum.reduce(found)
+        least = np.full((len(self.spreads[0].above),) * 2, np.inf)
+        for s, d in usable:
+            if (d - 1) * cost >= float(least.max()):
+                break  # longer steps pay more for what they skip
+            least = np.minimum(least, up((d - 1) * cost + s.each(cost + beyond[d - 1]), 2))
         if count is not None:
             least = np.minimum(least, up(count * cost))
         np.fill_diagonal(least, 0.0)

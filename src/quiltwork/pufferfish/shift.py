@@ -75,7 +75,7 @@ class Shift:
             low = high
         else:
             return pure
-        found, step = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-9)), 1e-9
+        found, step = float(brentq(excess, low, high, xtol=1e-12, rtol=max(1e-2 * rtol, 1e-9))), 1e-9
         while excess(found) > 0.0:
             found, step = min(found * (1.0 + step), high), 4.0 * step
         return found

@@ -37,6 +37,8 @@ FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be N
 
 def stochastic(name: str, value: Any, *, square: bool = True) -> FloatArray:
     """A matrix of probabilities whose rows sum to one, normalised to the last digit."""
+    if np.asarray(value, dtype=object).size and isinstance(np.asarray(value, dtype=object).flat[0], (bool, np.bool_)):
+        raise InvalidParameter(name, value, "probabilities in [0, 1]", "True and False are no numbers")
     matrix = checks.numbers(name, value, "probabilities in [0, 1]", 0.0, 1.0)
     if matrix.ndim != 2 or (square and matrix.shape[0] != matrix.shape[1]):
         raise InvalidParameter(f"the shape of {name}", matrix.shape, "a square matrix" if square else "a matrix")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -32,7 +32,7 @@ METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
 ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
-TOLERANCE = 1e-12  # of the logarithm of the answer
+TOLERANCE, COARSE, MANY = 1e-12, 1e-7, 1000  # of the logarithm of the answer; from so many cases on
 
 
 @attrs.frozen(eq=False)
@@ -43,7 +43,15 @@ class Translator:
     curve: InfluenceCurve
     others: tuple[Translation, ...]
     direct: bool  # an entry's own value is the secret
-    own_cases: bool  # the curve's cases are those of the prior
+    asked: tuple[Secrets | None, Method]
+
+    @property
+    def own_cases(self) -> bool:
+        """Whether the curve's cases are those of the prior."""
+        return self.asked[1] != "group"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Translator.of, (self.prior, *self.asked)  # theorems are functions, and are prepared again
 
     @classmethod
     def of(cls, prior: Prior, secrets: Secrets | None = None, method: Method = "best") -> Translator:
@@ -67,7 +75,7 @@ class Translator:
                 raise InvalidParameter("prior", prior, "a prior with a known number of entries, for group privacy")
             curve = InfluenceCurve(np.array([count]), np.zeros((1, 1)), "certified", method=GROUP)
         others = prior.translations(secrets) if method == "best" else ()
-        return cls(prior, curve, others, prior.tells_itself(secrets), method != "group")
+        return cls(prior, curve, others, prior.tells_itself(secrets), (secrets, method))
 
     def cases(self, epsilon: float) -> FloatArray:
         """The best bound of each case."""
@@ -121,8 +129,9 @@ class Translator:
             return 0.0
         if self._excess(safe, target) >= 0.0:  # Theorem 6 cannot be beaten
             return low
-        found = brentq(self._excess, safe, top, args=(target,), xtol=TOLERANCE, rtol=16 * UNIT)
-        back = TOLERANCE
+        near = TOLERANCE if len(self.curve.cases) <= MANY else COARSE  # with many cases every look is dear
+        found = brentq(self._excess, safe, top, args=(target,), xtol=near, rtol=16 * UNIT)
+        back = near
         while found > safe and self._excess(found, target) > 0.0:
             found, back = max(found - back, safe), 2.0 * back
         return max(low, math.exp(found) * (1.0 - 4.0 * UNIT))
