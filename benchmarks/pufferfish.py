@@ -37,7 +37,7 @@ TARGETS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 TIMES_HEAD = ["task", "seconds", "n", "MB"]
 TOTALS_HEAD = ["releases", "naive", "Theorem 7", "one size", "ours"]
 NOISE_HEAD = ["target", "releases", "Laplace, Theorem 7", "Laplace, ours", "Gaussian, ours", "certified above"]
-TIGHT_HEAD = ["states, length", "per entry", "ours", "over the least possible", "Theorem 6 over it"]
+TIGHT_HEAD = ["states, length", "per entry", "ours, mean", "ours, largest", "Theorem 6, mean"]
 
 
 def chain(states: int, seed: int = 1) -> MarkovChain:

@@ -289,6 +289,15 @@ class MarkovChain(Prior):
     def _translator(self) -> ChainTranslator:
         return ChainTranslator(self.matrix, self.stationary, self.length)
 
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether some entry can have both values of some pair."""
+        view = self._view(secrets)
+        if view is None or isinstance(self.initial, str):
+            return super().tells_itself(secrets)
+        asked = range(len(self._laws)) if view.entries is None else view.entries
+        possible = [self._laws[i][1] for i in asked]
+        return any(bool(np.any(one[view.first] & one[view.second])) for one in possible)
+
     def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
         """Laws of the number of entries that the first state favours."""
         view = self._view(secrets)

@@ -117,11 +117,14 @@ class Shift:
         beyond = np.searchsorted(kappas, epsilons, side="right")
         found = np.where(beyond > 0, spent[np.maximum(beyond - 1, 0)], found)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # sums of positive terms: small deltas keep their digits
             share = (1.0 + np.exp(epsilons))[:, None] / (1.0 + np.exp(kappas))
-            lines = np.where(share <= 1.0, 1.0 - (1.0 - spent) * share, 1.0)
+            rest = -np.expm1(epsilons[:, None] - kappas) / (1.0 + np.exp(-kappas))
+            lines = np.where(rest >= 0.0, rest + spent * share, 1.0)
             left, right = np.maximum(beyond - 1, 0), np.minimum(beyond, kappas.size - 1)
             weight = np.expm1(epsilons - kappas[left]) / np.expm1(kappas[right] - kappas[left])
-            chord = spent[left] + weight * (spent[right] - spent[left])
+            other = np.expm1(epsilons - kappas[right]) / np.expm1(kappas[left] - kappas[right])
+            chord = other * spent[left] + weight * spent[right]
         inside = (beyond > 0) & (beyond < kappas.size) & (kappas[right] > kappas[left])
         found = np.minimum(found, np.where(inside, chord, 1.0))
         found = np.minimum(found, lines.min(axis=1))

@@ -35,6 +35,7 @@ BECAUSE = "Lipschitz propagation along the tree: each edge lets through what its
 METHOD = "balls within each branch of a tree (theory 4.4)"
 LARGEST, SMALL = 64, 1e-5  # balls grow until they are this large or the rest of their branch tells this little
 MOST_CELLS = 2e7  # numbers in the per-case table; beyond it fewer sizes are kept
+MOST_EXACT = 2000  # entries of a tree whose lower end is claimed
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -102,8 +103,20 @@ class Tree(Prior):
             bounds = [up(own[i] + self._around(told, i)) for i in view.entries]
             return np.asarray(np.minimum(np.concatenate(self._pick(bounds, view)), up(self.entries * epsilon)))
 
-        exact = all(values.size <= 2 for values in edges.possible)
+        # roundings add up along deep trees, so that the lower end of large ones is not claimed
+        exact = all(values.size <= 2 for values in edges.possible) and self.entries <= MOST_EXACT
         return (Translation("propagation", BECAUSE, epsilons, exact=exact),)
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether some entry can have both values of some pair."""
+        view = self._view(secrets)
+        if view is None:
+            return super().tells_itself(secrets)
+        told = [
+            np.isin(view.first, self.edges.possible[i]) & np.isin(view.second, self.edges.possible[i])
+            for i in view.entries
+        ]
+        return bool(np.any(told))
 
     def _around(self, told: Messages, entry: int) -> FloatArray:
         """All messages that reach an entry, added up."""
