@@ -34,7 +34,7 @@ run: .venv/run.stamp  ## account the example plan and write an HTML report
 	@echo "The report is in $(REPORT); open it in a browser."
 
 test: .venv/dev.stamp  ## run every test, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --cov --cov-report=term:skip-covered
 
 lint: .venv/dev.stamp  ## check style, types and the doors between rooms
 	$(BIN)/ruff check $(SOURCES)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.ids import named
 
 import quiltwork as qw
 from quiltwork.curves.curve import Curve
@@ -161,7 +162,7 @@ BAD_DELTAS = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_DELTAS, ids=repr)
+@pytest.mark.parametrize("bad", BAD_DELTAS, ids=named)
 @pytest.mark.parametrize("loss", [qw.gaussian(1.0), 3 * qw.laplace(1.0), qw.compose(), qw.zcdp(0.1)], ids=str)
 def test_bad_questions_are_named(loss, bad):
     with pytest.raises(InvalidParameter, match=r"^delta must be"):

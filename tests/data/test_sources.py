@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.ids import named
 
 from quiltwork.data import Counts, Engine, sequences
 from quiltwork.errors import InvalidParameter
@@ -188,7 +189,7 @@ def test_long_csv_is_parsed_once_and_released(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "source",
     ["nothing.parquet", "no/*.csv", "", 5, None, [], [1, 2], b"t.csv", {"id"}, object(), pa.array([1])],
-    ids=repr,
+    ids=named,
 )
 def test_what_is_no_source_is_refused(engine, source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.ids import named
 from tests.losses import laws
 
 import quiltwork as qw
@@ -77,7 +78,7 @@ def test_vertices_on_a_line_are_dropped_and_both_sides_agree():
         lambda a: 1j,
         lambda a, b: 0.0,
     ],
-    ids=repr,
+    ids=named,
 )
 def test_bad_trade_offs_are_refused(bad):
     with pytest.raises(InvalidParameter, match=r"^trade-off must be"):

@@ -237,7 +237,9 @@ def test_maps_move_no_more_rows_than_they_say(via, function, step):
 
 
 @pytest.mark.parametrize(
-    ("via", "function", "rows"), [(*MAPS[0], 2), (*MAPS[1], 2), (*MAPS[3], 2), (*MAPS[4], 4)], ids=str
+    ("via", "function", "rows"),
+    [(*MAPS[0], 2), (*MAPS[1], 2), (*MAPS[3], 2), (*MAPS[4], 4)],
+    ids=lambda value: getattr(value, "kind", str(value) if isinstance(value, int) else ""),
 )
 def test_maps_move_as_many_rows_as_they_say(via, function, rows):
     most = max(symmetric_difference(function(one), function(two)) for one, two in pairs(add_remove()))
