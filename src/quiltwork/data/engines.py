@@ -21,20 +21,25 @@ from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
 if TYPE_CHECKING:
     from quiltwork.data.sequences import Sequences
 
-__all__ = ["Engine", "fresh", "opening"]
+__all__ = ["Engine", "asked", "fresh", "opening"]
 
 URLS = "duckdb://, duckdb:///FILE, spark://local[2] or spark://HOST:PORT"
 
 
-def opening(start: Callable[[], Any], url: str) -> Any:
-    """Call what opens an engine; its own words say why it cannot."""
+def asked(call: Callable[[], Any], name: str, given: Any, allowed: str) -> Any:
+    """Call the engine; what it refuses is the fault of what was given, and its own words say why."""
     try:
-        return start()
+        return call()
     except QuiltworkError:
         raise
     except Exception as error:  # each engine has its own family of errors, and neither may be imported here
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InvalidParameter("url", url, "an engine that can be opened with these settings", lines[0]) from error
+        raise InvalidParameter(name, given, allowed, lines[0]) from error
+
+
+def opening(start: Callable[[], Any], url: str) -> Any:
+    """Call what opens an engine."""
+    return asked(start, "url", url, "an engine that can be opened with these settings")
 
 
 def fresh() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.data import optional
-from quiltwork.data.engines import Engine
+from quiltwork.data.engines import Engine, asked
 from quiltwork.errors import InvalidParameter
 
 __all__ = ["opened", "present"]
@@ -43,14 +43,8 @@ def present(wanted: Iterable[str], columns: Iterable[Any]) -> None:
 
 
 def reading(read: Callable[..., Any], arguments: tuple[Any, ...], source: Any) -> Any:
-    """Call the engine; what it cannot read is the source's fault, and its own words say why."""
-    try:
-        return read(*arguments)
-    except InvalidParameter:
-        raise
-    except Exception as error:  # each engine has its own family of errors, and neither may be imported here
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InvalidParameter("source", source, "something that the engine can read", lines[0]) from error
+    """Call what reads a source."""
+    return asked(lambda: read(*arguments), "source", source, "something that the engine can read")
 
 
 # ---- files

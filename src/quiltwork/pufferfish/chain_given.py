@@ -16,7 +16,7 @@ from quiltwork.curves.rounding import UNIT, up
 from quiltwork.pufferfish.chain_influence import Place
 from quiltwork.pufferfish.chain_translation import BECAUSE, one_side
 from quiltwork.pufferfish.prior import Translation
-from quiltwork.pufferfish.propagation import OneSide, Spread
+from quiltwork.pufferfish.propagation import LONG, OneSide, Spread
 from quiltwork.pufferfish.stochastic import TINY
 
 __all__ = ["MOST_WORK", "GivenTranslator"]
@@ -81,7 +81,7 @@ class GivenTranslator:
     ) -> tuple[Translation, ...]:
         """Propagation at these places; a place that stands for several entries takes the worst of them."""
         count = len(self.laws)
-        if not self.usable:
+        if not self.usable or count > LONG:
             return ()
 
         def epsilons(epsilon: float) -> FloatArray:

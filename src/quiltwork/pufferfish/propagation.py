@@ -41,7 +41,7 @@ class Spread:
     first: np.ndarray  # (rows, rows): the column that u favours most against v
     limit: FloatArray  # r to infinity
     error: float
-    front: tuple[FloatArray, FloatArray]  # the (above, below) that can be the largest of all pairs
+    front: tuple[FloatArray, FloatArray, float]  # (above, below) that can be the largest of all, and what it may miss
     ranked: tuple[np.ndarray, FloatArray, FloatArray] | None  # few columns: their order, and both laws in that order
 
     @classmethod
@@ -74,7 +74,9 @@ class Spread:
         """The largest entry of Psi(r), rounded up."""
         if r > FAR:
             return float(min(self.limit.max(), r))
-        return float(self._rounded(np.log1p(_gain(*self.front, r).max(initial=0.0)), r))
+        above, below, missed = self.front
+        found = float(self._rounded(np.log1p(_gain(above, below, r).max(initial=0.0)), r))
+        return up(found + missed * min(1.0, float(np.expm1(r))))
 
     def each(self, r: float) -> FloatArray:
         """Psi(r) for every ordered pair of rows, rounded up."""
@@ -124,27 +126,28 @@ def _gain(above: FloatArray, below: FloatArray, r: float) -> FloatArray:
     return np.asarray(z * (above - below) / (1.0 + z * below))
 
 
-def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """The points that can be the largest for some r: corners of the concave hull of all of them.
 
-    Whether (1 + z above) / (1 + z below) exceeds a level is linear in the point.
+    Whether (1 + z above) / (1 + z below) exceeds a level is linear in the point.  A point is dropped when it lies below
+    a chord, up to a few units of rounding; one after another these may add up, and the third value bounds them.
     """
     order = np.argsort(below, axis=None)
     low, high = below.ravel()[order], above.ravel()[order]
     kept = high > np.concatenate(([-1.0], np.maximum.accumulate(high)[:-1]))
-    low, high = _thinned(low[kept], high[kept])
+    low, high, passes = _thinned(low[kept], high[kept])
     hull: list[tuple[float, float]] = []
     for point in zip(low.tolist(), high.tolist(), strict=True):
         while len(hull) > 1 and bool(_below(*hull[-2], *hull[-1], *point)):
             hull.pop()
         hull.append(point)
     corners = np.array(hull)
-    return corners[:, 1], corners[:, 0]
+    return corners[:, 1], corners[:, 0], 8.0 * UNIT * (low.size + passes)
 
 
-def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, int]:
     """Without points below the line through their two neighbours: every second one at a time, all at once."""
-    idle = 0
+    idle, passes = 0, 0
     while low.size > 200 and idle < 2:
         start = idle % 2
         middle = np.arange(start + 1, low.size - 1, 2)
@@ -152,8 +155,8 @@ def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]
         idle = idle + 1 if np.count_nonzero(gone) < low.size // 50 else 0
         stay = np.ones(low.size, dtype=bool)
         stay[middle[gone]] = False
-        low, high = low[stay], high[stay]
-    return low, high
+        low, high, passes = low[stay], high[stay], passes + 1
+    return low, high, passes
 
 
 def _below(x1: Any, y1: Any, x2: Any, y2: Any, x3: Any, y3: Any) -> Any:

@@ -11,6 +11,7 @@ Reference: theory/pufferfish.md 3.5.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import attrs
 import numpy as np
@@ -50,9 +51,7 @@ class TreeEdges:
         possible, laws, depth = [np.nonzero(root)[0]] * len(parents), [root] * len(parents), [1] * len(parents)
         spreads: dict[Edge, Spread] = {}
         for child in order[1:]:
-            parent, kernel = parents[child], kernels[child]
-            assert parent is not None
-            assert kernel is not None
+            parent, kernel = cast(int, parents[child]), cast(FloatArray, kernels[child])  # only the root has none
             neighbours[child].append(parent)
             neighbours[parent].append(child)
             depth[child] = depth[parent] + 1
@@ -74,8 +73,7 @@ class TreeEdges:
         """All messages, where the value of each entry itself adds `own`: from the leaves to the root, then back."""
         found: Messages = {}
         for node in reversed(self.order[1:]):
-            parent = self.parents[node]
-            assert parent is not None
+            parent = cast(int, self.parents[node])
             below = [found[node, other] for other in self.neighbours[node] if other != parent]
             found[parent, node] = self._through((parent, node), own[node] + total(below, own[node].shape))
         for node in self.order:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -40,9 +41,9 @@ Parents = Annotated[tuple[Index | None, ...], Field(strict=False, min_length=1, 
 class Described(Strict):
     """One kind of prior."""
 
+    @abstractmethod
     def prior(self) -> AnyPrior:
         """The prior itself."""
-        raise NotImplementedError
 
 
 class MarkovChain(Described):
