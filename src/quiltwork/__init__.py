@@ -55,7 +55,7 @@ _TABLES = [
     "user",
     "window",
 ]
-_ROOMS = ("compose", "data", "mechanisms", "pufferfish", "tables")
+_ROOMS = ("compose", "confounding", "data", "mechanisms", "pufferfish", "tables")
 _HOMES = {
     **dict.fromkeys(_TABLES, "quiltwork.tables"),
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
@@ -144,6 +144,7 @@ __all__ = [
     "calibrate",
     "clip_rows",
     "compose",
+    "confounding",
     "constraints",
     "data",
     "discrete_gaussian",

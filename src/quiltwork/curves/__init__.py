@@ -1,12 +1,14 @@
 """Curves: one currency for every guarantee, certified from both sides.
 
 `Bracket` is an answer, `Curve` what can be asked; `Profile`, `TradeOff` and `Region` are the three exact views of a
-guarantee made of straight pieces; `mixture` averages them; `Guarantee` adds the words.
+guarantee made of straight pieces; `mixture` averages them; `Guarantee` adds the words; `auc_ceiling` says what they
+leave to an attacker's score.
 """
 
 from __future__ import annotations
 
 from quiltwork.curves.bracket import Bracket, Contradiction
+from quiltwork.curves.ceiling import auc_ceiling, auc_ceiling_of
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.load import load_curve
@@ -24,6 +26,8 @@ __all__ = [
     "Profile",
     "Region",
     "TradeOff",
+    "auc_ceiling",
+    "auc_ceiling_of",
     "load_curve",
     "mixture",
     "plot_profile",

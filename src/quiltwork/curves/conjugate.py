@@ -102,7 +102,9 @@ class Lines:
         exact = self.breaks_error == 0
         alphas = np.clip(np.where(exact, self.breaks, down(self.breaks - self.breaks_error)), 0.0, 1.0)
         betas = np.maximum(down(self.heights - self.heights_error), 0.0)
-        powers = np.minimum(up(self.powers * (1.0 + 32.0 * UNIT)), 1.0)
+        # two knots a hair apart leave a vertex uncertain by more than rounding: its power moves as its beta does
+        wide = np.where(self.heights_error > 64.0 * UNIT, self.heights_error, 0.0)
+        powers = np.minimum(up(self.powers * (1.0 + 32.0 * UNIT) + wide), 1.0)
         start = 0.0 if not self.level.size else float(self.level[0] if self.rest[0] >= 0 else down(self.level[0]))
         return (
             np.concatenate(([0.0], alphas, [1.0])),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         table_plan_from,
         table_schema,
     )
+    from quiltwork.spec.world_file import WorldFile, parse_world, read_world, world_from, world_schema
 
 __all__ = [
     "Plan",
@@ -35,10 +36,12 @@ __all__ = [
     "Release",
     "TablePlan",
     "Target",
+    "WorldFile",
     "condition",
     "parse_plan",
     "parse_prior",
     "parse_table_plan",
+    "parse_world",
     "plan_from",
     "plan_of",
     "prior_from",
@@ -46,21 +49,26 @@ __all__ = [
     "read_plan",
     "read_prior",
     "read_table_plan",
+    "read_world",
     "schema",
     "table_plan_from",
     "table_schema",
+    "world_from",
+    "world_schema",
 ]
 _TABLES = ["TablePlan", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
 _PRIORS = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior"]
+_WORLDS = ["WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
 _HOMES = {
     **dict.fromkeys(_TABLES, "quiltwork.spec.table_plan"),
     **dict.fromkeys(_PRIORS, "quiltwork.spec.prior_file"),
+    **dict.fromkeys(_WORLDS, "quiltwork.spec.world_file"),
     "condition": "quiltwork.spec.conditions",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Plans of tables and priors load on first use: most plans have none."""
+    """Plans of tables, priors and worlds load on first use: most plans have none."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -25,5 +25,5 @@ def _without_null(value: Any) -> Any:
     kept = [entry for entry in clean.get("anyOf", []) if entry != {"type": "null"}]
     if kept and len(kept) < len(clean["anyOf"]) and "default" in clean:
         del clean["anyOf"], clean["default"]
-        clean |= kept[0]
+        clean |= kept[0] if len(kept) == 1 else {"anyOf": kept}
     return clean

@@ -1,0 +1,344 @@
+"""Proven bounds on what a composition tells about the secret, when the joint law is unknown or too large.
+
+S - X - Y is a Markov chain, so (Theorem A), whatever the mechanisms' dependence or adaptivity,
+
+    max_i delta_i <= delta <= min( E_t(A_s || A_s'), max_xx' E_t(K_x || K_x') ).
+
+Theorem B (contraction of the hockey stick).  Let a = E_t(A_s || A_s'), U = {A_s > t A_s'}, V = {A_s < t A_s'}.  Then
+
+    delta <= max over x in U, x' in V of  sum_y ( a K_x - (a + t - 1) K_x' )_+ ,
+
+since A_s - t A_s' = a f - (a + t - 1) f' with laws f on U and f' on V, and the sum is convex in both.  The right side
+grows with a and falls with t, so an upper end of a and a lower end of t give a bound; a value whose sign is not certain
+is put into both sets.  It is a E_t'(K_x || K_x') with t' = 1 + (t - 1)/a, and any accountant of the data may give that.
+
+Reference: theory/confounding.md 2.3, Theorems A and B.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.compose.loss import Loss
+from quiltwork.confounding.laws import LEAST, Laws
+from quiltwork.confounding.sticks import MOST, odds_ends
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.confounding.release import Release
+    from quiltwork.confounding.world import World
+
+__all__ = ["Amplified", "Bounds"]
+
+FARTHEST = 700.0  # epsilon beyond which a bound is not searched
+HALVINGS = 60
+BLOCK = 1 << 22
+
+
+@attrs.frozen(eq=False)
+class Split:
+    """What Theorem B needs of a pair of secrets at one epsilon."""
+
+    amount: float  # a, from above
+    odds: float  # t, from below
+    gains: np.ndarray  # values x that may lie in U
+    losses: np.ndarray  # values x' that may lie in V
+
+
+def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
+    """a, t, U and V of this pair, each on its safe side."""
+    low, high = laws.masses
+    below, above = (float(end) for end in odds_ends(np.array(epsilon)))
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        surely = np.where(low[second] > 0, below * low[second] * (1.0 - 4.0 * UNIT) - LEAST, 0.0)
+        surely = np.maximum(surely, 0.0)
+        perhaps = np.where(high[second] > 0, above * high[second] * (1.0 + 4.0 * UNIT) + LEAST, 0.0)
+    gains = np.maximum(high[first] * (1.0 + 4.0 * UNIT) - surely, 0.0)
+    amount = min(up(math.fsum(gains)), 1.0)
+    return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps))
+
+
+class _Searched(ABC):
+    """A curve from an upper bound on delta: epsilon and beta follow from it."""
+
+    method = ""
+    protects = ""
+    assumes: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+
+    @abstractmethod
+    def _upper(self, epsilon: float) -> float:
+        """The bound on delta at one epsilon >= 0."""
+
+    def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
+        return np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1.0 - 8.0 * UNIT), 0.0)
+
+    def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
+        return np.zeros_like(delta)
+
+    def _upper_beta(self, alpha: FloatArray) -> FloatArray:
+        return np.minimum(up(1.0 - alpha), 1.0)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The bound on delta at this epsilon, with what is known from below."""
+        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -np.inf, np.inf)
+        upper = np.array([self._signed(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
+        lower = np.minimum(self._lower_delta(asked), upper)
+        return Bracket(lower, upper, "delta", self.method, met=_narrow(lower, upper, rtol))
+
+    def _signed(self, epsilon: float) -> float:
+        if epsilon >= 0:
+            return self._upper(epsilon)
+        # both orders are protected: D(-e) = 1 - e^-e + e^-e D(e)
+        share = math.exp(epsilon)
+        return min(up(-math.expm1(epsilon) + share * self._upper(-epsilon), 8), 1.0)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """An epsilon at which the bound on delta is met, as small as bisection finds it."""
+        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        upper = np.array([self._search(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
+        lower = np.minimum(self._lower_epsilon(asked), upper)
+        return Bracket(lower, upper, "epsilon", self.method, met=_narrow(lower, upper, rtol))
+
+    def _search(self, delta: float) -> float:
+        """The true delta falls with epsilon, so that whatever holds at one epsilon holds above it."""
+        if self._upper(0.0) <= delta:
+            return 0.0
+        if self._upper(math.inf) > delta:
+            return math.inf
+        low, high = 0.0, 1.0
+        while self._upper(high) > delta:
+            low, high = high, 2.0 * high
+            if high > FARTHEST:
+                return math.inf
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if self._upper(middle) <= delta else (middle, high)
+        return high
+
+    def beta(self, alpha: Any) -> Bracket:
+        """Every (epsilon, delta) that holds bounds the type II error, in both orders."""
+        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        epsilons, kept = self._points
+        grown, shrunk = up(np.exp(epsilons), 4), down(np.exp(-epsilons), 4)
+        with np.errstate(over="ignore"):
+            one = kept[:, None] - grown[:, None] * np.ravel(asked) * (1.0 + 4.0 * UNIT)
+            two = shrunk[:, None] * down(kept[:, None] - np.ravel(asked))
+        lower = np.maximum(down(np.maximum(one, two).max(axis=0), 2), 0.0).reshape(asked.shape)
+        upper = np.maximum(self._upper_beta(asked), lower)
+        return Bracket(lower, upper, "beta", self.method)
+
+    @cached_property
+    def _points(self) -> tuple[FloatArray, FloatArray]:
+        end = self._search(1e-9)
+        end = end if math.isfinite(end) else 20.0
+        epsilons = np.linspace(0.0, max(end, 0.1), 129)
+        return epsilons, down(1.0 - np.array([self._upper(float(value)) for value in epsilons]))
+
+    def guarantee(self) -> Guarantee:
+        """The bound with its words."""
+        return Guarantee(self, protects=self.protects, assumes=self.assumes, because=self.because)
+
+
+class Bounds(_Searched):
+    """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
+
+    method = "Theorem B"
+    because = ("contraction of the hockey stick by the law of the data (theory/confounding.md 2.3, Theorem B)",)
+
+    def __init__(self, release: Release) -> None:
+        self.release, self.world = release, release.world
+        self.protects, self.assumes = self.world.protects, self.world.assumes
+
+    # ---- each bound
+
+    def marginal(self, epsilon: Any) -> Bracket:
+        """The largest delta of a single mechanism: no more than the truth."""
+        found = [self.release.alone(index).delta(epsilon) for index in range(len(self.release.sizes))]
+        return found[0] if len(found) == 1 else _largest(found)
+
+    def cap(self, epsilon: Any) -> Bracket:
+        """What the data themselves would tell: no release of them tells more."""
+        found: Bracket = self._data.delta(epsilon)
+        return found
+
+    def data_level(self, epsilon: Any) -> Bracket:
+        """What the release tells about the data, any two values: differential privacy of the data."""
+        found: Bracket = self._mechanism.delta(epsilon)
+        return found
+
+    def amplified(self, epsilon: Any) -> FloatArray | float:
+        """Theorem B, from above."""
+        asked = checks.numbers("epsilon", epsilon, "a number >= 0", 0.0, np.inf)
+        found = np.array([self._theorem(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
+        return float(found) if found.ndim == 0 else found
+
+    def amplified_epsilon(self, delta: Any) -> float:
+        """The smallest epsilon that Theorem B gives."""
+        return float(self.epsilon(checks.probability("delta", delta)).upper)
+
+    @cached_property
+    def _data(self) -> Any:
+        from quiltwork.confounding.release import WorstPair
+
+        return WorstPair(self.world.laws, self.world.ordered, "law of the data")
+
+    @cached_property
+    def _mechanism(self) -> Any:
+        from quiltwork.confounding.release import WorstPair
+
+        count = self.world.inputs
+        pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j] or [(0, 0)])
+        return WorstPair(self.release.table, pairs, "privacy of the data")
+
+    # ---- the curve
+
+    def _upper(self, epsilon: float) -> float:
+        return self._theorem(epsilon)
+
+    def _theorem(self, epsilon: float) -> float:
+        best = 0.0
+        for first, second in self.world.ordered:
+            parts = split(self.world.laws, int(first), int(second), epsilon)
+            if parts.amount > best:
+                best = max(best, min(self._worst_values(parts, best), parts.amount))
+        return best
+
+    def _worst_values(self, parts: Split, best: float) -> float:
+        """The largest a E_t'(K_x || K_x') over x in U, x' in V; `best` is what it must exceed to matter.
+
+        Columns are compared in their own scale, where little underflows, and brought back before they are summed.
+        """
+        table = self.release.table
+        if not parts.losses.size:
+            return parts.amount
+        inner = _inner_odds(parts)
+        low = table.low[parts.losses]
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            bottom = np.where(low > 0, inner * low * (1.0 - 4.0 * UNIT) - LEAST, 0.0)
+        bottom = np.maximum(bottom, 0.0)
+        count = table.shape[1]
+        rounding = 1.0 + (88.0 + math.log2(count + 1) + count / 4096) * UNIT
+        rows = max(1, BLOCK // max(bottom.size, 1))
+        for start in range(0, parts.gains.size, rows):
+            top = table.high[parts.gains[start : start + rows]] * (1.0 + 4.0 * UNIT)
+            terms = np.maximum(top[:, None, :] - bottom[None, :, :], 0.0)
+            if table.exponents.any():
+                with np.errstate(under="ignore"):
+                    terms = np.where(terms > 0, np.ldexp(terms, table.exponents) + LEAST, 0.0)
+            most = float(terms.sum(axis=2).max())
+            if most > 0:
+                best = max(best, up(parts.amount * most * rounding))
+        return best
+
+    def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
+        return np.asarray(self.marginal(epsilon).lower)
+
+    def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
+        alone = [self.release.alone(index).epsilon(delta) for index in range(len(self.release.sizes))]
+        return np.asarray(np.max([np.asarray(one.lower) for one in alone], axis=0))
+
+    def _upper_beta(self, alpha: FloatArray) -> FloatArray:
+        alone = [self.release.alone(index).beta(alpha) for index in range(len(self.release.sizes))]
+        return np.asarray(np.min([np.asarray(one.upper) for one in alone], axis=0))
+
+
+class Amplified(_Searched):
+    """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
+
+    method = "Theorem B, composed loss"
+    because = (
+        "contraction of the hockey stick by the law of the data (theory/confounding.md 2.3, Theorem B)",
+        "the composed loss of the mechanisms between values of the data",
+    )
+
+    def __init__(self, world: World, loss: Loss, distance: Any = None) -> None:
+        if not isinstance(loss, Loss):
+            raise InvalidParameter("loss", loss, "a quiltwork loss")
+        if loss.side != "worst":
+            raise InvalidParameter("loss", loss, "a loss in both directions", "values of the data change either way")
+        self.world, self.loss = world, loss
+        self.distance = None if distance is None else _distances(distance, world.inputs)
+        self.protects, self.assumes = world.protects, (*world.assumes, _assumed(distance))
+        self._known: dict[tuple[int, float], float] = {}
+
+    def _upper(self, epsilon: float) -> float:
+        best = 0.0
+        for first, second in self.world.ordered:
+            parts = split(self.world.laws, int(first), int(second), epsilon)
+            if parts.amount > best:
+                best = max(best, self._contracted(parts))
+        return best
+
+    def _contracted(self, parts: Split) -> float:
+        """a E_t'(loss), t' = 1 + (t - 1)/a; never more than a."""
+        if not parts.losses.size or parts.amount <= 0:
+            return parts.amount
+        far = 1
+        if self.distance is not None:
+            far = int(self.distance[np.ix_(parts.gains, parts.losses)].max())
+        if not far:
+            return 0.0  # the mechanisms cannot tell these values apart
+        odds = _inner_odds(parts)
+        inner = odds if math.isinf(odds) else max(down(math.log(odds) * (1.0 - 8.0 * UNIT), 4), 0.0)
+        share = self._stick(far, inner)
+        return min(up(parts.amount * share), parts.amount) if share > 0 else 0.0
+
+    def _stick(self, far: int, epsilon: float) -> float:
+        key = (far, epsilon)
+        if key not in self._known:
+            loss = self.loss if far == 1 else self.loss.group(far)
+            self._known[key] = float(loss.delta(epsilon).safe)
+        return self._known[key]
+
+
+def _inner_odds(parts: Split) -> float:
+    """t' = 1 + (t - 1)/a from below; infinite only when t is."""
+    if math.isinf(parts.odds):
+        return math.inf
+    return min(max(down(1.0 + (parts.odds - 1.0) / parts.amount * (1.0 - 8.0 * UNIT), 2), 1.0), MOST)
+
+
+def _assumed(distance: Any) -> str:
+    near = "any two values of the data" if distance is None else "values of the data at distance one, farther as groups"
+    return f"the composed loss holds between {near}"
+
+
+def _distances(distance: Any, count: int) -> np.ndarray:
+    if callable(distance):
+        measure: Callable[[int, int], Any] = distance
+        table = np.array([[measure(i, j) for j in range(count)] for i in range(count)], dtype=float)
+    else:
+        table = checks.numbers("distance", distance, "whole numbers >= 0", 0.0, 2.0**53)
+    whole = table.shape == (count, count) and bool(np.all((table >= 0) & (table == np.rint(table))))
+    if not whole or not np.array_equal(table, table.T):
+        raise InvalidParameter(
+            "distance", table.shape, f"a symmetric ({count}, {count}) table of whole numbers >= 0, or a function"
+        )
+    return table.astype(np.int64)
+
+
+def _largest(found: list[Bracket]) -> Bracket:
+    best = found[0]
+    for other in found[1:]:
+        best = best.worst(other)
+    return best
+
+
+def _narrow(lower: FloatArray, upper: FloatArray, rtol: float) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((upper == lower) | (upper - lower <= rtol * upper)))

@@ -1,0 +1,271 @@
+"""The difference p - t q of two mixtures: bounds on cells and exact differences of probabilities.
+
+Both mixtures are written over one list of components, p = sum w_j f_j and q = sum v_j f_j, so that a component of both
+counts once: p - t q = sum c_j (w_j + t v_j) f_j with c_j = (w_j - t v_j)/(w_j + t v_j) in [-1, 1].
+
+On a cell [a, b] of length h two bounds hold, and the better one counts:
+
+    first order   sum of c_j min f_j (c_j > 0) and c_j max f_j (c_j < 0);
+    second order  min of the values at a and b, minus h^2/8 sum |c_j| max |f_j''|.
+
+Rounding.  Everything is scaled by e^reference, the largest term in the cell, so that nothing overflows and what
+underflows is below 1e-290 of it.  A term carries the error of its log density, that of w_j + t v_j and of c_j (a stated
+epsilon, weight or parameter is known to a few units), and the sum (4K + 64 + the size of the logs) u for K terms; `slack`
+is the sum of all that, and a sign counts as certain only beyond it.
+
+Reference: theory/confounding.md section 1.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.components import Component, Mixture, masses
+from quiltwork.confounding.shapes import Shapes
+from quiltwork.curves.rounding import UNIT
+
+__all__ = ["Cells", "Difference", "Runs", "TwoLaws"]
+
+NOWHERE = -1e300  # log of a density that is zero, where minus infinity would make NaN
+UNDERFLOW = 1e-300
+NODES = 320  # cells of the first grid, about
+LARGEST = 700.0
+STALLED = 8.0  # an upper bound of so many slacks is rounding
+
+
+class TwoLaws:
+    """Two mixtures over one list of components; the components of one kind are evaluated together."""
+
+    def __init__(self, first: Mixture, second: Mixture) -> None:
+        found: dict[Any, list[Any]] = {}
+        for side, law in enumerate((first, second)):
+            for weight, part in zip(law.weights.tolist(), law.components, strict=True):
+                entry = found.setdefault((part.kind, part.exact or id(part)), [part, 0.0, 0.0])
+                entry[1 + side] += weight
+        order = sorted(found.values(), key=lambda entry: str(entry[0].kind))
+        self.parts: list[Component] = [entry[0] for entry in order]
+        self.first = np.array([entry[1] for entry in order])
+        self.second = np.array([entry[2] for entry in order])
+        self.terms = len(first.components) + len(second.components)  # weights of equal components were added
+        self._groups = _grouped(self.parts)
+
+    @property
+    def count(self) -> int:
+        """How many components there are."""
+        return len(self.parts)
+
+    @cached_property
+    def shapes(self) -> list[Shapes]:
+        """One for each kind (one for each density of the user's own), in the order of the parts."""
+        return [type(group[0]).shapes(group) for group in self._groups]
+
+    def _stacked(self, name: str) -> FloatArray:
+        return np.concatenate([getattr(shape, name) for shape in self.shapes])
+
+    @cached_property
+    def mode_low(self) -> FloatArray:
+        """Where the modes begin, a column."""
+        return self._stacked("mode_low")
+
+    @cached_property
+    def mode_high(self) -> FloatArray:
+        """Where they end."""
+        return self._stacked("mode_high")
+
+    @cached_property
+    def peak(self) -> FloatArray:
+        """Log of the largest densities."""
+        return self._stacked("peak")
+
+    def log_density(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(K, n) log densities and their errors."""
+        found = [shape.log_density(x) for shape in self.shapes]
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([value for value, _ in found]), np.concatenate([error for _, error in found])
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """(K, n) bounds on |f''| / max f."""
+        found = [shape.curvature(a, b) for shape in self.shapes]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def masses(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(K, n) probabilities of intervals: log of the size, share of it, error of the share."""
+        found = [masses(shape, a, b) for shape in self.shapes]
+        top, share, error = (np.concatenate(column) for column in zip(*found, strict=True))
+        return top, share, error
+
+    @cached_property
+    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The first places, in order, with log densities and errors: the same for every epsilon."""
+        each = int(np.clip(NODES // self.count, 5, 41)) | 1
+        every = np.unique(np.concatenate([shape.landmarks(each) for shape in self.shapes]))
+        if every.size > NODES:
+            every = every[np.linspace(0, every.size - 1, NODES).astype(int)]
+        every = np.unique(np.concatenate([every, *(shape.kinks() for shape in self.shapes)]))
+        every = every[np.isfinite(every)]
+        value, error = self.log_density(every)
+        return every, value, error
+
+    def swapped(self) -> TwoLaws:
+        """The other order, sharing what was evaluated."""
+        other = object.__new__(TwoLaws)
+        other.__dict__.update(self.__dict__)
+        other.first, other.second = self.second, self.first
+        return other
+
+
+def _grouped(parts: list[Component]) -> list[list[Component]]:
+    groups: list[list[Component]] = []
+    for part in parts:
+        if groups and part.kind == groups[-1][0].kind and part.kind != "user":
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+@attrs.frozen(eq=False)
+class Cells:
+    """Bounds low <= (p - t q) e^-reference <= high on cells [a, b], with the rounding slack in them."""
+
+    a: FloatArray
+    b: FloatArray
+    low: FloatArray
+    high: FloatArray
+    stalled: np.ndarray  # whether the upper bound is rounding, so that splitting does not help
+    reference: FloatArray
+    left: FloatArray  # (p - t q) e^-reference at a and b, no bound
+    right: FloatArray
+
+    @property
+    def most(self) -> FloatArray:
+        """An upper bound on the integral of (p - t q)_+ over each cell; it is at most P of the cell, so at most one."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            size = np.exp(np.minimum(self.reference, LARGEST)) * (self.b - self.a) * (1.0 + 16.0 * UNIT)
+            found = np.maximum(self.high, 0.0) * size + np.where(size > 0, np.finfo(float).smallest_subnormal, 0.0)
+        return np.where((self.high <= 0) | (self.reference <= NOWHERE), 0.0, np.minimum(found, 1.0))
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """Both ends of P(I), Q(I), t Q(I) and P(I) - t Q(I) for intervals I."""
+
+    p: tuple[FloatArray, FloatArray]
+    q: tuple[FloatArray, FloatArray]
+    scaled: tuple[FloatArray, FloatArray]
+    gain: tuple[FloatArray, FloatArray]
+
+
+class Difference:
+    """p - t q at one epsilon (t = e^epsilon, finite)."""
+
+    def __init__(self, laws: TwoLaws, epsilon: float) -> None:
+        self.laws, self.epsilon = laws, epsilon
+        w, v = laws.first, laws.second
+        with np.errstate(divide="ignore"):
+            log_w, log_v = np.log(w), np.log(v)
+        self.log_w, self.log_v = log_w, log_v
+        self.size = np.logaddexp(log_w, epsilon + log_v)
+        both = (w > 0) & (v > 0)
+        tilt = np.where(both, epsilon + np.where(both, log_v, 0.0) - np.where(both, log_w, 0.0), 0.0)
+        sign = np.where(both, -np.tanh(0.5 * tilt), np.where(w > 0, 1.0, -1.0))
+        logs = np.abs(np.where(w > 0, log_w, 0.0)) + np.abs(np.where(v > 0, log_v, 0.0))
+        units = 24.0 + laws.terms + 4.0 * abs(epsilon) + 4.0 * logs
+        self.sign, self.sign_error = sign, np.where(both, units * UNIT, 0.0)
+        self.size_error = units * UNIT
+        if epsilon == 0.0:  # equal weights cancel exactly, and so do the two terms
+            same = both & (w == v)
+            self.sign = np.where(same, 0.0, sign)
+            self.sign_error = np.where(same, 0.0, self.sign_error)
+        self.used = (self.sign != 0.0) | (self.sign_error > 0.0)
+        self.positive, self.negative = np.maximum(self.sign, 0.0), np.maximum(-self.sign, 0.0)
+        self.rough = self.size_error[:, None]
+        self.rounding = 4.0 * laws.count + 64.0
+
+    def terms(self, logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(w + t v) f e^-reference and the reference, the largest at each place."""
+        shifted = logs + self.size[:, None]
+        shifted = np.where(self.used[:, None], shifted, -np.inf)
+        reference = np.maximum(shifted.max(axis=0), NOWHERE)
+        with np.errstate(under="ignore"):
+            return np.exp(shifted - reference), reference
+
+    def log_odds(self, x: FloatArray) -> FloatArray:
+        """log of the positive over the negative part of p - t q; plain floats, to look for its zeros."""
+        terms, _ = self.terms(self.laws.log_density(x)[0])
+        with np.errstate(divide="ignore"):
+            above, below = np.log(self.positive @ terms), np.log(self.negative @ terms)
+        return np.clip(np.maximum(above, -1e6) - np.maximum(below, -1e6), -1e3, 1e3)
+
+    def cells(
+        self, points: FloatArray, logs: FloatArray | None = None, errors: FloatArray | None = None
+    ) -> Cells:
+        """Bounds on the cells between consecutive points of each row of `points` (u, m + 1)."""
+        if logs is None or errors is None:
+            logs, errors = self.laws.log_density(points.ravel())
+        shape = (self.laws.count, *points.shape)
+        terms, reference = self.terms(logs)
+        terms, errors, reference = terms.reshape(shape), errors.reshape(shape), reference.reshape(points.shape)
+        a, b = points[:, :-1].ravel(), points[:, 1:].ravel()
+        inside = (a <= self.laws.mode_high) & (b >= self.laws.mode_low) & self.used[:, None]
+        tops = np.where(inside, self.laws.peak + self.size[:, None], -np.inf)
+        ref_a, ref_b = reference[:, :-1].ravel(), reference[:, 1:].ravel()
+        ref = np.maximum(np.maximum(ref_a, ref_b), tops.max(axis=0))
+        with np.errstate(under="ignore"):
+            down_a, down_b = np.exp(ref_a - ref), np.exp(ref_b - ref)
+            at_a = terms[:, :, :-1].reshape(self.laws.count, -1) * down_a
+            at_b = terms[:, :, 1:].reshape(self.laws.count, -1) * down_b
+            least, most = np.minimum(at_a, at_b), np.maximum(at_a, at_b)
+            rows, columns = np.nonzero(inside)
+            if rows.size:
+                most[rows, columns] = np.maximum(
+                    most[rows, columns], np.exp(tops[rows, columns] - ref[columns])
+                )
+            wrong = np.maximum(errors[:, :, :-1], errors[:, :, 1:]).reshape(self.laws.count, -1) + self.rough
+            span = np.minimum(np.abs(ref_a - ref_b), 1e3)
+            units = UNIT * (self.rounding + np.where(ref > NOWHERE, 2.0 * np.abs(ref) + 4.0 * span, 0.0))
+            unknown = self.sign_error @ most + UNDERFLOW  # of the coefficients themselves
+            most_wrong, least_wrong = most * (wrong + units), least * (wrong + units)
+            slack = (np.abs(self.sign) @ most_wrong + unknown) * (1.0 + 1e-9)
+            left, right = self.sign @ at_a, self.sign @ at_b
+            with np.errstate(over="ignore"):
+                step = (b - a) ** 2 * (0.125 * (1.0 + 1e-9))
+                bend = step * (np.abs(self.sign) @ (most * self.laws.curvature(a, b))) + slack
+                low, high = np.minimum(left, right) - bend, np.maximum(left, right) + bend
+            plus, minus = self.positive, self.negative
+            below = plus @ (least - least_wrong) - minus @ (most + most_wrong) - unknown
+            above = plus @ (most + most_wrong) - minus @ (least - least_wrong) + unknown
+            low, high = np.maximum(low, below), np.minimum(high, above)
+            stalled = (high <= STALLED * slack) & (span < 2.0)
+        return Cells(a, b, low, high, stalled, ref, left, right)
+
+    def runs(self, a: FloatArray, b: FloatArray) -> Runs:
+        """Probabilities of the intervals (a, b), each with its error."""
+        top, share, error = self.laws.masses(a, b)
+        extra = 4.0 * self.laws.count + 32.0
+        return Runs(
+            self._sum(top + self.log_w[:, None], share, error, np.ones_like(self.sign), 0.0, extra),
+            self._sum(top + self.log_v[:, None], share, error, np.ones_like(self.sign), 0.0, extra),
+            self._sum(top + (self.epsilon + self.log_v)[:, None], share, error, np.ones_like(self.sign),
+                      4.0 * abs(self.epsilon) * UNIT, extra),
+            self._sum(top + self.size[:, None], share, error, self.sign,
+                      self.rough * np.abs(self.sign)[:, None] + self.sign_error[:, None], extra),
+        )  # fmt: skip
+
+    def _sum(
+        self, logs: FloatArray, share: FloatArray, error: FloatArray, sign: FloatArray, rough: Any, units: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Both ends of sum sign e^logs share."""
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+            size = np.exp(np.minimum(logs, LARGEST))
+            value = sign @ (size * share)
+            relative = rough + (units + self.laws.terms + 2.0 * np.where(size > 0, np.abs(logs), 0.0)) * UNIT
+            wrong = np.einsum("kn,kn->n", size, np.abs(sign)[:, None] * error + share * relative) * (1.0 + 1e-9)
+        tiny = (self.laws.count + 1.0) * np.finfo(float).tiny  # what underflow may have taken
+        return value - wrong - tiny, value + wrong + tiny

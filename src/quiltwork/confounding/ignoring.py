@@ -1,0 +1,106 @@
+"""What one would answer by composing the effective mechanisms as if they were independent given the secret.
+
+It is no bound: it can lie below the truth (outputs that cancel the noise of the data together), above it (noise of the
+data that is shared, not refreshed), and both at different epsilons.  It is offered to show what ignoring the confounder
+would have said here, and in which direction that errs.
+
+Reference: seed 000 Theorem 3(ii) claims that it always lies below: false, theory/confounding.md 2.1 and 2.2.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork.confounding.release import WorstPair
+from quiltwork.curves.bracket import Bracket
+
+if TYPE_CHECKING:
+    from quiltwork.confounding.release import Release
+
+__all__ = ["Ignoring"]
+
+UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", "crosses", "undecided"
+
+
+class Ignoring:
+    """The product of the effective mechanisms; its brackets are not certified as statements about the release."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.curve = WorstPair(release.product(), release.pairs, "ignoring the confounder", certified=False)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """What would be claimed at this epsilon."""
+        return self.curve.delta(epsilon, rtol=rtol)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """What would be claimed at this delta."""
+        return self.curve.epsilon(delta, rtol=rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """What would be claimed for a test."""
+        return self.curve.beta(alpha)
+
+    def exact_delta(self, odds: Any) -> Any:
+        """delta at e^epsilon = odds, as a fraction."""
+        return self.curve.exact_delta(odds)
+
+    def exact_odds(self, delta: Any = 0) -> Any:
+        """The smallest e^epsilon for this delta, as a fraction."""
+        return self.curve.exact_odds(delta)
+
+    def errs(self, epsilon: float) -> str:
+        """Whether it underestimates, overestimates or agrees with the truth at this epsilon."""
+        return self._said(self.release.delta(epsilon), self.delta(epsilon))
+
+    @cached_property
+    def direction(self) -> str:
+        """The same for every epsilon >= 0 that decides: "crosses" when it errs in both directions."""
+        epsilons = self._knots()
+        true, claimed = self.release.delta(epsilons), self.delta(epsilons)
+        said = {self._said(true[index], claimed[index]) for index in range(epsilons.size)}
+        if {UNDER, OVER} <= said:
+            return BOTH
+        for word in (UNDER, OVER, UNKNOWN):
+            if word in said:
+                return word
+        return SAME
+
+    def _knots(self) -> Any:
+        """Both profiles are piecewise linear in e^epsilon with these knots, which decide the order everywhere."""
+        found = [np.zeros(1)]
+        for curve in (self.release, self.curve):
+            for pair in curve.contrasts:
+                ratios = pair.ratio_high[np.isfinite(pair.ratio_high) & (pair.ratio_high > 1.0)]
+                found.append(np.log(ratios))
+        knots = np.unique(np.concatenate(found))
+        return knots if knots.size <= 4096 else knots[np.linspace(0, knots.size - 1, 4096).astype(int)]
+
+    @staticmethod
+    def _said(true: Bracket, claimed: Bracket) -> str:
+        slack = 1e-12
+        if float(claimed.upper) < float(true.lower) - slack:
+            return UNDER
+        if float(claimed.lower) > float(true.upper) + slack:
+            return OVER
+        close = max(float(true.upper), float(claimed.upper)) - min(float(true.lower), float(claimed.lower))
+        return SAME if close <= 1e-9 else UNKNOWN
+
+    def explain(self, delta: float = 1e-6) -> str:
+        """In words, with both epsilons."""
+        true, claimed = self.release.epsilon(delta), self.epsilon(delta)
+        words = {
+            UNDER: "it would promise more privacy than there is",
+            OVER: "it would count more loss than there is",
+            BOTH: "it is too small at some epsilons and too large at others",
+            SAME: "here it makes no difference",
+            UNKNOWN: "the two cannot be told apart numerically",
+        }
+        return (
+            f"Ignoring the confounder {self.direction} here: {words[self.direction]}. "
+            f"At delta = {delta:g} it says epsilon {float(claimed.midpoint):.6g}, "
+            f"the truth is {float(true.midpoint):.6g}."
+        )

@@ -1,0 +1,85 @@
+"""Which secrets must not be told apart: all of them, listed ones, or those near each other.
+
+A pair is always protected in both orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Within", "ordered_pairs", "within"]
+
+ALLOWED = "'all', a list of pairs of secrets, or within(distance, radius)"
+
+
+@attrs.frozen(eq=False)
+class Within:
+    """Secrets at a distance of at most `radius`; the distance is a table or a function of two numbered secrets."""
+
+    distance: Any
+    radius: float
+
+    def pairs(self, count: int) -> list[tuple[int, int]]:
+        """The unordered pairs among this many secrets."""
+        if callable(self.distance):
+            measure: Callable[[int, int], Any] = self.distance
+            table = np.array([[measure(i, j) for j in range(count)] for i in range(count)], dtype=float)
+        else:
+            table = checks.numbers("the distance", self.distance, "numbers >= 0", 0.0, np.inf)
+        if table.shape != (count, count):
+            raise InvalidParameter("the shape of the distance", table.shape, f"({count}, {count}), a row a secret")
+        if not bool(np.all(table >= 0)):
+            raise InvalidParameter("the distance", float(table.min()), "numbers >= 0")
+        if not np.array_equal(table, table.T):
+            raise InvalidParameter("the distance", "a table that is not symmetric", "the same in both orders")
+        return [(i, j) for i in range(count) for j in range(i + 1, count) if table[i, j] <= self.radius]
+
+
+def within(distance: Any, radius: float) -> Within:
+    """Protect secrets at most `radius` apart.
+
+    >>> within(lambda i, j: abs(i - j), 1).pairs(3)
+    [(0, 1), (1, 2)]
+    """
+    return Within(distance, checks.non_negative("radius", radius))
+
+
+def ordered_pairs(pairs: Any, count: int, possible: np.ndarray) -> np.ndarray:
+    """Both orders of each protected pair of secrets that can occur, sorted."""
+    if isinstance(pairs, Within):
+        found = pairs.pairs(count)
+    elif isinstance(pairs, str):
+        if pairs != "all":
+            raise InvalidParameter("pairs", pairs, ALLOWED)
+        found = [(i, j) for i in range(count) for j in range(i + 1, count)]
+    else:
+        found = _listed(pairs, count)
+    kept = sorted({pair for i, j in found if possible[i] and possible[j] for pair in ((i, j), (j, i))})
+    if not kept:
+        raise InvalidParameter(
+            "pairs", "no two secrets that can both occur", "at least one pair to protect", "nothing would be promised"
+        )
+    return np.array(kept, dtype=np.int64)
+
+
+def _listed(pairs: Any, count: int) -> list[tuple[int, int]]:
+    found = []
+    try:
+        listed = [tuple(pair) for pair in pairs]
+    except TypeError:
+        raise InvalidParameter("pairs", pairs, ALLOWED) from None
+    for pair in listed:
+        if len(pair) != 2:
+            raise InvalidParameter("a pair", pair, "two secrets, by their number")
+        i, j = (checks.count("a secret in pairs", part) for part in pair)
+        if i == j or max(i, j) >= count:
+            raise InvalidParameter("a pair", pair, f"two different secrets from 0 to {count - 1}")
+        found.append((i, j))
+    return found

@@ -1,0 +1,167 @@
+"""What noisy copies of continuous data tell about the secret."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork.confounding import ignoring as words
+from quiltwork.confounding.components import Mixture, Point
+from quiltwork.confounding.enclosed import EnclosedCurve
+from quiltwork.confounding.gaussian_world import (
+    GaussianCurve,
+    marginal_separations,
+    separations,
+    worst_square,
+)
+from quiltwork.confounding.observed import Readings
+from quiltwork.confounding.sampled import estimate
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import Curve
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import NotCertified, Unsupported
+
+if TYPE_CHECKING:
+    from quiltwork.confounding.continuous import ContinuousWorld
+
+__all__ = ["IgnoringGaussian", "Readout"]
+
+
+class Readout:
+    """All readings of the data together: a curve about the secret, where there is one."""
+
+    def __init__(self, world: ContinuousWorld, readings: Readings, curve: Curve | None, why: str) -> None:
+        self.world, self.readings, self.curve, self.why = world, readings, curve, why
+
+    def _certified(self, asked: str) -> Curve:
+        if self.curve is None:
+            raise Unsupported(asked, self.why, "estimate(...) simulates it, bound() is proven")
+        return self.curve
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The largest hockey stick over the protected pairs."""
+        return self._certified("delta").delta(epsilon, rtol=rtol)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon >= 0 that holds for every protected pair."""
+        return self._certified("epsilon").epsilon(delta, rtol=rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The least type II error of a test between protected secrets."""
+        return self._certified("beta").beta(alpha)
+
+    def estimate(
+        self, epsilon: Any, samples: int = 100_000, confidence: float = 0.999, *, rng: np.random.Generator
+    ) -> Bracket:
+        """delta by simulation, with an interval that holds with this confidence; no guarantee."""
+        return estimate(self.world.sampler(self.readings), self.world.ordered, epsilon, samples, confidence, rng)
+
+    def ignoring_confounder(self) -> IgnoringGaussian:
+        """What composing each reading on its own would say; a diagnostic, never a bound."""
+        if not self.readings.gaussian or self.world.common is None:
+            raise Unsupported(
+                "ignoring the confounder", "the product of the marginals has no closed form for this world",
+                "it is computed for normal data of one covariance with Gaussian noise",
+            )  # fmt: skip
+        return IgnoringGaussian(self)
+
+    def bound(self) -> Curve:
+        """A proven bound whatever the noise: what the data themselves tell (Theorem A), or better.
+
+        For finite data it is Theorem B with the noise as the engine composes it.
+        """
+        world = self.world
+        if world.finite is not None:
+            found: Curve = world.finite.bound(self._loss())
+            return found
+        if world.common is not None:
+            zero = [law.means[0] for law in world.laws if not isinstance(law, Mixture)]
+            return GaussianCurve(worst_square(separations(world.common, zero), world.ordered), "cap: the data themselves")
+        mixtures = tuple(law for law in world.laws if isinstance(law, Mixture))
+        if len(mixtures) < world.count and world.dimension == 1:
+            mixtures = world.read([self.readings.rows[0][0] / self.readings.rows[0][0]])
+        if len(mixtures) < world.count or any(isinstance(p, Point) for law in mixtures for p in law.components):
+            raise Unsupported("a bound from the data themselves", "their law has no density on the line")
+        return EnclosedCurve.of(mixtures, world.ordered, "cap: the data themselves")
+
+    def _loss(self) -> Any:
+        """The noises as differentially private releases of the values of finite data."""
+        from quiltwork.compose.constructors import gaussian, laplace
+        from quiltwork.compose.loss import compose
+
+        if self.readings.correlation is not None:
+            raise Unsupported("the bound of Theorem B", "it is written for independent noises here")
+        values = self.world.finite.values
+        widest = float(np.nextafter(values.max() - values.min(), np.inf))
+        losses = []
+        for row, kind, scale in zip(self.readings.rows, self.readings.kinds, self.readings.scales, strict=True):
+            reach = float(np.nextafter(abs(float(row[0])) * widest, np.inf))
+            if reach > 0:
+                losses.append((gaussian if kind == "gaussian" else laplace)(float(scale), reach))
+        return compose(*losses)
+
+    def guarantee(self) -> Guarantee:
+        """The curve with its words; refused when only a simulation is known."""
+        if self.curve is None:
+            raise NotCertified("this release", self.why)
+        proof = "closed form for normal laws" if isinstance(self.curve, GaussianCurve) else "certified cells on the line"
+        return Guarantee(
+            self.curve,
+            protects=self.world.protects,
+            assumes=self.world.assumes,
+            because=(
+                "joint law of all outputs given the secret (seed 000 Definition 1; theory/confounding.md 1)",
+                proof,
+            ),
+        )
+
+    def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
+        """Draw the trade-off function or the privacy profile; returns the axes."""
+        from quiltwork.curves.plot import plot_profile, plot_tradeoff
+        from quiltwork.errors import InvalidParameter
+
+        if kind not in ("tradeoff", "profile"):
+            raise InvalidParameter("kind", kind, "'tradeoff' or 'profile'")
+        return plot_tradeoff(self, ax) if kind == "tradeoff" else plot_profile(self, ax)
+
+    def __repr__(self) -> str:
+        how = "simulation only" if self.curve is None else getattr(self.curve, "method", "certified")
+        return f"<Readout of {len(self.readings.rows)} noisy readings: {how}>"
+
+
+class IgnoringGaussian:
+    """The product of the marginals of normal outputs; not certified as a statement about the release."""
+
+    def __init__(self, release: Readout) -> None:
+        world, found = release.world, release.readings
+        square, means = world.covariance(found), world.means(found)
+        self.truth = worst_square(separations(square, means), world.ordered)
+        self.claim = worst_square(marginal_separations(square, means), world.ordered)
+        self.curve = GaussianCurve(self.claim, "ignoring the confounder", certified=False)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """What would be claimed at this epsilon."""
+        return self.curve.delta(epsilon, rtol=rtol)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """What would be claimed at this delta."""
+        return self.curve.epsilon(delta, rtol=rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """What would be claimed for a test."""
+        return self.curve.beta(alpha)
+
+    @cached_property
+    def direction(self) -> str:
+        """The same for every epsilon and delta: curves of this kind are ordered by mu (theory/confounding.md 2.2(5))."""
+        if self.truth == self.claim:
+            return words.SAME
+        if self.truth is None or (self.claim is not None and self.claim < self.truth):
+            return words.UNDER
+        return words.OVER
+
+    def errs(self, epsilon: float) -> str:
+        """Whether it underestimates, overestimates or agrees with the truth at this epsilon."""
+        return self.direction

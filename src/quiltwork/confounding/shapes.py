@@ -1,0 +1,289 @@
+"""Unimodal densities, many of one kind at once, in logarithms and with stated errors.
+
+Each kind gives, for k components and n places, (k, n) arrays of
+
+- the log density and its absolute error, that is the relative error of the density;
+- the log of the tail away from the centre (the survival function right of it, the distribution function left of it):
+  probabilities come from the smaller tail and never as 1 - x;
+- a bound K with |f''| <= K max f on a cell, large where the density has a kink or a jump.
+
+Errors are in units of roundoff u = 2^-53.  A stated location m, spread s or scale b may be read as the decimal typed or
+as its double (one unit either way; two for a square root), so z = (x - m)/s is known to 4u|z| + u|m|/s, and a log density
+with slope z moves by z times that.  erfcx and log_ndtr are taken to be right to 16 units.
+
+Reference: theory/confounding.md section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import erfcx, log_ndtr
+
+from quiltwork.checks import FloatArray
+from quiltwork.curves.rounding import UNIT
+
+__all__ = ["KINK", "LaplaceShapes", "NormalLaplaceShapes", "NormalShapes", "Shapes", "UniformShapes", "UserShapes"]
+
+ROOT2 = math.sqrt(2.0)
+ROOT2PI = math.log(math.sqrt(2.0 * math.pi))
+KINK = 1e250  # stands for "no bound on the second derivative"
+
+Pair = tuple[FloatArray, FloatArray]
+
+
+def _column(values: Sequence[float]) -> FloatArray:
+    return np.asarray(values, dtype=float)[:, None]
+
+
+class Shapes(ABC):
+    """k components of one kind; every attribute is a column of k numbers."""
+
+    centre: FloatArray  # tails are taken away from here
+    mode_low: FloatArray  # the density is largest between these two places
+    mode_high: FloatArray
+    peak: FloatArray  # log of the largest density
+    spread: FloatArray  # a length on which the density changes
+    tail_error: FloatArray  # absolute error of a tail, besides its relative one
+
+    @abstractmethod
+    def log_density(self, x: FloatArray) -> Pair:
+        """Log densities at the places x, and their absolute errors."""
+
+    @abstractmethod
+    def log_tail(self, x: FloatArray) -> Pair:
+        """Log of the tail beyond x, away from the centre, and its absolute error; x may be infinite."""
+
+    @abstractmethod
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """K with |f''| <= K max f on each cell [a, b]."""
+
+    def landmarks(self, count: int) -> FloatArray:
+        """About `count` places a component where cells may begin."""
+        return (self.centre + self.spread * self._steps(count)).ravel()
+
+    def kinks(self) -> FloatArray:
+        """Both sides of every kink or jump: cells must not cross them."""
+        return np.zeros(0)
+
+    def _steps(self, count: int) -> FloatArray:
+        return np.linspace(-9.0, 9.0, max(count, 3))
+
+    def _place(self, centre: FloatArray) -> None:
+        """One centre, which is also the mode; its double is a unit from the decimal typed."""
+        self.centre, room = centre, 2.0 * UNIT * np.abs(centre)
+        self.mode_low, self.mode_high = centre - room, centre + room
+        self.tail_error = np.zeros_like(centre)
+
+
+def _sure(value: FloatArray, units: FloatArray) -> Pair:
+    """An error in units of roundoff; none where the value is an exact zero (its log is minus infinity)."""
+    return value, np.where(np.isfinite(value), UNIT * units, 0.0)
+
+
+class NormalShapes(Shapes):
+    """N(mean, sd^2)."""
+
+    def __init__(self, means: Sequence[float], sds: Sequence[float]) -> None:
+        self._place(_column(means))
+        self.spread = _column(sds)
+        self.peak = -np.log(self.spread) - ROOT2PI
+        self._shift = np.abs(self.centre) / self.spread
+        self._base = 16.0 + 4.0 * np.abs(self.peak)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        z = np.abs(x - self.centre) / self.spread
+        return self.peak - 0.5 * z * z, UNIT * (self._base + z * (8.0 * z + 2.0 * self._shift))
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        z = np.abs(x - self.centre) / self.spread
+        with np.errstate(invalid="ignore"):
+            units = 48.0 + 16.0 * z * z + 4.0 * (1.0 + z) * self._shift
+        return _sure(log_ndtr(-z), units)
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """|f''| = |z^2 - 1| f / s^2."""
+        z = np.maximum(np.abs(a - self.centre), np.abs(b - self.centre)) / self.spread
+        return np.maximum(1.0, z * z - 1.0) / self.spread**2 * (1.0 + 1e-9)
+
+
+class LaplaceShapes(Shapes):
+    """exp(-|x - mean| / scale) / (2 scale)."""
+
+    def __init__(self, means: Sequence[float], scales: Sequence[float]) -> None:
+        self._place(_column(means))
+        self.spread = _column(scales)
+        self.peak = -np.log(2.0 * self.spread)
+        self._shift = np.abs(self.centre) / self.spread
+        self._base = 16.0 + 4.0 * np.abs(self.peak)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        z = np.abs(x - self.centre) / self.spread
+        return self.peak - z, UNIT * (self._base + 6.0 * z + 2.0 * self._shift)
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        z = np.abs(x - self.centre) / self.spread
+        return _sure(-math.log(2.0) - z, 16.0 + 6.0 * z + 2.0 * self._shift)
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """f'' = f / scale^2 away from the kink."""
+        kink = (a <= self.mode_high) & (b >= self.mode_low)
+        return np.where(kink, KINK, (1.0 + 1e-9) / self.spread**2)
+
+    def kinks(self) -> FloatArray:
+        return np.concatenate([np.nextafter(self.mode_low, -np.inf), np.nextafter(self.mode_high, np.inf)]).ravel()
+
+    def _steps(self, count: int) -> FloatArray:
+        return 0.5 * np.sinh(np.linspace(-4.9, 4.9, max(count, 3)))
+
+
+class NormalLaplaceShapes(Shapes):
+    """The law of a normal plus an independent Laplace variable.
+
+    With y = x - mean, z = y/s, kappa = s/b (Reed 2006, symmetric case):
+
+        f = e^(-z^2/2) [ erfcx((kappa - z)/sqrt 2) + erfcx((kappa + z)/sqrt 2) ] / (4b).
+
+    Where an argument is negative, e^(-z^2/2) erfcx = e^(kappa^2/2 - y/b) erfc, which does not overflow.
+    """
+
+    def __init__(self, means: Sequence[float], sds: Sequence[float], scales: Sequence[float]) -> None:
+        self._place(_column(means))
+        self.sd, self.scale = _column(sds), _column(scales)
+        self.kappa = self.sd / self.scale
+        self.spread = np.sqrt(self.sd**2 + 2.0 * self.scale**2)
+        self._height = -np.log(4.0 * self.scale)
+        self.peak = self._height + np.log(2.0 * erfcx(self.kappa / ROOT2))
+        self._base = 96.0 + 4.0 * np.abs(self._height)
+        self._shift = np.abs(self.centre) / self.sd
+
+    def _distances(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """z, y/b and the common part of both errors: slopes are at most min(z, kappa)/s."""
+        y = np.abs(x - self.centre)
+        z, rate = y / self.sd, y / self.scale
+        slope = np.minimum(z, self.kappa)
+        with np.errstate(over="ignore"):
+            error = 32.0 * np.minimum(z * z, rate) + 4.0 * (1.0 + slope) * self._shift
+        return z, rate, error
+
+    def _near(self, z: FloatArray, rate: FloatArray) -> FloatArray:
+        """log of e^(-z^2/2) erfcx((kappa - z)/sqrt 2): the exponential tail, for z >= 0."""
+        ahead = self.kappa - z
+        with np.errstate(over="ignore", invalid="ignore"):
+            inside = -0.5 * z * z + np.log(erfcx(np.maximum(ahead, 0.0) / ROOT2))
+            outside = 0.5 * self.kappa**2 - rate + math.log(2.0) + log_ndtr(-np.minimum(ahead, 0.0))
+        return np.where(ahead >= 0, inside, outside)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        z, rate, error = self._distances(x)
+        far = -0.5 * z * z + np.log(erfcx((self.kappa + z) / ROOT2))
+        return self._height + np.logaddexp(self._near(z, rate), far), UNIT * (self._base + error)
+
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        """The derivative of the log density: -(1/b) tanh((log near - log far)/2), near and far the two terms of f."""
+        z, rate, _ = self._distances(x)
+        far = -0.5 * z * z + np.log(erfcx((self.kappa + z) / ROOT2))
+        return -np.sign(x - self.centre) * np.tanh(0.5 * (self._near(z, rate) - far)) / self.scale
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        """Beyond y >= 0: e^(-z^2/2)/2 [erfcx(z/sqrt 2) - erfcx((z + kappa)/sqrt 2)/2] + near/4, all terms positive."""
+        z, rate, error = self._distances(x)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            normal = 0.5 * (erfcx(z / ROOT2) - 0.5 * erfcx((z + self.kappa) / ROOT2))
+            first = -0.5 * z * z + np.log(normal)
+            second = self._near(z, rate) - math.log(4.0)
+            found = np.where(np.isinf(z), -np.inf, np.logaddexp(first, second))
+        return _sure(found, 128.0 + error)
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """-f/s^2 <= f'' <= f (slope of log f)^2: log f is concave, and its second derivative is at least -1/s^2."""
+        z = np.maximum(np.abs(a - self.centre), np.abs(b - self.centre)) / self.sd
+        slope = np.minimum(1.0 / self.scale**2, (z / self.sd) ** 2)
+        return np.maximum(1.0 / self.sd**2, slope) * (1.0 + 1e-9)
+
+    def landmarks(self, count: int) -> FloatArray:
+        steps = np.linspace(-1.0, 1.0, max(count, 3))
+        return (self.centre + 8.0 * self.sd * steps + self.scale * 0.5 * np.sinh(4.9 * steps)).ravel()
+
+
+class UniformShapes(Shapes):
+    """Constant between two ends, and nothing outside."""
+
+    def __init__(self, lows: Sequence[float], highs: Sequence[float]) -> None:
+        self.low, self.high = _column(lows), _column(highs)
+        self.width = self.high - self.low
+        self.centre, self.spread = 0.5 * self.low + 0.5 * self.high, self.width
+        room = 2.0 * UNIT * np.maximum(np.abs(self.low), np.abs(self.high))
+        self.mode_low, self.mode_high = self.low - room, self.high + room
+        self._inner_low, self._inner_high = self.low + room, self.high - room
+        self.tail_error = 4.0 * room / self.width
+        self.peak = -np.log(self.width)
+        self._base = 16.0 + 4.0 * np.abs(self.peak) + 4.0 * room / (UNIT * self.width)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        inside = (x > self._inner_low) & (x < self._inner_high)  # where it may be either, zero: cells look further
+        return np.where(inside, self.peak, -np.inf), np.broadcast_to(UNIT * self._base, inside.shape)
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        left = np.where(x >= self.centre, self.high - x, x - self.low) / self.width
+        left = np.clip(left, self.tail_error, 0.5 + 4.0 * UNIT)
+        with np.errstate(divide="ignore"):
+            found = np.log(np.where((x > self.mode_high) | (x < self.mode_low), 0.0, left))
+        return _sure(found, np.broadcast_to(self._base, found.shape))
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Zero, unless an end may lie in the cell."""
+        inside = (a > self._inner_low) & (b < self._inner_high)
+        outside = (b < self.mode_low) | (a > self.mode_high)
+        return np.where(inside | outside, 0.0, KINK)
+
+    def kinks(self) -> FloatArray:
+        below, above = (self.mode_low, self._inner_high), (self._inner_low, self.mode_high)
+        ends = [np.nextafter(end, -np.inf) for end in below] + [np.nextafter(end, np.inf) for end in above]
+        return np.concatenate(ends).ravel()
+
+    def _steps(self, count: int) -> FloatArray:
+        return np.linspace(-1.0, 1.0, max(count, 3))
+
+
+class UserShapes(Shapes):
+    """One density of the user's own, as right as the user says."""
+
+    def __init__(
+        self,
+        log_pdf: Callable[[FloatArray], FloatArray],
+        log_cdf: Callable[[FloatArray], FloatArray],
+        log_sf: Callable[[FloatArray], FloatArray],
+        mode: float,
+        spread: float,
+        accuracy: float,
+        support: tuple[float, float],
+    ) -> None:
+        self._log_pdf, self._log_cdf, self._log_sf, self.accuracy = log_pdf, log_cdf, log_sf, accuracy
+        self._ends = np.array([end for end in support if math.isfinite(end)])
+        self._place(_column([mode]))
+        self.spread = _column([spread])
+        self.peak = np.asarray(log_pdf(self.centre), dtype=float)
+        self.tail_error = np.zeros_like(self.centre)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
+        return found, np.full(found.shape, self.accuracy)
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        right = x >= self.centre[0]
+        found = np.empty(x.shape)
+        found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
+        return _sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
+
+    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.full((1, a.size), KINK)
+
+    def kinks(self) -> FloatArray:
+        return np.concatenate([np.nextafter(self._ends, -np.inf), self._ends, np.nextafter(self._ends, np.inf)])
+
+    def _steps(self, count: int) -> FloatArray:
+        return 0.5 * np.sinh(np.linspace(-5.5, 5.5, max(count, 3)))

@@ -1,0 +1,92 @@
+"""Normal laws of several numbers at once, and mixtures of them, with parameters as exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.components import Component, Mixture, Normal, Point, exactly
+from quiltwork.confounding.gaussian_world import product, separations
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["NormalVectors", "exact_matrix", "exact_vector"]
+
+MOST = 64  # coordinates
+SUM = 1e-9
+
+Row = tuple[Fraction, ...]
+Square = tuple[Row, ...]
+
+
+def exact_vector(name: str, values: Any) -> Row:
+    """Numbers as the decimals typed; one number is a vector of one."""
+    if isinstance(values, (str, bytes)):
+        raise InvalidParameter(name, values, "a number or a vector of numbers")
+    listed = list(np.ravel(np.asarray(values, dtype=object))) if np.ndim(values) else [values]
+    if not 1 <= len(listed) <= MOST or np.ndim(values) > 1:
+        raise InvalidParameter(name, values, f"a number, or a vector of 1 to {MOST} numbers")
+    return tuple(exactly(name, value) for value in listed)
+
+
+def exact_matrix(name: str, values: Any, size: int) -> Square:
+    """A symmetric matrix of this size, as the decimals typed."""
+    given = np.asarray(values, dtype=object)
+    if given.shape != (size, size):
+        raise InvalidParameter(f"the shape of {name}", given.shape, f"({size}, {size})")
+    rows = tuple(tuple(exactly(name, entry) for entry in row) for row in given)
+    if any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)):
+        raise InvalidParameter(name, "a matrix that is not symmetric", "symmetric")
+    return rows
+
+
+@attrs.frozen(eq=False, repr=False)
+class NormalVectors:
+    """A mixture of normal laws of vectors; one component is the ordinary case.
+
+    >>> NormalVectors([1.0], [[0, 0]], [[[1, 0.5], [0.5, 1]]]).read((Fraction(1), Fraction(1))).components[0].exact[1]
+    Fraction(3, 1)
+    """
+
+    weights: FloatArray
+    means: tuple[Row, ...]
+    covariances: tuple[Square, ...]
+
+    def __init__(self, weights: Any, means: Sequence[Any], covariances: Sequence[Any]) -> None:
+        shares = checks.numbers("weights", weights, "numbers in [0, 1], one for each component", 0.0, 1.0)
+        places = tuple(exact_vector("a mean", mean) for mean in means)
+        if shares.ndim != 1 or len(places) != shares.size or len(covariances) != shares.size:
+            raise InvalidParameter("means and covariances", (len(places), len(covariances)), f"{shares.size} of each")
+        if not abs(math.fsum(shares) - 1.0) <= SUM:
+            raise InvalidParameter("the sum of weights", math.fsum(shares), "1", "divide them by their sum")
+        size = len(places[0])
+        if any(len(place) != size for place in places):
+            raise InvalidParameter("the means", [len(place) for place in places], "vectors of one length")
+        squares = tuple(exact_matrix("a covariance", matrix, size) for matrix in covariances)
+        for square in set(squares):
+            separations(square, [places[0]])  # refuses a matrix with a negative direction
+        self.__attrs_init__(shares / math.fsum(shares), places, squares)
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates there are."""
+        return len(self.means[0])
+
+    def read(self, weights: Row) -> Mixture:
+        """The law of a weighted sum of the coordinates."""
+
+        def one(mean: Row, square: Square) -> Component:
+            place = product([weights], [[value] for value in mean])[0][0]
+            spread = product(product([weights], square), [[weight] for weight in weights])[0][0]
+            return Normal.of(place, spread) if spread > 0 else Point.of(place)
+
+        return Mixture(self.weights, [one(*pair) for pair in zip(self.means, self.covariances, strict=True)])
+
+    def __repr__(self) -> str:
+        return f"<NormalVectors: {len(self.means)} in {self.dimension} dimensions>"

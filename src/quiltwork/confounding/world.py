@@ -1,0 +1,274 @@
+"""A world: how the secret, the data and the pairs of secrets that must not be told apart hang together.
+
+The secret is not a row of the data; it is related to them by a law P(data | secret).  Several such laws can be given at
+once, and every answer then holds under each of them.
+
+Reference: seed 000 section II; theory/confounding.md section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.channels import channel, independent, refuse_large
+from quiltwork.confounding.laws import Laws, fraction, laws
+from quiltwork.confounding.pairs import ordered_pairs
+from quiltwork.confounding.release import Release
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.compose.loss import Loss
+    from quiltwork.confounding.bounds import Amplified
+    from quiltwork.confounding.continuous import ContinuousWorld
+    from quiltwork.confounding.design import Design
+
+__all__ = ["World"]
+
+
+class World:
+    """P(secret), P(data | secret) and the protected pairs of secrets, on finite sets.
+
+    `secret` is the prior of the secrets (it weighs costs, and a secret of probability zero is in no pair); `data` has a
+    row P(x | s) for each secret, or several such tables stacked, one for each prior that may be true.  `values` are the
+    numbers that the values of the data stand for (0, 1, 2, ... if not given).
+
+    >>> world = World(secret=["1/2", "1/2"], data=[["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> world.release([["9/10", "1/10"], ["1/10", "9/10"]]).exact_odds()
+    Fraction(7, 3)
+    """
+
+    def __init__(
+        self,
+        secret: Any = None,
+        data: Any = None,
+        pairs: Any = "all",
+        *,
+        values: Any = None,
+        secrets: Sequence[str] | None = None,
+        data_names: Sequence[str] | None = None,
+    ) -> None:
+        if data is None:
+            raise InvalidParameter("data", None, "a table P(data | secret), one row for each secret")
+        tables = _stacked(data)
+        self.priors, self.count = len(tables), tables[0].shape[0]
+        self.laws = _joined(tables)
+        self.secret = _prior(secret, self.priors, self.count)
+        self.exact_values = _values(values, self.laws.shape[1])
+        self.values = np.array([float(value) for value in self.exact_values])
+        self.secrets = _names("secrets", secrets, self.count, "secret")
+        self.data_names = _names("data_names", data_names, self.laws.shape[1], "value")
+        blocks = [
+            ordered_pairs(pairs, self.count, self.secret.possible[theta]) + theta * self.count
+            for theta in range(self.priors)
+        ]
+        self.ordered = np.vstack(blocks)
+        self.ordered.setflags(write=False)
+
+    # ---- constructors of continuous worlds
+
+    @staticmethod
+    def gaussian(means: Any, sd: Any, *, secret: Any = None, pairs: Any = "all") -> ContinuousWorld:
+        """Data that are normal given the secret: numbers or vectors, one standard deviation or a covariance."""
+        from quiltwork.confounding.continuous import gaussian_world
+
+        return gaussian_world(means, sd, secret=secret, pairs=pairs)
+
+    @staticmethod
+    def mixture(laws: Any, *, secret: Any = None, pairs: Any = "all") -> ContinuousWorld:
+        """Data on the line whose law given each secret is a mixture of densities with known distribution functions."""
+        from quiltwork.confounding.continuous import mixture_world
+
+        return mixture_world(laws, secret=secret, pairs=pairs)
+
+    # ---- words
+
+    @property
+    def inputs(self) -> int:
+        """How many values the data can take."""
+        return self.laws.shape[1]
+
+    @property
+    def data(self) -> FloatArray:
+        """P(data | secret) as floats: one row for each secret, prior after prior."""
+        return self.laws.values
+
+    @cached_property
+    def data_law(self) -> FloatArray:
+        """P(data) under each prior, as floats: what costs are weighed with."""
+        table = self.data.reshape(self.priors, self.count, self.inputs)
+        return np.asarray(np.einsum("ts,tsx->tx", self.secret.values, table))
+
+    @property
+    def protects(self) -> str:
+        """Which secrets are not told apart."""
+        pairs = {tuple(sorted((int(i) % self.count, int(j) % self.count))) for i, j in self.ordered}
+        if len(pairs) == self.count * (self.count - 1) // 2:
+            return f"which of {self.count} secrets is true, any two of them"
+        named = [f"{self.secrets[i]} or {self.secrets[j]}" for i, j in sorted(pairs)[:4]]
+        return f"{len(pairs)} pairs of secrets: " + ", ".join(named) + (", ..." if len(pairs) > 4 else "")
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What every number of this world rests on."""
+        which = "the stated law" if self.priors == 1 else f"one of the {self.priors} stated laws"
+        return (
+            f"the data follow {which} given the secret; another law would give other numbers",
+            "the mechanisms see the data only, draw from the stated tables, and nothing else is released",
+        )
+
+    def row_name(self, row: int) -> str:
+        """A secret, and the prior it is under when there are several."""
+        name = self.secrets[row % self.count]
+        return name if self.priors == 1 else f"{name} (prior {row // self.count})"
+
+    # ---- evaluation
+
+    def release(self, *channels: Any, joint: Any = None, outputs: Sequence[int] | None = None) -> Any:
+        """What these mechanisms tell together.
+
+        Channels are tables P(y | x), independent given the data; `joint` is one table for mechanisms of any dependence,
+        its columns in the order of itertools.product over `outputs` (the number of outputs of each).  Noise values
+        (`quiltwork.confounding.noise`) give continuous outputs on `values`.
+        """
+        if joint is not None:
+            if channels:
+                raise InvalidParameter("channels", "channels and joint", "either channels or joint")
+            return self._joint(channel("joint", joint, self.inputs), outputs)
+        if outputs is not None:
+            raise InvalidParameter("outputs", outputs, "given with joint only")
+        if not channels:
+            nothing = laws("nothing", [["1"]] * self.inputs)
+            return Release(self, nothing, (1,), (nothing,), "nothing")
+        noises = [value for value in channels if _is_noise(value)]
+        if noises:
+            return self._noisy(noises, len(channels))
+        tables = [channel(f"channel {index}", value, self.inputs) for index, value in enumerate(channels)]
+        refuse_large(self.inputs, math.prod(float(table.shape[1]) for table in tables))
+        words = "one mechanism" if len(tables) == 1 else f"{len(tables)} mechanisms, independent given the data"
+        return Release(self, independent(*tables), [table.shape[1] for table in tables], tables, words)
+
+    def _joint(self, table: Laws, outputs: Sequence[int] | None) -> Release:
+        sizes = [table.shape[1]] if outputs is None else [checks.count("outputs", size, least=1) for size in outputs]
+        if math.prod(sizes) != table.shape[1]:
+            raise InvalidParameter("outputs", tuple(sizes), f"numbers whose product is {table.shape[1]}, the columns")
+        words = "one joint mechanism" if len(sizes) == 1 else f"{len(sizes)} mechanisms with a stated joint law"
+        return Release(self, table, sizes, None, words)
+
+    def _noisy(self, noises: list[Any], count: int) -> Any:
+        from quiltwork.confounding.continuous import noisy
+
+        if len(noises) != count:
+            raise InvalidParameter("channels", "tables and noises", "either tables or noises")
+        return noisy(self, noises)
+
+    def bound(self, loss: Loss, *, distance: Any = None) -> Amplified:
+        """The guarantee about the secret of any composition that is private for the data (Theorem B).
+
+        `loss` is what the mechanisms lose between any two values of the data, as the engine composes it; with
+        `distance` (a table of whole numbers, or a function of two values) it is the loss between values at distance
+        one, and farther values are groups.
+        """
+        from quiltwork.confounding.bounds import Amplified
+
+        return Amplified(self, loss, distance)
+
+    # ---- design
+
+    def design(self, existing: Release | None = None, **options: Any) -> Design:
+        """The next mechanism: the cheapest with which everything together meets (epsilon, delta).
+
+        See `quiltwork.confounding.design.design` for the options.
+        """
+        from quiltwork.confounding.design import design
+
+        return design(self, existing, **options)
+
+    def calibrated(self, existing: Release | None = None, **options: Any) -> Design:
+        """The best mechanism of a family of noise; see `quiltwork.confounding.families.calibrated`."""
+        from quiltwork.confounding.families import calibrated
+
+        return calibrated(self, existing, **options)
+
+    def __repr__(self) -> str:
+        many = "" if self.priors == 1 else f", {self.priors} priors"
+        return f"<World: {self.count} secrets, {self.inputs} values of the data{many}>"
+
+
+def _is_noise(value: Any) -> bool:
+    from quiltwork.confounding.noise import Noise
+
+    return isinstance(value, Noise)
+
+
+def _stacked(data: Any) -> list[Laws]:
+    """One table, or several of one shape."""
+    if isinstance(data, Laws):
+        return [data]
+    try:
+        deep = np.ndim(data) == 3
+    except ValueError:
+        deep = False
+    tables = [laws("data", table, row_word="secret") for table in data] if deep else [laws("data", data)]
+    if tables[0].shape[0] < 2:
+        raise InvalidParameter("data", f"{tables[0].shape[0]} secret", "at least two secrets, a row each")
+    return tables
+
+
+def _joined(tables: list[Laws]) -> Laws:
+    if len(tables) == 1:
+        return tables[0]
+
+    def exact() -> Any:
+        parts = [table.exact for table in tables]
+        return None if any(part is None for part in parts) else np.vstack([part for part in parts if part is not None])
+
+    return Laws(np.vstack([t.low for t in tables]), np.vstack([t.high for t in tables]), None, exact)
+
+
+def _prior(secret: Any, priors: int, count: int) -> Laws:
+    if secret is None:
+        secret = [["1/" + str(count)] * count]
+    elif not isinstance(secret, Laws):
+        secret = list(secret)
+        nested = bool(secret) and not isinstance(secret[0], str) and hasattr(secret[0], "__iter__")
+        secret = secret if nested else [secret]
+    table = laws("secret", secret)
+    if table.shape[1] != count:
+        raise InvalidParameter("secret", f"{table.shape[1]} probabilities", f"{count}, one for each secret")
+    if table.shape[0] == 1 and priors > 1:
+        table = table.rows([0] * priors)
+    if table.shape[0] != priors:
+        raise InvalidParameter("secret", f"{table.shape[0]} priors", f"{priors}, one for each table of the data")
+    return table
+
+
+def _values(values: Any, count: int) -> tuple[Fraction, ...]:
+    """The numbers that the data stand for, as they were typed."""
+    if values is None:
+        return tuple(Fraction(index) for index in range(count))
+    given = list(values)
+    if len(given) != count:
+        raise InvalidParameter("values", f"{len(given)} numbers", f"{count}, one for each value of the data")
+    read = [fraction(value) for value in given]
+    if any(value is None for value in read):
+        raise InvalidParameter("values", values, "finite numbers")
+    return tuple(value for value in read if value is not None)
+
+
+def _names(name: str, given: Sequence[str] | None, count: int, word: str) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"{word} {index}" for index in range(count))
+    names = tuple(checks.text(f"a name in {name}", str(part)) for part in given)
+    if len(names) != count:
+        raise InvalidParameter(name, f"{len(names)} names", f"{count}")
+    if len(set(names)) != count:
+        raise InvalidParameter(name, names, "different names")
+    return names

@@ -1,0 +1,29 @@
+"""Draws from a table of whole numbers: exact probabilities, fresh bits of the operating system, no floats.
+
+No sampler of OpenDP draws from a given table.  A row sums to 2^bits, so `bits` random bits choose an output with exactly
+the stated probability, which is what was certified.  The time a draw takes is not hidden.
+
+Reference: theory/confounding.md section 4 (sampling must use the certified table).
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["draw"]
+
+
+def draw(counts: Any, bits: int) -> int:
+    """One output, by its number, with probability counts[z] / 2^bits."""
+    bits = checks.count("bits", bits, least=1)
+    row = np.asarray(counts)
+    whole = row.ndim == 1 and row.size > 0 and row.dtype.kind in "iu"
+    if not whole or bool(np.any(row < 0)) or sum(map(int, row)) != 1 << bits:
+        raise InvalidParameter("counts", counts, f"whole numbers >= 0 that sum to 2^{bits}")
+    return int(np.searchsorted(np.cumsum(row.astype(np.uint64)), np.uint64(secrets.randbits(bits)), side="right"))

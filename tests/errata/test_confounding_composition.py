@@ -1,0 +1,258 @@
+"""Seed 000, section III and appendices C, J, L: composition. Printed statements that fail, and what holds."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import quiltwork as qw
+from quiltwork.confounding import World, repeated
+
+HALF = Fraction(1, 2)
+TWIN = ([["3/4", "1/4"], ["1/4", "3/4"]], [["99/100", "1/100"], ["1/100", "99/100"]])
+
+
+def released(data, *channels):
+    return World(data=data).release(*channels)
+
+
+def xor_pad(flip):
+    """x = (r, r xor s) with a fair r; each bit is released with this probability of a lie."""
+    flip, zero = Fraction(flip), Fraction(0)
+    data = [[HALF, zero, zero, HALF], [zero, HALF, HALF, zero]]
+    first = [[1 - flip, flip] if x < 2 else [flip, 1 - flip] for x in range(4)]
+    second = [[1 - flip, flip] if x % 2 == 0 else [flip, 1 - flip] for x in range(4)]
+    return released(data, first, second)
+
+
+def noisy_twin():
+    """Two almost noiseless copies of one bit of data."""
+    data, channel = TWIN
+    return released(data, channel, channel)
+
+
+def crossing():
+    data = [["7/10", "1/10", "1/5"], ["1/5", "2/5", "2/5"]]
+    first = [["1/5", "4/5"], ["1/5", "4/5"], ["7/10", "3/10"]]
+    second = [["4/5", "1/5"], ["1/2", "1/2"], ["7/10", "3/10"]]
+    return released(data, first, second)
+
+
+def all_binary():
+    data = [["1/10", "9/10"], ["2/5", "3/5"]]
+    return released(data, [["1/2", "1/2"], ["1/5", "4/5"]], [["3/10", "7/10"], ["1/2", "1/2"]])
+
+
+def printed_product(data, *channels):
+    """N(psi) as printed: psi_i(y | s) = sum_x gamma_i(y | x) P(x | s), multiplied over i as if independent given s."""
+    table = [[Fraction(entry) for entry in row] for row in data]
+    found = [[Fraction(1)] for _ in table]
+    for channel in channels:
+        gamma = [[Fraction(entry) for entry in row] for row in channel]
+        psi = [[sum(a * g[y] for a, g in zip(row, gamma, strict=True)) for y in range(len(gamma[0]))] for row in table]
+        found = [[p * q for p in one for q in two] for one, two in zip(found, psi, strict=True)]
+    return found
+
+
+def stick(rows, odds):
+    """The hockey stick of two laws, the worse order, in fractions."""
+    return max(
+        sum((max(p - odds * q, Fraction(0)) for p, q in zip(one, two, strict=True)), Fraction(0))
+        for one, two in (rows, rows[::-1])
+    )
+
+
+# ---- Proposition 1 (ii)
+
+
+def test_proposition_1_without_an_inverse_and_without_dependence():
+    """x = (s, r): no x has P(x | s) = 1, so that G is not invertible, and L^G is 0 all the same."""
+    zero = Fraction(0)
+    world = World(data=[[HALF, HALF, zero, zero], [zero, zero, HALF, HALF]])
+    assert world.data.max() < 1  # not invertible by Definition 2
+    channel = [["4/5", "1/5"]] * 2 + [["3/10", "7/10"]] * 2
+    found = world.release(channel, channel, channel)
+    np.testing.assert_allclose(found.dependence(), 1.0, rtol=1e-14)
+    assert (found.laws.exact == found.product().exact).all()
+    for odds in (Fraction(1), Fraction(3, 2), Fraction(5)):
+        assert found.exact_delta(odds) == found.ignoring_confounder().exact_delta(odds)
+
+
+# ---- Theorems 1 (i) to (iii), 3 and 5, Proposition 4
+
+
+def test_theorem_1_i_holds_of_everything():
+    """(0, 1) is a guarantee that a release of the secret itself has."""
+    told = released([["1", "0"], ["0", "1"]], [["1", "0"], ["0", "1"]])
+    assert told.exact_delta(1) == 1
+    assert told.exact_odds(Fraction(999, 1000)) is None
+
+
+def test_theorem_1_ii_no_bound_from_the_parts_can_exist():
+    """Each mechanism is (0, 0); together they tell all but for the flips, and delta tends to 1 at every epsilon."""
+    for flip in (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 10**6)):
+        pad = xor_pad(flip)
+        assert [pad.alone(index).exact_delta(1) for index in (0, 1)] == [0, 0]
+        right = 1 - 2 * flip * (1 - flip)
+        assert pad.exact_delta(1) == 2 * right - 1
+        assert pad.exact_delta(1000) == max(right - 1000 * (1 - right), 0)
+    assert pad.exact_delta(1000) > Fraction(997, 1000)
+    assert xor_pad(0).exact_odds(Fraction(99, 100)) is None
+
+
+def test_ignoring_the_confounder_underestimates_where_noise_cancels():
+    pad = xor_pad(Fraction(1, 10))
+    assert pad.exact_odds() == Fraction(41, 9)
+    assert pad.exact_delta(1) == Fraction(16, 25)
+    assert (pad.ignoring_confounder().exact_odds(), pad.ignoring_confounder().exact_delta(1)) == (1, 0)
+    assert pad.ignoring_confounder().direction == "underestimates"
+    both = all_binary()
+    assert both.epsilon(0).lower > both.ignoring_confounder().epsilon(0).upper + 0.03
+
+
+def test_theorem_3_ii_as_printed_fails_where_noise_is_shared():
+    """opt_ < opt and dt_ < dt, printed for every epsilon and delta with L^G != 0: twice the truth on noisy twins."""
+    data, channel = TWIN
+    product, twin = printed_product(data, channel, channel), noisy_twin()
+    assert np.abs(np.log(twin.dependence()[0] / twin.dependence()[1])).max() > 1  # L^G is not 0
+    odds = [Fraction(n, 10) for n in range(11, 86)]
+    assert all(stick(product, t) > twin.exact_delta(t) for t in odds)
+    assert (stick(product, Fraction(3)), twin.exact_delta(3)) == (Fraction(7199, 20000), 0)
+    ignoring = twin.ignoring_confounder()
+    assert [ignoring.exact_delta(t) for t in odds] == [stick(product, t) for t in odds]
+    assert twin.epsilon(0).upper < 1.09834025385 < 2.14424134644 < ignoring.epsilon(0).lower
+    assert ignoring.direction == "overestimates"
+
+
+def test_theorem_5_as_printed_fails_for_every_number_of_copies():
+    """k lies with probability 0.3 about one bit: the truth stays below log 3, the product grows without end."""
+    data, channel = [["3/4", "1/4"], ["1/4", "3/4"]], [["7/10", "3/10"], ["3/10", "7/10"]]
+    world = World(data=data)
+    psi = world.release(channel).effective(0)
+    for copies in (2, 4, 12):
+        truth = world.release(repeated(channel, copies)).epsilon(0)
+        claimed = copies * math.log(psi[0, 0] / psi[1, 0])
+        assert truth.upper < min(math.log(3), claimed - 0.05)
+    assert (truth.upper, claimed) == (pytest.approx(1.0985, abs=1e-4), pytest.approx(4.8656, abs=1e-4))
+
+
+def test_theorem_3_ii_as_printed_fails_both_ways_in_one_example():
+    """Too small at epsilon 0 and too large at log 1.5: no order between the two profiles."""
+    both = crossing()
+    ignoring = both.ignoring_confounder()
+    assert (both.exact_delta(1), ignoring.exact_delta(1)) == (Fraction(79, 500), Fraction(141, 1000))
+    assert (both.exact_delta("3/2"), ignoring.exact_delta("3/2")) == (Fraction(3, 250), Fraction(63, 2000))
+    assert ignoring.direction == "crosses"
+
+
+def test_how_often_the_printed_direction_is_wrong():
+    """300 random worlds: at delta = 0 the product is too small in some and too large in others, and many cross."""
+    rng = np.random.default_rng(0)
+    said = []
+    for _ in range(300):
+        first, second = rng.dirichlet(np.ones(2), 3), rng.dirichlet(np.ones(2), 3)
+        said.append(released(rng.dirichlet(np.ones(3), 2), first, second).ignoring_confounder().direction)
+    for word in ("underestimates", "overestimates", "crosses"):
+        assert said.count(word) > 20
+
+
+@pytest.mark.parametrize("copies", [2, 3, 10])
+def test_theorem_3_ii_as_printed_fails_for_gaussian_data(copies):
+    """x ~ N(s, 1) and y_i = x + N(0, 1): both laws are Gaussian tests, and the printed order is reversed for all."""
+    true_square, ignoring_square = copies / (1 + copies), copies / 2
+    assert true_square < ignoring_square
+    true, ignoring = qw.gdp(math.sqrt(true_square)), qw.gdp(math.sqrt(ignoring_square))
+    for epsilon in (0.0, 0.5, 1.0, 3.0):
+        assert true.delta(epsilon).upper < ignoring.delta(epsilon).lower
+    if copies == 2:
+        assert true.epsilon(0.01).safe == pytest.approx(1.766816837036, abs=1e-10)
+        assert ignoring.epsilon(0.01).safe == pytest.approx(2.317789040304, abs=1e-10)
+
+
+def test_proposition_4_as_printed_fails():
+    """T(D_[2]) <= T(D_1,2) at every level: the true test of noisy twins has the larger type II error."""
+    twin = noisy_twin()
+    for alpha in (0.05, 0.1, 0.15):
+        assert twin.beta(alpha).lower > twin.ignoring_confounder().beta(alpha).upper + 0.05
+    both = crossing()
+    difference = [
+        float(both.beta(alpha).midpoint) - float(both.ignoring_confounder().beta(alpha).midpoint)
+        for alpha in np.linspace(0.02, 0.98, 49)
+    ]
+    assert min(difference) < -1e-3 < 1e-3 < max(difference)
+
+
+def test_both_are_at_least_the_largest_of_the_parts():
+    """What does hold: each mechanism is a part of either, so neither lies below any of them."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        found = released(rng.dirichlet(np.ones(4), 2), rng.dirichlet(np.ones(2), 4), rng.dirichlet(np.ones(3), 4))
+        for epsilon in (0.0, 0.3, 1.0):
+            parts = max(float(found.alone(index).delta(epsilon).lower) for index in (0, 1))
+            assert float(found.delta(epsilon).upper) >= parts
+            assert float(found.ignoring_confounder().delta(epsilon).upper) >= parts
+
+
+# ---- Lemma 5
+
+
+def cross_entropy(true, model):
+    """CEL of the posterior that `model` gives under a uniform prior, when outputs follow `true`."""
+    posterior = model / model.sum(axis=0)
+    return float(-(0.5 * true * np.log(posterior)).sum())
+
+
+def test_lemma_5_cross_entropy_does_not_order_tests():
+    """Noisy twins: the true posterior has the smaller loss, and the other experiment is the more informative one."""
+    twin = noisy_twin()
+    true, product = twin.laws.values, twin.product().values
+    printed = cross_entropy(true, true), cross_entropy(true, product)
+    assert printed == (pytest.approx(0.56498, abs=1e-5), pytest.approx(0.64787, abs=1e-5))
+    assert printed[0] < printed[1]  # (i) of the lemma holds, as Lemma 4 says it must
+    assert twin.beta(0.1).lower > twin.ignoring_confounder().beta(0.1).upper  # and (ii) does not
+    assert cross_entropy(product, product) == pytest.approx(0.47148, abs=1e-5)  # each with its own law: reversed
+
+
+def test_lemma_5_even_matched_entropies_do_not_order_tests():
+    """An erasure of 0.45 leaves less entropy than lies of 0.11, and tells two values apart less often."""
+    erased, lied = np.array([[0.55, 0.45, 0.0], [0.0, 0.45, 0.55]]), np.array([[0.89, 0.11], [0.11, 0.89]])
+    entropies = []
+    for table in (erased, lied):
+        joint = 0.5 * table
+        posterior = table / table.sum(axis=0)
+        inside = joint > 0
+        entropies.append(float(-(joint[inside] * np.log2(posterior[inside])).sum()))
+    assert entropies == [pytest.approx(0.45, abs=1e-12), pytest.approx(0.49992, abs=1e-5)]
+    world = World(data=[["1", "0"], ["0", "1"]])
+    assert world.release(erased).delta(0.0).upper < 0.5501 < 0.7799 < world.release(lied).delta(0.0).lower
+    assert world.release(erased).delta(3.0).lower > 0.54 > world.release(lied).delta(3.0).upper
+
+
+# ---- equation (11)
+
+
+def test_equation_11_is_an_identity_where_it_is_defined():
+    found = crossing()
+    parts = [np.log(found.effective(index)[0] / found.effective(index)[1]) for index in (0, 1)]
+    alone = np.add.outer(*parts).ravel()
+    rest = np.log(found.dependence()[0] / found.dependence()[1])
+    whole = np.log(found.laws.values[0] / found.laws.values[1])
+    np.testing.assert_allclose(rest + alone, whole, atol=1e-14)
+
+
+def test_equation_11_has_no_density_when_two_outputs_are_one():
+    """y_1 = y_2 = x with x ~ N(s, 1): all mass lies on the diagonal, where the product of densities has none.
+
+    In cells of width h the dependence density grows like 1/h, without a limit.
+    """
+    largest = []
+    for cells in (20, 40, 80):
+        edges = np.linspace(-4.0, 5.0, cells + 1)
+        law = np.diff(ndtr(edges[None, :] - np.array([[0.0], [1.0]])), axis=1)
+        law /= law.sum(axis=1, keepdims=True)
+        same = World(data=law).release(np.eye(cells), np.eye(cells))
+        largest.append(float(np.nanmin(same.dependence()[0][np.eye(cells, dtype=bool).ravel()])))
+    assert largest[1] > 1.8 * largest[0]
+    assert largest[2] > 1.8 * largest[1]
