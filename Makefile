@@ -17,11 +17,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report]'
+	$(PIP) --editable '.[cli,report,design]'
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,docs,dev,noise,data,spark]'
+	$(PIP) --editable '.[cli,report,design,docs,dev,noise,data,spark]'
 	@touch $@
 
 .venv/benchmark.stamp: .venv/dev.stamp

@@ -161,14 +161,15 @@ def test_how_often_the_printed_direction_is_wrong():
 @pytest.mark.parametrize("copies", [2, 3, 10])
 def test_theorem_3_ii_as_printed_fails_for_gaussian_data(copies):
     """x ~ N(s, 1) and y_i = x + N(0, 1): both laws are Gaussian tests, and the printed order is reversed for all."""
-    true_square, ignoring_square = copies / (1 + copies), copies / 2
-    assert true_square < ignoring_square
-    true, ignoring = qw.gdp(math.sqrt(true_square)), qw.gdp(math.sqrt(ignoring_square))
+    found = World.gaussian([0, 1], sd=1).release(*[1] * copies)
+    assert found.curve.square == Fraction(copies, 1 + copies)  # mu^2; the product has mu^2 = copies / 2
+    product = qw.gdp(math.sqrt(copies / 2))
     for epsilon in (0.0, 0.5, 1.0, 3.0):
-        assert true.delta(epsilon).upper < ignoring.delta(epsilon).lower
+        assert found.delta(epsilon).upper < product.delta(epsilon).lower
+    assert found.ignoring_confounder().direction == "overestimates"
     if copies == 2:
-        assert true.epsilon(0.01).safe == pytest.approx(1.766816837036, abs=1e-10)
-        assert ignoring.epsilon(0.01).safe == pytest.approx(2.317789040304, abs=1e-10)
+        assert found.epsilon(0.01).safe == pytest.approx(1.766816837036, abs=1e-10)
+        assert product.epsilon(0.01).safe == pytest.approx(2.317789040304, abs=1e-10)
 
 
 def test_proposition_4_as_printed_fails():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import quiltwork as qw
-from quiltwork.confounding import World
+from quiltwork.confounding import World, noise
 
 
 def released(data, *channels):
@@ -31,7 +30,9 @@ def normal_loss_delta(mean, variance, epsilon):
 
 def test_theorem_3_ii_upper_bound_as_printed_is_below_the_truth():
     """Means (1, 1) apart, correlation -1/2, epsilon 4: both readings of the additional mechanism give too little."""
-    truth = qw.gdp(2.0).delta(4.0)
+    given, half = [[0.75, -0.5], [-0.5, 0.75]], ((1, 0), (0, 1))
+    plane = World.gaussian([[0, 0], [1, 1]], sd=given).release(*(noise("gaussian", 0.5, reads=row) for row in half))
+    truth = plane.delta(4.0)
     mean, variance = dependence_loss((1, 1), -0.5)
     first = normal_loss_delta(1.0 + mean, 2.0 + variance, 4.0)  # L^id is N(1, 2), the rest independent of it
     second = normal_loss_delta(1.0, 2.0, 4.0)  # one copula for both secrets: the additional mechanism tells nothing

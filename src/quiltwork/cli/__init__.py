@@ -17,6 +17,7 @@ REFUSED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 EXTRAS = {
     **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),
+    "highspy": "design",
 }
 
 

@@ -33,6 +33,13 @@ class Mechanism(StrEnum):
     zcdp = "zcdp"
 
 
+class NoiseFamily(StrEnum):
+    """Noise that `design` can calibrate."""
+
+    laplace = "laplace"
+    gaussian = "gaussian"
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
@@ -150,18 +157,49 @@ def influence(
     raise typer.Exit(run(prior, binary, max_size, epsilon, per_entry, delta, plan, as_json, csv, figure))
 
 
+@app.command(epilog="Example: quiltwork design examples/worlds/medical.yaml --csv channel.csv --figure design.svg")
+def design(
+    world: Annotated[Path, typer.Argument(help="World file, YAML or JSON.", show_default=False)],
+    epsilon: Annotated[float | None, typer.Option(help="Design for this epsilon instead of the file's target.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Answer at this delta instead of the target's.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop after so many seconds, with the best certified answer.")
+    ] = None,
+    gap: Annotated[float | None, typer.Option(help="Stop when the cost is this near the best, relative.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Solve in fractions; needs odds and fractions.")] = False,
+    family: Annotated[NoiseFamily | None, typer.Option(help="Calibrated noise of this family instead.")] = None,
+    no_compare: Annotated[bool, typer.Option("--no-compare", help="Leave out the comparison with noise.")] = False,
+    as_json: AsJson = False,
+    csv: Annotated[Path | None, typer.Option(help="Also write the certified table, whole numbers a row.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw before, after and the channel: .svg, .png, .pdf.")
+    ] = None,
+) -> None:
+    """Show what releases tell about a secret behind the data, and design the next one.
+
+    Without a target in the world file, and without --epsilon, what was released is evaluated only.
+    """
+    from quiltwork.cli.design import run
+
+    kind = None if family is None else family.value
+    raise typer.Exit(run(world, epsilon, delta, time_limit, gap, exact, kind, not no_compare, as_json, csv, figure))
+
+
 @app.command(epilog="Example: quiltwork schema > plan.schema.json")
 def schema(
     for_tables: Annotated[bool, typer.Option("--tables", help="Of table plan files instead.")] = False,
     for_priors: Annotated[bool, typer.Option("--priors", help="Of prior files instead.")] = False,
+    for_worlds: Annotated[bool, typer.Option("--worlds", help="Of world files instead.")] = False,
 ) -> None:
     """Print the JSON Schema of plan files."""
     import json
 
-    if for_tables and for_priors:
-        raise typer.BadParameter("give --tables or --priors, not both")
+    if for_tables + for_priors + for_worlds > 1:
+        raise typer.BadParameter("give --tables, --priors or --worlds, not both")
     if for_priors:
         from quiltwork.spec import prior_schema as described
+    elif for_worlds:
+        from quiltwork.spec import world_schema as described
     elif for_tables:
         from quiltwork.spec import table_schema as described
     else:

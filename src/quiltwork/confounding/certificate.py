@@ -33,6 +33,14 @@ class Counts:
     counts: np.ndarray  # (X, Z) int64
     bits: int
 
+    def __attrs_post_init__(self) -> None:
+        self.counts.setflags(write=False)
+
+    @property
+    def silent(self) -> bool:
+        """Whether every input has the same law of outputs, so that an output tells nothing."""
+        return bool((self.counts == self.counts[0]).all())
+
     @property
     def channel(self) -> FloatArray:
         """The same as floats, which are exact."""
@@ -58,10 +66,12 @@ def counted(channel: FloatArray, bits: int) -> Counts:
     counts = np.floor(scaled).astype(np.int64)
     for row, exact in zip(counts, scaled, strict=True):
         missing = (1 << bits) - int(row.sum())
-        step = 1 if missing > 0 else -1
-        order = np.argsort(-step * np.where(exact > 0, exact - row, -step * np.inf))
-        for index in np.resize(order[: max(int((exact > 0).sum()), 1)], abs(missing)):
-            row[index] += step
+        if missing <= 0:  # the floats of a row sum to a little more than one
+            row[np.argmax(row)] += missing
+            continue
+        order = np.argsort(-np.where(exact > 0, exact - row, -np.inf))
+        for index in np.resize(order[: int((exact > 0).sum())], missing):
+            row[index] += 1
     return Counts(counts, bits)
 
 
@@ -93,7 +103,7 @@ def certified_counts(
 
 
 def _without_faint(channel: FloatArray) -> FloatArray:
-    """Outputs that are the solver's noise are given up; their share goes to the likeliest output of each input."""
+    """Outputs that are the solver's noise are given up; the others share what they had."""
     faint = channel.max(axis=0) < FAINT
     kept = np.where(faint[None, :], 0.0, np.clip(channel, 0.0, None))
     return np.asarray(kept / kept.sum(axis=1, keepdims=True))

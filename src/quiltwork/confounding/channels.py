@@ -7,7 +7,6 @@ when they are given them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.laws import Exact, Laws, laws, outward
+from quiltwork.confounding.laws import LEAST, Exact, Laws, laws, outward
 from quiltwork.errors import InvalidParameter, Unsupported
 
 __all__ = ["adaptive", "channel", "independent", "merged", "noise_channel", "randomized_response", "repeated"]
@@ -59,7 +58,8 @@ def repeated(value: Any, count: int) -> Laws:
     """
     table, count = channel("channel", value), checks.count("count", count, least=1)
     size = table.shape[1]
-    refuse_large(table.shape[0], math.comb(count + size - 1, size - 1))
+    outcomes = math.exp(min(math.lgamma(count + size) - math.lgamma(count + 1) - math.lgamma(size), 700.0))
+    refuse_large(max(table.shape[0], size), outcomes)  # the counts themselves are a table, too
     shares = _compositions(count, size)
     low, high, exponents = _powers(table, shares, count)
     return Laws(low, high, exponents, lambda: _exact_counts(table, shares, count))
@@ -67,14 +67,17 @@ def repeated(value: Any, count: int) -> Laws:
 
 def _compositions(count: int, size: int) -> np.ndarray:
     """All ways to write `count` as an ordered sum of `size` whole numbers >= 0."""
-    if size == 1:
-        return np.array([[count]])
-    if size == 2:
-        return np.stack([np.arange(count, -1, -1), np.arange(count + 1)], axis=1)
-    parts = [_compositions(count - first, size - 1) for first in range(count, -1, -1)]
-    return np.vstack([
-        np.hstack([np.full((len(part), 1), count - index), part]) for index, part in enumerate(parts)
-    ])  # fmt: skip
+    if count == 1:
+        return np.eye(size, dtype=np.int64)
+    found, left = np.zeros((1, 0), dtype=np.int64), np.array([count])
+    for _ in range(size - 1):
+        # each row is followed by every number up to what is left of it, the largest first
+        repeats = left + 1
+        ends = np.repeat(np.cumsum(repeats), repeats)
+        part = ends - 1 - np.arange(ends.size)
+        found = np.hstack([np.repeat(found, repeats, axis=0), part[:, None]])
+        left = np.repeat(left, repeats) - part
+    return np.hstack([found, left[:, None]])
 
 
 def _multinomial(share: np.ndarray) -> int:
@@ -102,19 +105,27 @@ def _powers(table: Laws, shares: np.ndarray, count: int) -> tuple[FloatArray, Fl
         ends[0] * leading, ends[1] * leading, units + error + 4.0 * table.shape[1] + 16.0, possible
     )  # fmt: skip
     _, more = np.frexp(high_end.max(axis=0))
-    return np.ldexp(low_end, -more), np.ldexp(high_end, -more), (shift + bits + more).astype(np.int64)
+    with np.errstate(under="ignore"):
+        low_end, high_end = np.ldexp(low_end, -more), np.ldexp(high_end, -more)
+    if bool(np.any(more > 0)):  # halving may underflow
+        low_end, high_end = np.maximum(low_end - LEAST, 0.0), np.where(possible, high_end + LEAST, 0.0)
+    return low_end, high_end, (shift + bits + more).astype(np.int64)
 
 
 def _coefficients(shares: np.ndarray, count: int) -> tuple[FloatArray, np.ndarray, float]:
-    """Multinomial coefficients as mantissa and exponent, with their error in units of roundoff."""
+    """Multinomial coefficients as a factor in [1/2, 1) and an exponent, with their error in units of roundoff.
+
+    A factor above one would magnify what underflow has taken.
+    """
     if count <= 60:
-        return np.array([float(_multinomial(share)) for share in shares]), np.zeros(len(shares)), 1.0
+        leading, more = np.frexp(np.array([float(_multinomial(share)) for share in shares]))
+        return leading, more.astype(float), 1.0
     mantissas, bits = np.ones(count + 1), np.zeros(count + 1)
     for number in range(1, count + 1):
         mantissa, bit = math.frexp(mantissas[number - 1] * number)
         mantissas[number], bits[number] = mantissa, bits[number - 1] + bit
-    leading = mantissas[count] / mantissas[shares].prod(axis=1)
-    return leading, bits[count] - bits[shares].sum(axis=1), 2.0 * count + 2.0 * shares.shape[1] + 4.0
+    leading, more = np.frexp(mantissas[count] / mantissas[shares].prod(axis=1))
+    return leading, bits[count] - bits[shares].sum(axis=1) + more, 2.0 * count + 2.0 * shares.shape[1] + 4.0
 
 
 def _plain_powers(values: FloatArray, shares: np.ndarray) -> FloatArray:
@@ -156,6 +167,8 @@ def _exact_counts(table: Laws, shares: np.ndarray, count: int) -> Exact | None:
 def adaptive(first: Any, then: Any) -> Laws:
     """A second mechanism chosen after the first output y: `then[y]` is its channel; columns run over (y, z)."""
     table = channel("first", first)
+    if not hasattr(then, "__iter__"):
+        raise InvalidParameter("then", then, "a list of channels, one for each first output")
     following = [channel(f"then[{index}]", value, table.shape[0]) for index, value in enumerate(then)]
     if len(following) != table.shape[1]:
         raise InvalidParameter("then", f"{len(following)} channels", f"{table.shape[1]}, one for each first output")
@@ -231,28 +244,30 @@ def randomized_response(size: int, epsilon: float) -> FloatArray:
            [0.25, 0.75]])
     """
     size, strength = checks.count("size", size, least=2), checks.non_negative("epsilon", epsilon)
+    refuse_large(size, float(size))
     lie = 1.0 / (math.exp(min(strength, 700.0)) + size - 1)
     table = np.full((size, size), lie)
     np.fill_diagonal(table, 1.0 - (size - 1) * lie)
     return table
 
 
-_SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "laplace": np.abs,
-    "gaussian": lambda distance: 0.5 * distance**2,
-}
+_KINDS = ("laplace", "gaussian")
 
 
 def noise_channel(values: Any, outputs: Any, scale: float, kind: str = "gaussian") -> FloatArray:
     """Noise rounded to a grid: P(z | x) proportional to e^(-|x-z|/scale), or to e^(-(x-z)^2 / 2 scale^2)."""
-    if kind not in _SHAPES:
-        raise InvalidParameter("kind", kind, " or ".join(map(repr, _SHAPES)))
+    if kind not in _KINDS:
+        raise InvalidParameter("kind", kind, " or ".join(map(repr, _KINDS)))
     spread = checks.moderate("scale", scale)
     x = checks.numbers("values", values, "finite numbers", -1e100, 1e100)
     z = checks.numbers("outputs", outputs, "finite numbers", -1e100, 1e100)
     if x.ndim != 1 or z.ndim != 1:
         raise InvalidParameter("values and outputs", (x.shape, z.shape), "two lists of numbers")
+    distance = np.abs(x[:, None] - z[None, :])
+    nearest = distance.min(axis=1, keepdims=True)
     with np.errstate(over="ignore", under="ignore"):
-        exponent = _SHAPES[kind](np.minimum(np.abs(x[:, None] - z[None, :]) / spread, 1e10))
-        weights = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
+        exponent = (distance - nearest) / spread  # from the nearest output on: there the weight is one
+        if kind == "gaussian":
+            exponent = 0.5 * exponent * ((distance + nearest) / spread)
+        weights = np.exp(-exponent)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -67,9 +67,10 @@ def clustered(value: Any, count: int, *, seed: int = 0) -> Clustered:
     whole = Laws(*outward(sums[0], sums[1], low.shape[1] + 1.0, sums[1] > 0))
     values = table.values
     weights = values.sum(axis=0)
-    share = weights / np.bincount(labels, weights)[labels]
+    totals = np.bincount(labels, weights)[labels]
+    share = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
     spread = _summed(values, labels)[:, labels] * share
-    gaps = np.abs(values - spread) + 32.0 * UNIT * low.shape[1] * (values + spread)
+    gaps = np.abs(values - spread) + (high - low) + 32.0 * UNIT * low.shape[1] * (values + spread)
     distances = np.array([up(0.5 * math.fsum(row) * (1.0 + 8.0 * UNIT)) for row in gaps])
     return Clustered(whole, labels, np.minimum(distances, 1.0))
 

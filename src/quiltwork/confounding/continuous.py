@@ -1,8 +1,8 @@
 """Worlds of continuous data: normal given the secret, mixtures on the line, or finite data with continuous noise.
 
-Whatever the releases are, what they tell about the secret is the test between the laws of all outputs given two secrets:
-in closed form for normal data of one covariance and Gaussian noise, by certified cells whenever the outputs reduce to one
-number, and otherwise by simulation only.
+Whatever the releases are, what they tell about the secret is the test between the laws of all outputs given two
+secrets: in closed form for normal data of one covariance and Gaussian noise, by certified cells whenever the outputs
+reduce to one number, and otherwise by simulation only.
 
 Reference: theory/confounding.md sections 1, 2.1, 2.2(5) and 5.
 """
@@ -18,7 +18,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.components import Component, Mixture, Point, exactly
+from quiltwork.confounding.component import Component, exactly
+from quiltwork.confounding.components import Mixture, Point
 from quiltwork.confounding.enclosed import EnclosedCurve
 from quiltwork.confounding.gaussian_world import GaussianCurve, product, separations, worst_square
 from quiltwork.confounding.laws import laws as table
@@ -124,7 +125,8 @@ class ContinuousWorld:
 
     def covariance(self, found: Readings) -> list[list[Fraction]]:
         """C = W Sigma W' + N of all outputs, for normal data and Gaussian noise."""
-        assert self.common is not None  # noqa: S101
+        if self.common is None:
+            raise Unsupported("one covariance of the outputs", "the data have another one given each secret")
         spread = product(product(found.rows, self.common), list(zip(*found.rows, strict=True)))
         added = found.covariance()
         return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(spread, added, strict=True)]

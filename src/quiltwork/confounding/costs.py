@@ -25,6 +25,7 @@ NAMED: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "zero-one": lambda x, z: Fraction(int(x != z)),
 }
 LARGEST = 1e12
+SHOWN = 9  # rows of a refused table that a message tells of
 
 
 @attrs.frozen(eq=False)
@@ -65,15 +66,23 @@ def cost_of(cost: Any, values: tuple[Fraction, ...], outputs: Any = None) -> Cos
         return _checked(exact, targets, cost if isinstance(cost, str) else "user's function")
     if outputs is not None:
         targets = _numbers("outputs", outputs)
-    rows = [list(row) for row in cost] if hasattr(cost, "__iter__") else None
+    rows = _rows(cost)
     if not rows or len(rows) != len(values) or any(len(row) != len(rows[0]) or not row for row in rows):
-        raise InvalidParameter("cost", np.shape(cost), f"a table of {len(values)} rows, one for each input")
+        given = "no table" if not rows else f"rows of lengths {', '.join(str(len(row)) for row in rows[:SHOWN])}"
+        raise InvalidParameter("cost", given, f"a table of {len(values)} rows of one length, one for each input")
     if outputs is not None and len(targets) != len(rows[0]):
         raise InvalidParameter("outputs", f"{len(targets)} numbers", f"{len(rows[0])}, one for each column of the cost")
     exact = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
         exact[i] = _numbers("cost", row)
     return _checked(exact, None if outputs is None else targets, "user's table")
+
+
+def _rows(cost: Any) -> list[list[Any]] | None:
+    try:
+        return [list(row) for row in cost]
+    except TypeError:
+        return None
 
 
 def _numbers(name: str, given: Any) -> tuple[Fraction, ...]:
@@ -86,10 +95,9 @@ def _numbers(name: str, given: Any) -> tuple[Fraction, ...]:
 
 
 def _checked(exact: Exact, outputs: tuple[Fraction, ...] | None, name: str) -> Cost:
-    table = exact.astype(float)
-    if not bool(np.all(np.abs(table) <= LARGEST)):
+    if any(bool(abs(entry) > LARGEST) for row in exact.tolist() for entry in row):
         raise InvalidParameter("cost", "an entry beyond 1e12", "numbers from -1e12 to 1e12", "choose another unit")
-    return Cost(table, exact, outputs, name)
+    return Cost(exact.astype(float), exact, outputs, name)
 
 
 def remapped(channel: Any, cost: Any, law: Any, values: Any, outputs: Any = None) -> tuple[FloatArray, np.ndarray]:

@@ -20,15 +20,16 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.certificate import Counts, certified_counts
+from quiltwork.confounding.certificate import Counts
 from quiltwork.confounding.release import Release, WorstPair
-from quiltwork.confounding.task import Task, relaxed, task_of
+from quiltwork.confounding.task import Target, Task, relaxed, stricter, task_of
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.rounding import down
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.confounding.rational import RationalSolution
@@ -38,11 +39,13 @@ __all__ = ["Design", "design"]
 
 BITS = 50
 MOST_BITS = 52
+METHOD = "partition refinement"
+SAME = 1e-6
 SCHEMA = "quiltwork/design/1"
 SMALL = 5_000_000  # entries of a joint table that is worth listing as a release of its own
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Design:
     """A mechanism that may be released next, with its certificate."""
 
@@ -62,9 +65,9 @@ class Design:
         return self.task.world
 
     @property
-    def before(self) -> Release:
+    def before(self) -> Curve:
         """What was released before."""
-        return self.task.existing
+        return self.task.before
 
     @property
     def channel(self) -> FloatArray:
@@ -93,10 +96,13 @@ class Design:
 
     @property
     def gap(self) -> float | None:
-        """How much of the cost could be saved at most, relative; None when no lower bound is known."""
+        """How much of the cost could be saved at most, relative; None when no lower bound is known.
+
+        Costs far below the largest possible one count as SAME of it, as they do where the search stops.
+        """
         if self.lower_bound is None:
             return None
-        return max(self.cost - self.lower_bound, 0.0) / max(abs(self.cost), 1e-300)
+        return max(self.cost - self.lower_bound, 0.0) / max(abs(self.cost), SAME * self.task.size, 1e-300)
 
     @cached_property
     def after(self) -> WorstPair:
@@ -106,10 +112,13 @@ class Design:
     @cached_property
     def release(self) -> WorstPair:
         """Everything together as a release; a plain curve when its table would be large or reads more than data."""
-        size = float(self.before.table.shape[0]) * self.before.outputs * self.channel.shape[1]
+        existing = self.task.before
+        if not isinstance(existing, Release):
+            return self.after
+        size = float(existing.table.shape[0]) * existing.outputs * self.channel.shape[1]
         if self.task.reads != "data" or size > SMALL:
             return self.after
-        return self.before.then(self.table.laws())
+        return existing.then(self.table.laws())
 
     @property
     def delta(self) -> Bracket:
@@ -166,6 +175,10 @@ class Design:
         lines.append("This assumes: " + "; ".join(self.assumes) + ".")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        inputs, outputs = self.counts.shape
+        return f"<Design: {inputs} x {outputs} table for {self.task.words}, cost at most {self.cost:.6g}>"
+
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary with the certified table."""
         return {
@@ -218,23 +231,58 @@ def design(
     (`design.optimum`).  The search stops at a relative `gap`, or after `time_limit` seconds with the best certified
     answer so far.  `clusters` solves on that many groups of earlier outputs; the certificate is for all of them.
     """
-    task = task_of(
-        world, existing, epsilon=epsilon, odds=odds, delta=delta, cost=cost, outputs=outputs, reads=reads
-    )  # fmt: skip
-    bits = checks.count("bits", bits, least=8)
-    if bits > MOST_BITS:
-        raise InvalidParameter("bits", bits, f"from 8 to {MOST_BITS}, so that floats hold the table exactly")
+    task = _task(world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
+    bits, clusters = checked_bits(bits), None if clusters is None else checks.count("clusters", clusters, least=1)
+    gap = checks.non_negative("gap", gap)
+    time_limit = None if time_limit is None else checks.non_negative("time_limit", time_limit)
     if checks.flag("exact", exact):
         return _exactly(task, bits)
+    from quiltwork.confounding.noisy_task import NoisyTask
     from quiltwork.confounding.progress import reporting
     from quiltwork.confounding.refine import refine
 
     problem, certain = relaxed(task, clusters)
-    with reporting(progress) as report:
+    with reporting(None if progress is None else checks.flag("progress", progress)) as report:
         found = refine(problem, gap=gap, time_limit=time_limit, report=report)
-    table = certified_counts(found.channel, bits, task.holds, task.price, task.silent(found.channel))
-    bound = down(found.lower_bound - task.slack) if certain else None
-    return Design(task, table, bound, found.finished, "partition refinement", found.rounds, found.seconds)
+        if isinstance(task, NoisyTask):
+            from quiltwork.confounding.noisy_design import tightened
+
+            found = tightened(task, problem, found, {"gap": gap, "time_limit": time_limit, "report": report})
+        bound = down(found.lower_bound - task.slack) if certain else None
+        table = task.certified(found.channel, bits)
+        answer = Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
+        other = stricter(task, problem)
+        if other is None or (answer.gap is not None and answer.gap <= gap):
+            return answer
+        left = None if time_limit is None else max(time_limit - found.seconds, 0.0)
+        try:
+            more = refine(other, gap=gap, time_limit=left, report=report)
+        except Unreachable:  # the existing release meets the target, but not the stricter one
+            return answer
+    second = Design(
+        task, task.certified(more.channel, bits), bound, more.finished, METHOD, found.rounds + more.rounds,
+        found.seconds + more.seconds,
+    )  # fmt: skip
+    return min(answer, second, key=lambda design: design.cost)
+
+
+def _task(world: World, existing: Any, target: Target) -> Task:
+    if existing is None or isinstance(existing, Release):
+        return task_of(world, existing, target)
+    from quiltwork.confounding.noisy_design import noisy_task
+    from quiltwork.confounding.readout import Readout
+
+    if not isinstance(existing, Readout):
+        raise InvalidParameter("existing", existing, "a release of this world")
+    return noisy_task(world, existing, target)
+
+
+def checked_bits(bits: Any) -> int:
+    """How many bits a table may have: few enough for floats to hold it exactly."""
+    found = checks.count("bits", bits, least=8)
+    if found > MOST_BITS:
+        raise InvalidParameter("bits", bits, f"from 8 to {MOST_BITS}, so that floats hold the table exactly")
+    return found
 
 
 def _exactly(task: Task, bits: int) -> Design:
@@ -248,7 +296,7 @@ def _exactly(task: Task, bits: int) -> Design:
     weights = law[:, :, None] * task.cost.exact[None, :, :]
     found = solve_exactly(task.joint.exact, task.world.ordered, task.odds, task.exact_delta, weights)
     channel = np.array([[float(entry) for entry in row] for row in found.channel])
-    table = certified_counts(channel, bits, task.holds, task.price, task.silent(channel))
+    table = task.certified(channel, bits)
     lower = math.nextafter(float(found.lower_bound), -math.inf)
     return Design(task, table, lower, found.gap == 0, "exact linear program", optimum=found)
 

@@ -9,9 +9,9 @@ On a cell [a, b] of length h two bounds hold, and the better one counts:
     second order  min of the values at a and b, minus h^2/8 sum |c_j| max |f_j''|.
 
 Rounding.  Everything is scaled by e^reference, the largest term in the cell, so that nothing overflows and what
-underflows is below 1e-290 of it.  A term carries the error of its log density, that of w_j + t v_j and of c_j (a stated
-epsilon, weight or parameter is known to a few units), and the sum (4K + 64 + the size of the logs) u for K terms; `slack`
-is the sum of all that, and a sign counts as certain only beyond it.
+underflows is below 1e-300 of it.  A term carries the error of its log density, that of w_j + t v_j and of c_j (a stated
+epsilon, weight or parameter is known to a few units), and the sum (4K + 64 + the size of the logs) u for K terms; a
+sign counts as certain only beyond the sum of all that.
 
 Reference: theory/confounding.md section 1.
 """
@@ -25,7 +25,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.components import Component, Mixture, masses
+from quiltwork.confounding.component import Component, masses
+from quiltwork.confounding.mixtures import Mixture
 from quiltwork.confounding.shapes import Shapes
 from quiltwork.curves.rounding import UNIT
 
@@ -144,11 +145,19 @@ class Cells:
     right: FloatArray
 
     @property
+    def least(self) -> FloatArray:
+        """A lower bound on the integral of (p - t q)_+ over each cell."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            size = np.exp(np.minimum(self.reference, LARGEST)) * (self.b - self.a) * (1.0 - 16.0 * UNIT)
+            found = np.maximum(self.low, 0.0) * size - np.finfo(float).smallest_subnormal
+        return np.where(self.reference <= NOWHERE, 0.0, np.maximum(found, 0.0))
+
+    @property
     def most(self) -> FloatArray:
         """An upper bound on the integral of (p - t q)_+ over each cell; it is at most P of the cell, so at most one."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             size = np.exp(np.minimum(self.reference, LARGEST)) * (self.b - self.a) * (1.0 + 16.0 * UNIT)
-            found = np.maximum(self.high, 0.0) * size + np.where(size > 0, np.finfo(float).smallest_subnormal, 0.0)
+            found = np.maximum(self.high, 0.0) * size + np.finfo(float).smallest_subnormal
         return np.where((self.high <= 0) | (self.reference <= NOWHERE), 0.0, np.minimum(found, 1.0))
 
 
@@ -179,10 +188,8 @@ class Difference:
         units = 24.0 + laws.terms + 4.0 * abs(epsilon) + 4.0 * logs
         self.sign, self.sign_error = sign, np.where(both, units * UNIT, 0.0)
         self.size_error = units * UNIT
-        if epsilon == 0.0:  # equal weights cancel exactly, and so do the two terms
-            same = both & (w == v)
-            self.sign = np.where(same, 0.0, sign)
-            self.sign_error = np.where(same, 0.0, self.sign_error)
+        if epsilon == 0.0 and np.array_equal(w, v):  # one and the same law
+            self.sign, self.sign_error = np.zeros_like(sign), np.zeros_like(sign)
         self.used = (self.sign != 0.0) | (self.sign_error > 0.0)
         self.positive, self.negative = np.maximum(self.sign, 0.0), np.maximum(-self.sign, 0.0)
         self.rough = self.size_error[:, None]
@@ -201,11 +208,10 @@ class Difference:
         terms, _ = self.terms(self.laws.log_density(x)[0])
         with np.errstate(divide="ignore"):
             above, below = np.log(self.positive @ terms), np.log(self.negative @ terms)
-        return np.clip(np.maximum(above, -1e6) - np.maximum(below, -1e6), -1e3, 1e3)
+        found: FloatArray = np.clip(np.maximum(above, -1e6) - np.maximum(below, -1e6), -1e3, 1e3)
+        return found
 
-    def cells(
-        self, points: FloatArray, logs: FloatArray | None = None, errors: FloatArray | None = None
-    ) -> Cells:
+    def cells(self, points: FloatArray, logs: FloatArray | None = None, errors: FloatArray | None = None) -> Cells:
         """Bounds on the cells between consecutive points of each row of `points` (u, m + 1)."""
         if logs is None or errors is None:
             logs, errors = self.laws.log_density(points.ravel())
@@ -224,9 +230,7 @@ class Difference:
             least, most = np.minimum(at_a, at_b), np.maximum(at_a, at_b)
             rows, columns = np.nonzero(inside)
             if rows.size:
-                most[rows, columns] = np.maximum(
-                    most[rows, columns], np.exp(tops[rows, columns] - ref[columns])
-                )
+                most[rows, columns] = np.maximum(most[rows, columns], np.exp(tops[rows, columns] - ref[columns]))
             wrong = np.maximum(errors[:, :, :-1], errors[:, :, 1:]).reshape(self.laws.count, -1) + self.rough
             span = np.minimum(np.abs(ref_a - ref_b), 1e3)
             units = UNIT * (self.rounding + np.where(ref > NOWHERE, 2.0 * np.abs(ref) + 4.0 * span, 0.0))

@@ -35,6 +35,7 @@ STEPS = 200
 CLOSE = 1e-10  # of an epsilon, relative beyond one
 FEW = 8  # questions that are answered more finely than many
 KEPT = 4096  # cuts that are remembered
+FINE = 1e-6  # relative width of a delta, at least
 
 
 class LawTest:
@@ -42,33 +43,38 @@ class LawTest:
 
     def __init__(self, laws: TwoLaws) -> None:
         self.laws = laws
-        self._cuts: dict[float, Cut] = {}
+        self._cuts: dict[float, tuple[float, Cut]] = {}
 
-    def cut(self, epsilon: float, rtol: float = 1e-6) -> Cut:
+    def cut(self, epsilon: float, rtol: float = FINE, *, pure: bool = False) -> Cut:
         """What is known at this epsilon."""
-        found = self._cuts.get(epsilon)
-        if found is None or found.delta[1] - found.delta[0] > rtol * found.delta[1]:
+        if pure:
+            return cut(self.laws, epsilon, pure=True)
+        fine = min(rtol, FINE)
+        asked, found = self._cuts.get(epsilon, (math.inf, None))
+        if found is None or asked > fine:
             if len(self._cuts) >= KEPT:
                 self._cuts.clear()
-            found = self._cuts[epsilon] = cut(self.laws, epsilon, rtol=min(rtol, 1e-6))
+            found = cut(self.laws, epsilon, rtol=fine)
+            self._cuts[epsilon] = fine, found
         return found
 
     # ---- epsilon
 
     def epsilon(self, delta: float, close: float = CLOSE) -> tuple[float, float]:
         """Both ends of the smallest epsilon >= 0 with E_t(p||q) <= delta."""
-        start = self.cut(0.0)
+        pure = delta == 0.0
+        start = self.cut(0.0, pure=pure)
         if start.delta[1] <= delta:
             return 0.0, 0.0
-        if revealed(self.laws)[0] > delta or (delta == 0.0 and unbounded(self.laws)):
+        if revealed(self.laws)[0] > delta or (pure and unbounded(self.laws)):
             return math.inf, math.inf
         low, high = 0.0, math.inf
         place = self._next(start, delta, low, high, close)
         for _ in range(STEPS):
             if high - low <= close * max(1.0, low):
                 break
-            here = self.cut(place)
-            if here.delta[0] > delta:
+            here = self.cut(place, pure=pure)
+            if self._exceeds(here, delta):
                 low = max(low, place)
             elif here.delta[1] <= delta:
                 high = min(high, place)
@@ -78,6 +84,10 @@ class LawTest:
                 break
             place = self._next(here, delta, low, high, close)
         return low, high
+
+    @staticmethod
+    def _exceeds(here: Cut, delta: float) -> bool:
+        return here.delta[0] > delta or (delta == 0.0 and here.positive)
 
     @staticmethod
     def _newton(here: Cut, delta: float) -> float:
@@ -98,13 +108,13 @@ class LawTest:
 
     def _around(self, here: Cut, delta: float, low: float, high: float, close: float) -> tuple[float, float]:
         """Both ends near a place where the cut itself is too wide to tell."""
-        place, width = here.epsilon, here.delta[1] - here.delta[0]
+        place, width, pure = here.epsilon, here.delta[1] - here.delta[0], delta == 0.0
         reach = max(close * max(1.0, place), 2.0 * width / here.slope if here.slope > 0 else 0.0)
-        for _ in range(60):
+        for _ in range(30):
             left, right = place - reach, place + reach
-            if left > low and self.cut(left).delta[0] > delta:
+            if left > low and self._exceeds(self.cut(left, pure=pure), delta):
                 low = left
-            if right < high and self.cut(right).delta[1] <= delta:
+            if right < high and self.cut(right, pure=pure).delta[1] <= delta:
                 high = right
             if (low > place - 8.0 * reach or left <= low) and high <= place + reach:
                 break
@@ -117,11 +127,11 @@ class LawTest:
         """Both ends of the least type II error at these type I errors (a flat array)."""
         asked = np.unique(alpha)
         inner = asked[(asked > 0) & (asked < 1)]
-        fine = 1e-8 if inner.size <= FEW else 1e-5
+        fine = 1e-8 if inner.size <= FEW else (1e-6 if inner.size <= 8 * FEW else 1e-4)
         cuts = [self.cut(place) for place in self._thresholds(inner)]
         for _ in range(16):
             lower, upper, slope = _sandwich(cuts, inner)
-            wide = upper - lower > fine * upper + 1e-13
+            wide = upper - lower > fine * (upper + 1e-3)
             known = {here.epsilon for here in cuts}
             more = np.unique(slope[wide])
             fresh = [self.cut(place) for place in more.tolist() if place not in known and math.isfinite(place)]
@@ -147,7 +157,9 @@ class LawTest:
         order = np.argsort(-ratio)
         spent = np.cumsum((q.sum(axis=0) * np.gradient(places))[order])
         guesses = np.interp(alpha, spent / spent[-1], ratio[order]) if alpha.size else np.zeros(0)
-        picked = guesses[np.linspace(0, guesses.size - 1, min(guesses.size, 48)).astype(int)] if guesses.size else guesses
+        picked = (
+            guesses[np.linspace(0, guesses.size - 1, min(guesses.size, 48)).astype(int)] if guesses.size else guesses
+        )
         return sorted({0.0, *np.round(np.clip(picked, -600.0, 600.0), 6).tolist()})
 
 

@@ -1,10 +1,10 @@
 """The certified enclosure of E_t(p||q) = integral of (p - t q)_+ for two mixtures of unimodal densities on the line.
 
-The line is cut into cells.  Where the sign of p - t q is certain on a cell, neighbouring cells of one sign are joined and
-the difference of probabilities of the whole run is exact up to rounding.  Where it is not certain the cell is split: at
-a zero of p - t q (found in plain floats, only to suggest where to cut) into cells that shrink towards it, elsewhere
-evenly.  A cell I that stays uncertain adds between max(0, P(I) - t Q(I)) and min(|I| max (p - t q)_+, P(I)); a tail of
-unknown sign adds between 0 and its P.  Since the gap of a cell at a zero is of second order in its length, few are left.
+The line is cut into cells.  Where the sign of p - t q is certain on a cell, neighbouring cells of one sign are joined,
+and the difference of probabilities of the whole run is exact up to rounding.  Where it is not certain, the cell is
+split at a zero of p - t q (found in plain floats, only to suggest where to cut) into cells that shrink towards it, and
+elsewhere evenly.  A cell I that stays uncertain adds between max(0, P(I) - t Q(I)) and min(|I| max (p - t q)_+, P(I)),
+a tail of unknown sign between 0 and its P.  The gap of a cell at a zero is of second order in its length, so few remain.
 
 Rounding: see `difference` for signs and `shapes` for probabilities; a split point is a double and so exact, whatever it
 was meant to be.  Refining stops when what is left is below the width asked for, or is rounding itself.
@@ -25,6 +25,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture
 from quiltwork.confounding.difference import Cells, Difference, TwoLaws
 from quiltwork.confounding.tails import TailOrder, revealed
+from quiltwork.curves.rounding import UNIT
 
 __all__ = ["Cut", "cut", "stick"]
 
@@ -35,6 +36,7 @@ ROUNDS = 60
 MOST_CELLS = 400_000
 STRETCH = 60  # how often a tail may be doubled
 LEAST = 1e-290
+BLIND = 1e-3  # relative error of a density beyond which a tail is given up
 DEEPER = 40  # how often a smaller width may be tried, for the sake of a small delta
 
 
@@ -44,7 +46,8 @@ class Cut:
 
     `delta` is E_t(p||q); `rest` the integral of min(p, t q), that is 1 - delta without cancellation; `first` = Q(W) and
     `second` = P(not W) the errors of the test that rejects q on W, the cells where p - t q is certainly positive;
-    `slope` is t Q(W), in plain floats the rate at which delta falls with epsilon.
+    `slope` is t Q(W), in plain floats the rate at which delta falls with epsilon; `positive` says that delta > 0 is
+    proven, even where it is below the smallest float.
     """
 
     epsilon: float
@@ -53,6 +56,7 @@ class Cut:
     first: tuple[float, float]
     second: tuple[float, float]
     slope: float
+    positive: bool
     cells: int
 
 
@@ -62,40 +66,40 @@ class _Sweep:
     def __init__(self, difference: Difference, orders: tuple[TailOrder, TailOrder]) -> None:
         self.difference, self.orders = difference, orders
         places, logs, errors = difference.laws.grid
-        self.done: list[tuple[FloatArray, FloatArray, FloatArray]] = []  # a, b, sign
-        self.count = 0
+        self.done: list[tuple[FloatArray, ...]] = []  # a, b, sign, and both bounds on the integral
+        self.count, self.positive = 0, False
         self.ends = [float(places[0]), float(places[-1])]
         self.tail_sign = [0, 0]
         self.middle, self.reach = 0.5 * (self.ends[0] + self.ends[1]), 0.5 * (self.ends[1] - self.ends[0])
-        self.open = self._sorted_out([difference.cells(places[None, :], logs, errors)])
+        self.open = self._sorted_out(difference.cells(places[None, :], logs, errors))
 
-    def _sorted_out(self, found: list[Cells]) -> Cells:
+    def _sorted_out(self, cells: Cells) -> Cells:
         """Keep the certain cells, return the others."""
-        cells = found[0] if len(found) == 1 else Cells(
-            *(np.concatenate([getattr(c, field.name) for c in found]) for field in attrs.fields(Cells))
-        )  # fmt: skip
         self.count += cells.a.size
+        self.positive |= bool(np.any((cells.low > 0) & (cells.b > cells.a)))
         sign = np.where(cells.low >= 0, 1, np.where(cells.high <= 0, -1, 0))
         sign = np.where((sign == 0) & (cells.most == 0), -1, sign)
         kept = cells.b > cells.a
         sure = kept & (sign != 0)
-        self.done.append((cells.a[sure], cells.b[sure], sign[sure]))
+        plus = sign > 0
+        bounds = np.where(plus, cells.least, 0.0), np.where(plus, cells.most, 0.0)
+        self.done.append((cells.a[sure], cells.b[sure], sign[sure], bounds[0][sure], bounds[1][sure]))
         return _picked(cells, kept & (sign == 0))
 
-    def refine(self, target: float) -> None:
+    def refine(self, target: float, most: int = MOST_CELLS) -> None:
         """Split cells until what is uncertain is below the target, or nothing helps any more."""
         for side in (0, 1):
             self._stretch(side, target / 8.0)
         for _ in range(ROUNDS):
             gaps = self.open.most
-            if not gaps.size or float(gaps.sum()) <= target / 2.0 or self.count > MOST_CELLS:
+            if not gaps.size or float(gaps.sum()) <= target / 2.0 or self.count > most:
                 return
             useful = (gaps > target / (8.0 * gaps.size)) & ~self.open.stalled
             if not bool(useful.any()):
                 return
             split = _picked(self.open, useful)
             kept = _picked(self.open, ~useful)
-            fresh = self._sorted_out([self.difference.cells(self._cuts(split))])
+            fresh = self._sorted_out(self.difference.cells(self._cuts(split)))
             self.open = _joined(kept, fresh)
 
     def _cuts(self, cells: Cells) -> FloatArray:
@@ -130,17 +134,18 @@ class _Sweep:
     def _stretch(self, side: int, target: float) -> None:
         """Decide the sign of a tail, or move it out until its probability is below the target."""
         for _ in range(STRETCH):
-            if self.tail_sign[side] or self._tail(side) <= max(target, LEAST):
+            if self.tail_sign[side] or (target > 0 and self._tail(side) <= max(target, LEAST)):
                 return
             self.tail_sign[side] = self.orders[side].sign(self.difference, self.ends[side])
-            if self.tail_sign[side]:
+            blind = float(self.difference.laws.log_density(np.array([self.ends[side]]))[1].max()) > BLIND
+            if self.tail_sign[side] or blind:
                 return
             self.reach *= 2.0
             old, new = self.ends[side], self.middle + (2 * side - 1) * self.reach
             points = old + (new - old) * np.linspace(0.0, 1.0, 17) ** 2
             points[-1] = new
             self.ends[side] = new
-            self.open = _joined(self.open, self._sorted_out([self.difference.cells(np.sort(points)[None, :])]))
+            self.open = _joined(self.open, self._sorted_out(self.difference.cells(np.sort(points)[None, :])))
 
     def _tail(self, side: int) -> float:
         a, b = self._tail_ends(side)
@@ -151,32 +156,38 @@ class _Sweep:
 
     def result(self) -> Cut:
         """Sum up: runs of certain cells, uncertain cells, tails."""
-        tails = [self._tail_ends(side) for side in (0, 1)]
-        gaps = self.open.most
-        a = np.concatenate([*(part[0] for part in self.done), self.open.a, [tail[0] for tail in tails]])
-        b = np.concatenate([*(part[1] for part in self.done), self.open.b, [tail[1] for tail in tails]])
-        sign = np.concatenate([*(part[2] for part in self.done), np.zeros(gaps.size), self.tail_sign]).astype(int)
-        most = np.concatenate([np.zeros(a.size - gaps.size - 2), gaps, [math.inf, math.inf]])
+        tails, unsure = [self._tail_ends(side) for side in (0, 1)], self.open
+        nothing = np.zeros(unsure.a.size)
+        parts = [
+            *self.done,
+            (unsure.a, unsure.b, nothing, nothing, unsure.most),
+            (*np.array(tails).T, np.array(self.tail_sign, dtype=float), np.zeros(2), np.full(2, np.inf)),
+        ]
+        a, b, sign, least, most = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(a, kind="stable")
-        a, b, sign, most = a[order], b[order], sign[order], most[order]
+        a, b, sign, least, most = a[order], b[order], sign[order], least[order], most[order]
+        if not np.array_equal(b[:-1], a[1:]):
+            raise ArithmeticError("the cells do not cover the line; report this as a bug")
         starts = np.flatnonzero(np.concatenate(([True], (sign[1:] != sign[:-1]) | (sign[1:] == 0))))
-        ends = np.append(starts[1:], a.size) - 1
-        a, b, sign, most = a[starts], b[ends], sign[starts], most[starts]
+        least, most = np.add.reduceat(least, starts), np.add.reduceat(most, starts)
+        a, b, sign = a[starts], b[np.append(starts[1:], a.size) - 1], sign[starts]
+        many, grow = 1.0 + (order.size + 8.0) * UNIT, 1.0 + (a.size + 8.0) * UNIT
+        least, most = least / many, most * many
         runs = self.difference.runs(a, b)
         (p_low, p_high), (q_low, q_high), (s_low, s_high), (gain_low, gain_high) = (
             (np.maximum(low, 0.0), np.maximum(high, 0.0)) for low, high in (runs.p, runs.q, runs.scaled, runs.gain)
         )
-        plus, minus, unsure = sign > 0, sign < 0, sign == 0
+        plus, minus, unsure_runs = sign > 0, sign < 0, sign == 0
         left = np.minimum(most, p_high)
-        grow = 1.0 + (a.size + 8.0) * 2.0**-53
+        gain_low = np.minimum(np.maximum(gain_low, least), left)
         delta = (
-            float(gain_low[plus].sum() + np.minimum(gain_low, left)[unsure].sum()) / grow,
-            float(gain_high[plus].sum() + left[unsure].sum()) * grow,
+            float(gain_low[~minus].sum()) / grow,
+            float(np.minimum(gain_high, left)[plus].sum() + left[unsure_runs].sum()) * grow,
         )
         small = np.minimum(p_high, s_high)
         rest = (
-            float(p_low[minus].sum() + s_low[plus].sum() + np.maximum(p_low - left, 0.0)[unsure].sum()) / grow,
-            float(p_high[minus].sum() + s_high[plus].sum() + small[unsure].sum()) * grow,
+            float(p_low[minus].sum() + s_low[plus].sum() + np.maximum(p_low - left, 0.0)[unsure_runs].sum()) / grow,
+            float(p_high[minus].sum() + s_high[plus].sum() + small[unsure_runs].sum()) * grow,
         )
         delta = (max(delta[0], 1.0 - rest[1] - 4e-16, 0.0), min(delta[1], 1.0))
         return Cut(
@@ -186,6 +197,7 @@ class _Sweep:
             (float(q_low[plus].sum()) / grow, min(float(q_high[plus].sum()) * grow, 1.0)),
             (float(p_low[~plus].sum()) / grow, min(float(p_high[~plus].sum()) * grow, 1.0)),
             float(s_high[plus].sum()),
+            self.positive,
             self.count,
         )
 
@@ -198,18 +210,21 @@ def _joined(one: Cells, two: Cells) -> Cells:
     return Cells(*(np.concatenate((getattr(one, f.name), getattr(two, f.name))) for f in attrs.fields(Cells)))
 
 
-def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6) -> Cut:
-    """The enclosure at one epsilon: delta to within `width` and, where rounding allows, to within rtol of itself."""
+def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6, *, pure: bool = False) -> Cut:
+    """The enclosure at one epsilon: delta to within `width` and, where rounding allows, to within rtol of itself.
+
+    With `pure` nothing uncertain is left if that is possible at all: for the question whether delta is zero.
+    """
     if math.isinf(epsilon):
         low, high = revealed(laws) if epsilon > 0 else (1.0, 1.0)
         rest = (1.0 - high, 1.0 - low) if epsilon > 0 else (0.0, 0.0)
-        return Cut(epsilon, (low, high), rest, (0.0, 1.0), (0.0, 1.0), 0.0, 0)
-    sweep, target = _Sweep(Difference(laws, epsilon), _orders(laws)), width
-    sweep.refine(target)
+        return Cut(epsilon, (low, high), rest, (0.0, 1.0), (0.0, 1.0), 0.0, low > 0.0, 0)
+    sweep, target = _Sweep(Difference(laws, epsilon), _orders(laws)), 0.0 if pure else width
+    sweep.refine(target, MOST_CELLS // 10 if pure else MOST_CELLS)
     found = sweep.result()
     for _ in range(DEEPER):
         low, high = found.delta
-        if high - low <= min(width, rtol * high) or sweep.count > MOST_CELLS:
+        if pure or high - low <= min(width, rtol * high) or sweep.count > MOST_CELLS:
             break
         target = max(min(width, rtol * low), 1e-9 * high, LEAST)
         sweep.refine(target)
@@ -223,7 +238,7 @@ def _orders(laws: TwoLaws) -> tuple[TailOrder, TailOrder]:
     found = laws.__dict__.get("_orders")
     if found is None:
         found = laws.__dict__["_orders"] = (TailOrder(laws, -1), TailOrder(laws, 1))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def stick(first: Any, second: Any, epsilon: float, width: float = 1e-11) -> tuple[float, float]:

@@ -18,9 +18,9 @@ from quiltwork import checks
 from quiltwork.confounding.certificate import Counts, counted
 from quiltwork.confounding.channels import noise_channel
 from quiltwork.confounding.costs import best_map
-from quiltwork.confounding.design import BITS, Design
+from quiltwork.confounding.design import BITS, Design, checked_bits
 from quiltwork.confounding.release import Release
-from quiltwork.confounding.task import Task, task_of
+from quiltwork.confounding.task import Target, Task, task_of
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def calibrated(
         raise InvalidParameter("family", family, " or ".join(map(repr, FAMILIES)))
     if not isinstance(cost, str) and not callable(cost) and outputs is None:
         raise InvalidParameter("outputs", None, "the numbers of the outputs, when the cost is a table")
-    task = task_of(world, existing, epsilon=epsilon, odds=odds, delta=delta, cost=cost, outputs=outputs, reads="data")
+    bits = checked_bits(bits)
+    task = task_of(world, existing, Target(epsilon, delta, cost, outputs, odds))
     x, z = world.values, task.cost.output_values
     span = float(max(x.max(), z.max()) - min(x.min(), z.min()))
     if span <= 0:

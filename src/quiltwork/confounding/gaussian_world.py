@@ -1,7 +1,7 @@
 """Normal data with one covariance for all secrets: everything is one number mu, computed in rational arithmetic.
 
-Given the secret s the observations are y ~ N(W m_s, C) with C = W Sigma W' + N.  The test between two secrets is that of
-N(mu, 1) against N(0, 1) with
+Given the secret s the observations are y ~ N(W m_s, C) with C = W Sigma W' + N.  The test between two secrets is that
+of N(mu, 1) against N(0, 1) with
 
     mu^2 = D' C^-1 D,   D = W (m_s - m_s'),
 
@@ -170,13 +170,12 @@ class GaussianCurve:
 
 def _extremes(quantity: Quantity, asked: FloatArray) -> tuple[Bracket, Bracket]:
     """What is true when nothing is told (mu = 0), and when everything is."""
-    with np.errstate(over="ignore"):
-        if quantity == "epsilon":
-            nothing, everything = (np.zeros(asked.shape),) * 2, (np.where(asked < 1, np.inf, 0.0),) * 2
-        elif quantity == "delta":
-            rest = -np.expm1(np.minimum(asked, 0.0))
-            nothing = down(rest, 4) * (asked < 0), np.where(asked < 0, up(rest, 4), 0.0)
-            everything = (np.ones(asked.shape),) * 2
-        else:
-            nothing, everything = (down(1.0 - asked), up(1.0 - asked)), (np.zeros(asked.shape),) * 2
-    return Bracket(*nothing, quantity), Bracket(*everything, quantity)
+    zero, one = np.zeros(asked.shape), np.ones(asked.shape)
+    if quantity == "epsilon":
+        most = np.where(asked < 1, np.inf, 0.0)
+        return Bracket(zero, zero, quantity), Bracket(most, most, quantity)
+    if quantity == "delta":
+        rest = -np.expm1(np.minimum(asked, 0.0))
+        low, high = np.where(asked < 0, down(rest, 4), 0.0), np.where(asked < 0, up(rest, 4), 0.0)
+        return Bracket(low, high, quantity), Bracket(one, one, quantity)
+    return Bracket(down(1.0 - asked), up(1.0 - asked), quantity), Bracket(zero, zero, quantity)

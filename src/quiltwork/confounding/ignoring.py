@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.confounding.release import WorstPair
 from quiltwork.curves.bracket import Bracket
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Ignoring"]
 
 UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", "crosses", "undecided"
+MOST_KNOTS = 4096
 
 
 class Ignoring:
@@ -54,7 +57,8 @@ class Ignoring:
 
     def errs(self, epsilon: float) -> str:
         """Whether it underestimates, overestimates or agrees with the truth at this epsilon."""
-        return self._said(self.release.delta(epsilon), self.delta(epsilon))
+        place = checks.real("epsilon", epsilon)
+        return self._said(self.release.delta(place), self.delta(place))
 
     @cached_property
     def direction(self) -> str:
@@ -70,14 +74,22 @@ class Ignoring:
         return SAME
 
     def _knots(self) -> Any:
-        """Both profiles are piecewise linear in e^epsilon with these knots, which decide the order everywhere."""
-        found = [np.zeros(1)]
+        """Where the order of the two curves is decided.
+
+        The profile of a pair is linear in e^epsilon between the ratios of its laws; the worst of several also turns
+        where two of them cross.  Between two ratios the two that are worst at the ends are followed, which is all for
+        two secrets; of very many ratios some are left out.
+        """
+        found: list[FloatArray] = [np.ones(1)]
         for curve in (self.release, self.curve):
             for pair in curve.contrasts:
-                ratios = pair.ratio_high[np.isfinite(pair.ratio_high) & (pair.ratio_high > 1.0)]
-                found.append(np.log(ratios))
+                found.append(pair.ratio_high[np.isfinite(pair.ratio_high) & (pair.ratio_high > 1.0)])
         knots = np.unique(np.concatenate(found))
-        return knots if knots.size <= 4096 else knots[np.linspace(0, knots.size - 1, 4096).astype(int)]
+        knots = knots if knots.size <= MOST_KNOTS else knots[np.linspace(0, knots.size - 1, MOST_KNOTS).astype(int)]
+        turns = [
+            _turns(np.array([pair.upper(knots) for pair in c.contrasts]), knots) for c in (self.release, self.curve)
+        ]
+        return np.log(np.unique(np.concatenate([knots, *turns])))
 
     @staticmethod
     def _said(true: Bracket, claimed: Bracket) -> str:
@@ -91,6 +103,7 @@ class Ignoring:
 
     def explain(self, delta: float = 1e-6) -> str:
         """In words, with both epsilons."""
+        delta = checks.probability("delta", delta)
         true, claimed = self.release.epsilon(delta), self.epsilon(delta)
         words = {
             UNDER: "it would promise more privacy than there is",
@@ -104,3 +117,14 @@ class Ignoring:
             f"At delta = {delta:g} it says epsilon {float(claimed.midpoint):.6g}, "
             f"the truth is {float(true.midpoint):.6g}."
         )
+
+
+def _turns(values: FloatArray, knots: FloatArray) -> FloatArray:
+    """Odds between two knots where the largest of several lines changes; `values` has a row for each line."""
+    worst, places = np.argmax(values, axis=0), np.flatnonzero(np.diff(np.argmax(values, axis=0)))
+    first, second = worst[places], worst[places + 1]
+    before = values[first, places] - values[second, places]
+    after = values[second, places + 1] - values[first, places + 1]
+    total = before + after
+    share = np.where(total > 0, before / np.where(total > 0, total, 1.0), 0.5)
+    return np.asarray(knots[places] + share * (knots[places + 1] - knots[places]))

@@ -28,6 +28,7 @@ TOLERANCE = 1e-9  # how far a row of floats may be from one before it is taken f
 LEAST = float(np.finfo(float).smallest_subnormal)
 STATED = 5.0  # units of roundoff of a decimal read as a double, and divided by its row's sum
 SHOWN = 60  # characters of a refused value
+LONGEST = 1000  # characters, and size of the exponent, of a number given as a text
 
 Exact = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -127,17 +128,17 @@ def _levelled(low: FloatArray, high: FloatArray, exponents: np.ndarray, exact: C
 
 
 def _rows(table: Laws, which: Any) -> Exact | None:
-    return None if table.exact is None else table.exact[which]
+    return None if table.exact is None else np.asarray(table.exact[which])
 
 
 def _product(one: Laws, two: Laws) -> Exact | None:
-    return None if one.exact is None or two.exact is None else one.exact @ two.exact
+    return None if one.exact is None or two.exact is None else np.asarray(one.exact @ two.exact)
 
 
 def _beside(one: Laws, two: Laws) -> Exact | None:
     if one.exact is None or two.exact is None:
         return None
-    return (one.exact[:, :, None] * two.exact[:, None, :]).reshape(len(one.exact), -1)
+    return np.asarray((one.exact[:, :, None] * two.exact[:, None, :]).reshape(len(one.exact), -1))
 
 
 def fraction(value: Any) -> Fraction | None:
@@ -147,13 +148,22 @@ def fraction(value: Any) -> Fraction | None:
     if isinstance(value, (Fraction, int, np.integer)):
         return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
     if isinstance(value, str):
+        if len(value) > LONGEST or not -LONGEST <= _exponent(value) <= LONGEST:
+            return None
         try:
             return Fraction(value)
         except (ValueError, ZeroDivisionError):
             return None
     if isinstance(value, (float, np.floating)) and math.isfinite(value):
         return Fraction(Decimal(repr(float(value))))
-    return Fraction(value.numerator, value.denominator) if isinstance(value, numbers.Rational) else None
+    return Fraction(int(value.numerator), int(value.denominator)) if isinstance(value, numbers.Rational) else None
+
+
+def _exponent(text: str) -> int:
+    """The power of ten in a text such as "1e-5", which would otherwise be unfolded into its digits."""
+    _, _, power = text.lower().partition("e")
+    digits = power.strip().replace("_", "")
+    return int(digits) if digits.lstrip("+-").isdecimal() else 0
 
 
 def laws(name: str, value: Any, rows: int | None = None, *, row_word: str = "row") -> Laws:
@@ -165,8 +175,9 @@ def laws(name: str, value: Any, rows: int | None = None, *, row_word: str = "row
         allowed = f"a table of probabilities, one law a {row_word}"
         raise InvalidParameter(f"the shape of {name}", given.shape, allowed)
     if given.dtype != object:
-        most = 1.0 + TOLERANCE  # a law that was divided by its sum may have an entry a hair above one
-        table = checks.numbers(name, given, "probabilities in [0, 1]", 0.0, most) if given.dtype != bool else None
+        # a law that was divided by its sum may have an entry a hair above one
+        ends = (0.0, 1.0 + TOLERANCE)
+        table = checks.numbers(name, given, "probabilities in [0, 1]", *ends) if given.dtype != bool else None
         if table is None:
             raise InvalidParameter(name, _short(value), "probabilities in [0, 1]", "True and False are no numbers")
         return _sized(name, _from_floats(name, table, lambda: _decimals(given)), rows, row_word)

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.confounding.components import exactly
+from quiltwork.confounding.component import exactly
 from quiltwork.confounding.gaussian_world import separations
 from quiltwork.confounding.noise import Noise
 from quiltwork.confounding.vectors import Row, Square, exact_matrix
@@ -43,7 +43,9 @@ class Readings:
         count = len(self.scales)
         return [
             [
-                self.scales[i] * self.scales[j] * (self.correlation[i][j] if self.correlation else Fraction(int(i == j)))
+                self.scales[i]
+                * self.scales[j]
+                * (self.correlation[i][j] if self.correlation else Fraction(int(i == j)))
                 for j in range(count)
             ]
             for i in range(count)

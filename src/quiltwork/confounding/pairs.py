@@ -30,13 +30,12 @@ class Within:
         """The unordered pairs among this many secrets."""
         if callable(self.distance):
             measure: Callable[[int, int], Any] = self.distance
-            table = np.array([[measure(i, j) for j in range(count)] for i in range(count)], dtype=float)
+            found: Any = [[measure(i, j) for j in range(count)] for i in range(count)]
         else:
-            table = checks.numbers("the distance", self.distance, "numbers >= 0", 0.0, np.inf)
+            found = self.distance
+        table = checks.numbers("the distance", found, "numbers >= 0", 0.0, np.inf)
         if table.shape != (count, count):
             raise InvalidParameter("the shape of the distance", table.shape, f"({count}, {count}), a row a secret")
-        if not bool(np.all(table >= 0)):
-            raise InvalidParameter("the distance", float(table.min()), "numbers >= 0")
         if not np.array_equal(table, table.T):
             raise InvalidParameter("the distance", "a table that is not symmetric", "the same in both orders")
         return [(i, j) for i in range(count) for j in range(i + 1, count) if table[i, j] <= self.radius]

@@ -14,9 +14,11 @@ of (b) basic is dual feasible: the price of (b) is 0, so the cell b is priced li
 reduced costs of u_b and s_b are mu - nu >= 0 and nu >= 0.  The dual simplex method goes on from there.  A cell's
 price is the sum of the prices of its own row and of the rows it was cut out of.
 
-Units: costs are shifted by their least value for each x and divided by their largest; u counts in units of delta;
-a row is divided by sqrt(delta max(delta, max |a_c|)), halfway between the two sizes in it, so that delta = 1e-9 is
-neither rounded away by the tolerances of the solver nor drowns its matrix.  With delta = 0 there is no u.
+Units: costs are shifted by their least value for each x and divided by their largest; u_c counts in units of delta
+and s_c in units of |a|_c, the largest sum of M[i, x, y] + odds M[j, x, y] over the cell (or of delta, if larger); a
+row is divided by the geometric mean of both.  So neither the tolerance on violations hides a delta of 1e-9, nor the
+one on reduced costs its price.  With delta = 0, or too small to be told from it, there is no u, and |a|_c is the
+only unit.
 
 Reference: theory/confounding.md section 4; the solver is described by Huangfu and Hall, Parallelizing the dual
 revised simplex method, Mathematical Programming Computation 10 (2018).
@@ -24,6 +26,7 @@ revised simplex method, Mathematical Programming Computation 10 (2018).
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -44,6 +47,8 @@ __all__ = ["Answer", "Program"]
 
 TOLERANCE = 1e-10  # of rows, bounds and reduced costs, in the units of the module docstring
 DUST = 1e-12  # entries of the channel below it are rounding of the solver, and stand for zero
+HARD = 2e-11  # a smaller delta is taken for zero in the program; the evaluation outside knows the true one
+LEAST = 1e-7  # no row is divided by less than this part of |a|_c, whatever delta and the odds: HiGHS refuses 1e15
 SMALLEST = 1e-12  # matrix entries below it are dropped; HiGHS allows no less
 
 
@@ -53,7 +58,6 @@ class Answer:
 
     channel: FloatArray  # (X, Z), rows of sum 1
     cells: FloatArray  # nu_c, one for each cell, >= 0
-    budgets: FloatArray | None  # mu_p, one for each pair, >= 0; None when delta = 0
     priors: FloatArray  # lambda_t, >= 0 and of sum 1
     optimal: bool  # False: stopped by the clock
 
@@ -63,6 +67,7 @@ class Program:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self._delta = problem.delta if problem.delta >= HARD else 0.0
         inputs, outputs = problem.inputs, problem.outputs
         weights = problem.weights - problem.weights.min(axis=2, keepdims=True)
         self._unit = float(weights.max()) or 1.0
@@ -79,13 +84,13 @@ class Program:
         one = np.ones(outputs)
         self._add_rows([(row, one) for row in channel], np.ones(inputs), np.ones(inputs))
         self._budget = self._rows
-        if problem.delta > 0:
+        if self._delta > 0:
             empty = (np.zeros(0, int), np.zeros(0))
             pairs = len(problem.pairs)
             self._add_rows([empty] * pairs, np.full(pairs, -np.inf), np.ones(pairs))
         self._prior = self._rows
         if several:
-            # the epigraph of the largest of several linear costs; its column is free, below
+            # the epigraph of the largest of several linear costs; its column may be negative
             top = self._columns
             self._add_columns(np.ones(1), lower=-np.inf)
             every = np.append(channel.ravel(), top)
@@ -100,10 +105,10 @@ class Program:
     def cut(
         self, pairs: np.ndarray, outputs: np.ndarray, sums: FloatArray, sizes: FloatArray, parents: np.ndarray
     ) -> np.ndarray:
-        """Add cells with the sums a_c (n, X), each cut out of its parent (-1: a cell of its own); their numbers."""
-        problem, delta = self.problem, self.problem.delta
+        """Add cells with sums a_c (n, X) and sizes |a|_c, each cut out of its parent (-1: of none); their numbers."""
+        problem, delta = self.problem, self._delta
         units = np.maximum(sizes, delta if delta > 0 else SMALLEST)
-        scales = np.sqrt(delta * units) if delta > 0 else units
+        scales = np.maximum(np.sqrt(delta / units), LEAST) * units if delta > 0 else units
         first_row, column = self._rows, self._columns
         numbers = np.arange(self.size, self.size + len(sums))
         columns: list[tuple[list[int], list[float]]] = []
@@ -132,13 +137,14 @@ class Program:
 
         A warm run that ends without an optimum is repeated from scratch, then by the interior point method.
         """
+        started = time.perf_counter()
         status = self._run(seconds)
         for method in ("simplex", "ipm"):
             if status in ("kOptimal", "kTimeLimit"):
                 break
             self._solver.clearSolver()
             self._solver.setOptionValue("solver", method)
-            status = self._run(seconds)
+            status = self._run(None if seconds is None else seconds - (time.perf_counter() - started))
             self._solver.setOptionValue("solver", "simplex")
         if status not in ("kOptimal", "kTimeLimit"):
             return None
@@ -153,7 +159,7 @@ class Program:
     def _read(self, columns: FloatArray, prices: FloatArray, optimal: bool) -> Answer | None:
         problem = self.problem
         channel = columns[: problem.inputs * problem.outputs].reshape(problem.inputs, problem.outputs)
-        channel = np.where(channel > (0.0 if problem.delta > 0 else DUST), channel, 0.0)
+        channel = np.where(channel > (0.0 if self._delta > 0 else DUST), channel, 0.0)
         total = channel.sum(axis=1, keepdims=True)
         if not (total > 0).all():
             return None
@@ -167,11 +173,7 @@ class Program:
             own = prices[rows] / scales
             cells[done : done + len(own)] = own + np.where(parents >= 0, cells[parents], 0.0)
             done += len(own)
-        budgets = None
-        if problem.delta > 0:
-            budgets = np.maximum(prices[self._budget : self._budget + len(problem.pairs)], 0.0)
-            budgets = budgets * (self._unit / problem.delta)
-        return Answer(channel / total, np.maximum(cells, 0.0) * self._unit, budgets, priors, optimal)
+        return Answer(channel / total, np.maximum(cells, 0.0) * self._unit, priors, optimal)
 
     def _run(self, seconds: float | None) -> str:
         solver = self._solver

@@ -78,13 +78,14 @@ class Readout:
             return found
         if world.common is not None:
             zero = [law.means[0] for law in world.laws if not isinstance(law, Mixture)]
-            return GaussianCurve(worst_square(separations(world.common, zero), world.ordered), "cap: the data themselves")
-        mixtures = tuple(law for law in world.laws if isinstance(law, Mixture))
-        if len(mixtures) < world.count and world.dimension == 1:
-            mixtures = world.read([self.readings.rows[0][0] / self.readings.rows[0][0]])
-        if len(mixtures) < world.count or any(isinstance(p, Point) for law in mixtures for p in law.components):
-            raise Unsupported("a bound from the data themselves", "their law has no density on the line")
-        return EnclosedCurve.of(mixtures, world.ordered, "cap: the data themselves")
+            return GaussianCurve(
+                worst_square(separations(world.common, zero), world.ordered), "cap: the data themselves"
+            )
+        line = self.readings.direction()
+        laws = None if line is None else world.read(line[0])
+        if laws is None or any(isinstance(part, Point) for law in laws for part in law.components):
+            raise Unsupported("a bound from the data themselves", "what is read of them has no density on the line")
+        return EnclosedCurve.of(laws, world.ordered, "cap: the data themselves")
 
     def _loss(self) -> Any:
         """The noises as differentially private releases of the values of finite data."""
@@ -106,7 +107,9 @@ class Readout:
         """The curve with its words; refused when only a simulation is known."""
         if self.curve is None:
             raise NotCertified("this release", self.why)
-        proof = "closed form for normal laws" if isinstance(self.curve, GaussianCurve) else "certified cells on the line"
+        proof = (
+            "closed form for normal laws" if isinstance(self.curve, GaussianCurve) else "certified cells on the line"
+        )
         return Guarantee(
             self.curve,
             protects=self.world.protects,
@@ -155,7 +158,7 @@ class IgnoringGaussian:
 
     @cached_property
     def direction(self) -> str:
-        """The same for every epsilon and delta: curves of this kind are ordered by mu (theory/confounding.md 2.2(5))."""
+        """The same for every epsilon and delta, since these curves are ordered by mu (theory/confounding.md 2.2(5))."""
         if self.truth == self.claim:
             return words.SAME
         if self.truth is None or (self.claim is not None and self.claim < self.truth):
@@ -165,3 +168,11 @@ class IgnoringGaussian:
     def errs(self, epsilon: float) -> str:
         """Whether it underestimates, overestimates or agrees with the truth at this epsilon."""
         return self.direction
+
+    def explain(self, delta: float = 1e-6) -> str:
+        """In words, with both epsilons."""
+        true, claimed = GaussianCurve(self.truth).epsilon(delta), self.epsilon(delta)
+        return (
+            f"Ignoring the confounder {self.direction} here, at every epsilon and delta alike. "
+            f"At delta = {delta:g} it says epsilon {float(claimed.midpoint):.6g}, the truth is {float(true.midpoint):.6g}."
+        )

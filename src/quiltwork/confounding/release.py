@@ -221,8 +221,7 @@ class Release(WorstPair):
         if odds is None:
             return Bracket(math.inf, math.inf, "epsilon", "exact fractions")
         value = math.log1p(float(odds - 1)) if odds < 2 else math.log(odds.numerator) - math.log(odds.denominator)
-        error = 4.0 if odds < 2 else 4.0 + 4.0 * math.log(odds.numerator)
-        radius = error * 2.0**-53
+        radius = (8.0 * value if odds < 2 else 4.0 + 4.0 * math.log(odds.numerator)) * 2.0**-53
         return Bracket(max(down(value - radius), 0.0), up(value + radius), "epsilon", "exact fractions")
 
     def __repr__(self) -> str:

@@ -1,13 +1,13 @@
 """delta by simulation, for releases whose law has no certified enclosure.
 
-delta(epsilon) = E[(1 - e^(epsilon - L(Y)))_+] with Y drawn from the first law and L the log ratio of both, which is summed
-over the data exactly: only the outer expectation is drawn, so the estimate has no bias.  Its terms lie in [0, 1], and with
-the sample variance V of n of them each of
+delta(epsilon) = E[(1 - e^(epsilon - L(Y)))_+] with Y drawn from the first law and L the log ratio of both, which is
+summed over the data exactly: only the outer expectation is drawn, so the estimate has no bias.  Its terms lie in
+[0, 1], and with the sample variance V of n of them each of
 
     |mean - delta| <= sqrt(2 V log(2/a) / n) + 7 log(2/a) / (3 (n - 1))
 
-fails on one side with probability at most a (Maurer and Pontil 2009, Theorem 4).  Both sides, all pairs and all epsilons
-asked share the error 1 - confidence equally.  The result is statistical: it is never certified, and no guarantee.
+fails on one side with probability at most a (Maurer and Pontil 2009, Theorem 4).  Both sides, all pairs and all
+epsilons asked share the error 1 - confidence equally.  The result is statistical: never certified, and no guarantee.
 
 Reference: theory/confounding.md section 1.
 """
@@ -15,7 +15,6 @@ Reference: theory/confounding.md section 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -115,14 +114,16 @@ class FiniteDraws:
     def losses(self, first: int, second: int, count: int, rng: np.random.Generator) -> FloatArray:
         law = self.rows[first] / self.rows[first].sum()
         picked = rng.choice(law.size, size=count, p=law)
-        noise = np.where(self._normal, rng.standard_normal((count, self.scales.size)), 0.0)
-        noise = noise + np.where(self._normal, 0.0, rng.laplace(size=noise.shape))
+        shape = (count, self.scales.size)
+        noise: FloatArray = np.where(self._normal, rng.standard_normal(shape), rng.laplace(size=shape))
         noise = noise * self.scales if self._factor is None else noise @ self._factor.T
-        away = (self.centres[picked] + noise)[:, None, :] - self.centres[None, :, :]
-        if self._factor is not None:
-            away = np.linalg.solve(self._factor, away.reshape(-1, self.scales.size).T).T.reshape(away.shape)
-        else:
+        drawn = self.centres[picked] + noise
+        away: FloatArray = (drawn[:, None, :] - self.centres[None, :, :]).reshape(-1, self.scales.size)
+        if self._factor is None:
             away = away / self.scales
+        else:
+            away = np.linalg.solve(self._factor, away.T).T
+        away = away.reshape(count, -1, self.scales.size)
         logs = np.where(self._normal, -0.5 * away**2, -np.abs(away)).sum(axis=2)
         return _log_mix(logs, self._logs[first]) - _log_mix(logs, self._logs[second])
 
@@ -183,6 +184,3 @@ def _factor(square: FloatArray) -> FloatArray:
         raise Unsupported(
             "a simulation with a singular covariance", "outputs then have no density", "add noise"
         ) from None
-
-
-Draws = Callable[[], Sampler]

@@ -8,8 +8,8 @@ Each kind gives, for k components and n places, (k, n) arrays of
 - a bound K with |f''| <= K max f on a cell, large where the density has a kink or a jump.
 
 Errors are in units of roundoff u = 2^-53.  A stated location m, spread s or scale b may be read as the decimal typed or
-as its double (one unit either way; two for a square root), so z = (x - m)/s is known to 4u|z| + u|m|/s, and a log density
-with slope z moves by z times that.  erfcx and log_ndtr are taken to be right to 16 units.
+as its double (one unit either way; two for a square root), so z = (x - m)/s is known to 4u|z| + u|m|/s, and a log
+density with slope z moves by z times that.  erfcx and log_ndtr are taken to be right to 16 units.
 
 Reference: theory/confounding.md section 1.
 """
@@ -161,12 +161,12 @@ class NormalLaplaceShapes(Shapes):
         self._shift = np.abs(self.centre) / self.sd
 
     def _distances(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """z, y/b and the common part of both errors: slopes are at most min(z, kappa)/s."""
+        """z, y/b and the common part of both errors: logs of density and tail have slopes up to min(z + 1, kappa)/s."""
         y = np.abs(x - self.centre)
         z, rate = y / self.sd, y / self.scale
-        slope = np.minimum(z, self.kappa)
-        with np.errstate(over="ignore"):
-            error = 32.0 * np.minimum(z * z, rate) + 4.0 * (1.0 + slope) * self._shift
+        slope = np.minimum(z + 1.0, self.kappa)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = 32.0 * np.minimum(z * z, rate) + 4.0 * slope * self._shift
         return z, rate, error
 
     def _near(self, z: FloatArray, rate: FloatArray) -> FloatArray:
@@ -202,7 +202,8 @@ class NormalLaplaceShapes(Shapes):
         """-f/s^2 <= f'' <= f (slope of log f)^2: log f is concave, and its second derivative is at least -1/s^2."""
         z = np.maximum(np.abs(a - self.centre), np.abs(b - self.centre)) / self.sd
         slope = np.minimum(1.0 / self.scale**2, (z / self.sd) ** 2)
-        return np.maximum(1.0 / self.sd**2, slope) * (1.0 + 1e-9)
+        found: FloatArray = np.maximum(1.0 / self.sd**2, slope) * (1.0 + 1e-9)
+        return found
 
     def landmarks(self, count: int) -> FloatArray:
         steps = np.linspace(-1.0, 1.0, max(count, 3))
@@ -270,13 +271,15 @@ class UserShapes(Shapes):
         self.tail_error = np.zeros_like(self.centre)
 
     def log_density(self, x: FloatArray) -> Pair:
-        found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
+        with np.errstate(divide="ignore", under="ignore"):
+            found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
         return found, np.full(found.shape, self.accuracy)
 
     def log_tail(self, x: FloatArray) -> Pair:
         right = x >= self.centre[0]
         found = np.empty(x.shape)
-        found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
+        with np.errstate(divide="ignore", under="ignore"):
+            found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
         return _sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
 
     def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:

@@ -82,6 +82,9 @@ class Contrast:
     def upper(self, odds: FloatArray) -> FloatArray:
         """Upper ends of D at these odds (from below)."""
         found = self._sum(self.p_high, self.q_low, odds)
+        largest = float(self.ratio_high.max())
+        if math.isfinite(largest):  # beyond it no outcome is left, also where masses underflow
+            found = np.where(odds >= largest, 0.0, found)
         return np.where(found > 0, np.minimum(up(found * (1.0 + _rounding(self.size))), 1.0), 0.0)
 
     def lower(self, odds: FloatArray) -> FloatArray:

@@ -5,9 +5,9 @@ with a positive coefficient, then for x >= R
 
     sum of c_j f_j(x)/f_k(x) over positive c  <=  the same at R,
 
-and negative components whose ratio to f_k rises count with their value at R.  So the sign at R is the sign beyond.  Both
-logs are concave, which leaves to compare slopes: those of a normal fall without end, those of a Laplace law are -1/b, and
-those of a sum of both fall towards -1/b.  Equal parameters are compared as fractions.
+and negative components whose ratio to f_k rises count with their value at R.  So the sign at R is the sign beyond.
+Both logs are concave, which leaves to compare slopes: those of a normal fall without end, those of a Laplace law are
+-1/b, and those of a sum of both fall towards -1/b.  Equal parameters are compared as fractions.
 
 Reference: theory/confounding.md section 1 (tails), extended.
 """
@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.components import Component
+from quiltwork.confounding.component import Component
 from quiltwork.confounding.difference import Difference, TwoLaws
 from quiltwork.confounding.shapes import NormalLaplaceShapes
 from quiltwork.curves.rounding import UNIT
@@ -66,7 +66,9 @@ class TailOrder:
         alike = (self.normal[:, None] & self.normal[None, :]) | (self.mixed[:, None] & self.mixed[None, :])
         flat = self.laplace[:, None] & (self.laplace | self.mixed)[None, :]
         # a fixed order, whatever R: shifts of one shape, and Laplace laws by their scale
-        self.fixed = (alike & same & before) | (flat & (scale[:, None] <= scale[None, :])) | np.eye(len(kinds), dtype=bool)
+        self.fixed = (
+            (alike & same & before) | (flat & (scale[:, None] <= scale[None, :])) | np.eye(len(kinds), dtype=bool)
+        )
         self.narrower = self.normal[:, None] & self.normal[None, :] & (variance[:, None] <= variance[None, :])
         ends = [_support(part) for part in laws.parts]
         self.ends = np.array([end[1] if side > 0 else -end[0] for end in ends])
@@ -90,7 +92,7 @@ class TailOrder:
         steeper = self.known[:, None] & (slope[:, None] * (1.0 - ROOM) <= floor[None, :] * (1.0 + ROOM))
         gap = slope[None, :] - slope[:, None]
         normals = self.narrower & (gap >= ROOM * (np.abs(slope)[:, None] + np.abs(slope)[None, :]))
-        return self.fixed | steeper | normals
+        return np.asarray(self.fixed | steeper | normals)
 
     def sign(self, difference: Difference, place: float) -> int:
         """+1 or -1 when p - t q surely has this sign beyond `place` (a point of the line), 0 when it is not known."""
@@ -152,4 +154,6 @@ def revealed(laws: TwoLaws) -> tuple[float, float]:
         return 0.0, 0.0
     lows, highs = (np.array(column) for column in zip(*gaps, strict=True))
     p = Difference(laws, 0.0).runs(lows, highs).p
-    return max(float(p[0].sum()), 0.0), min(float(p[1].sum()), 1.0)
+    edges = sum(abs(end) for gap in gaps for end in gap if math.isfinite(end))  # each known to a unit
+    room = 4.0 * UNIT * edges * float(laws.first @ np.exp(laws.peak[:, 0]))
+    return max(float(p[0].sum()) - room, 0.0), min(float(p[1].sum()) + room, 1.0)

@@ -17,25 +17,28 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.certificate import Counts
+from quiltwork.confounding.certificate import Counts, certified_counts, counted
 from quiltwork.confounding.channels import merged
 from quiltwork.confounding.cluster import clustered
 from quiltwork.confounding.costs import Cost, cost_of
 from quiltwork.confounding.joint import Joint, joint_of
-from quiltwork.confounding.laws import fraction
+from quiltwork.confounding.laws import fraction, laws
 from quiltwork.confounding.problem import Problem
 from quiltwork.confounding.release import Release, WorstPair
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import Curve
 from quiltwork.curves.rounding import UNIT, up
 from quiltwork.errors import InvalidParameter, Unreachable
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
 
-__all__ = ["Task", "relaxed", "task_of"]
+__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "stricter", "task_of"]
 
 FEW = 20_000  # entries of a table that is evaluated in fractions
-FAINT = 1e-250  # probabilities below this have lost their digits
+FAINT, LOOSE = 1e-250, 1e-6  # probabilities below the first, or with wider ends than the second, are taken as unknown
+TINIEST, LARGEST = 1e-16, 1e300  # positive deltas and odds that the relaxed problem is stated with
+MILD_ODDS, MILD_DELTA = 1e10, 1e-12  # beyond these the solver loses digits
 
 
 @attrs.frozen(eq=False)
@@ -52,6 +55,17 @@ class Task:
     reads: str
     joint: Joint
     weights: FloatArray  # (T, X, Z)
+    slack: float  # what the rounding of P(input), of costs and of sums can do to an expected cost
+
+    @property
+    def before(self) -> Curve:
+        """The curve of what was released before."""
+        return self.existing
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether the outputs of the existing release are the columns of the tensor, whatever is read."""
+        return self.reads == "data"
 
     @property
     def words(self) -> str:
@@ -60,10 +74,16 @@ class Task:
 
     def holds(self, table: Counts) -> bool:
         """Whether everything together certainly meets the target with this table."""
+        if table.silent:
+            return True  # nothing is added to the existing release, which meets it
         after = self.after(table)
         if self.in_fractions(after):
             return after.exact_delta(self.odds) <= self.exact_delta
-        return float(after.delta(self.epsilon).upper) <= self.delta
+        return self.allows(after.delta(self.epsilon).upper)
+
+    def allows(self, delta: Any) -> bool:
+        """Whether a float is within the stated delta, read as it was typed or as its double."""
+        return Fraction(float(delta)) <= min(self.exact_delta, Fraction(self.delta) or self.exact_delta)
 
     def in_fractions(self, after: WorstPair) -> bool:
         """Whether delta can be had as a fraction in little time."""
@@ -77,8 +97,12 @@ class Task:
         return Bracket(*_float_ends(exact), "delta", "exact fractions")
 
     def after(self, table: Counts) -> WorstPair:
-        """The curve of everything together."""
-        return WorstPair(self.joint.after(table.laws()), self.world.ordered)
+        """The curve of everything together; a table that tells nothing leaves what was released before."""
+        if not table.silent:
+            return WorstPair(self.joint.after(table.laws()), self.world.ordered)
+        if self.existing.outputs > 1:
+            return WorstPair(self.existing.laws, self.world.ordered)
+        return WorstPair(laws("nothing", [["1"]] * len(self.existing.laws.low)), self.world.ordered)
 
     def price(self, channel: FloatArray) -> float:
         """The worst expected cost over the priors, rounded up."""
@@ -86,54 +110,70 @@ class Task:
         return up(worst + self.slack)
 
     @property
-    def slack(self) -> float:
-        """What rounding can do to an expected cost."""
-        size = float(np.abs(self.weights).max(axis=2).sum(axis=1).max())
-        terms = int(self.weights.shape[1] * self.weights.shape[2])
-        return (128.0 + self.world.count + 2.0 * terms) * UNIT * size
+    def size(self) -> float:
+        """The largest expected cost that the table of costs allows, by its size."""
+        return _size(self.weights)
 
     def silent(self, channel: FloatArray) -> list[FloatArray]:
         """Channels that tell nothing: the cheapest constant, and the constant of the channel's own output law."""
-        inputs, outputs = channel.shape
-        cheapest = np.zeros((inputs, outputs))
-        cheapest[:, int(np.argmin(self.weights.sum(axis=1).max(axis=0)))] = 1.0
         law = np.maximum(channel, 0.0).mean(axis=0)
-        own = np.tile(law / law.sum(), (inputs, 1))
-        return [own] if self.delta == 0 else [cheapest, own]
+        own = np.tile(law / law.sum(), (len(channel), 1))
+        return [own] if self.delta == 0 else [self.cheapest(), own]
+
+    def cheapest(self) -> FloatArray:
+        """The output that costs least when it is always returned."""
+        channel = np.zeros(self.weights.shape[1:])
+        channel[:, int(np.argmin(self.weights.sum(axis=1).max(axis=0)))] = 1.0
+        return channel
+
+    def certified(self, channel: FloatArray, bits: int) -> Counts:
+        """A table near this channel that certainly meets the target."""
+        found = certified_counts(channel, bits, self.holds, self.price, self.silent(channel))
+        if not found.silent:
+            return found
+        return min(found, counted(self.cheapest(), bits), key=lambda table: self.price(table.channel))
 
 
-def task_of(
-    world: World,
-    existing: Release | None,
-    *,
-    epsilon: Any,
-    odds: Any,
-    delta: Any,
-    cost: Any,
-    outputs: Any,
-    reads: str,
-) -> Task:
+@attrs.frozen(eq=False)
+class Target:
+    """What was asked for, unchecked: the privacy, the price, and what the mechanism reads."""
+
+    epsilon: Any
+    delta: Any
+    cost: Any
+    outputs: Any = None
+    odds: Any = None
+    reads: str = "data"
+
+
+def task_of(world: World, existing: Release | None, target: Target) -> Task:
     """The task with everything checked; refused when the existing release misses the target."""
     if existing is None:
         existing = world.release()
     if not isinstance(existing, Release):
-        raise InvalidParameter("existing", existing, "a release of this world with finitely many outputs")
+        raise InvalidParameter("existing", existing, "a release of this world")
     if existing.world is not world:
         raise InvalidParameter("existing", existing, "a release of this same world")
-    strength, exact_odds = _target(epsilon, odds)
-    share = fraction(delta)
+    task = finished_task(world, existing, target, joint_of(existing, target.reads))
+    if existing.outputs > 1:  # a single output tells nothing
+        refuse_violated(task, existing)
+    return task
+
+
+def finished_task(world: World, existing: Release, target: Target, joint: Joint) -> Task:
+    """The task on this tensor, with everything checked but the existing release."""
+    strength, exact_odds = _target(target.epsilon, target.odds)
+    share = fraction(target.delta)
     if share is None or not 0 <= share < 1:
-        raise InvalidParameter("delta", delta, "a number in [0, 1)")
-    joint = joint_of(existing, reads)
-    values = _inputs(world, existing, reads)
+        raise InvalidParameter("delta", target.delta, "a number in [0, 1)")
+    outputs, cost, reads = target.outputs, target.cost, target.reads
     if outputs is None and reads == "data and output" and (isinstance(cost, str) or callable(cost)):
         outputs = world.exact_values  # the input lists each value of the data once for each earlier output
-    priced = cost_of(cost, values, outputs)
-    task = Task(
-        world, existing, strength, exact_odds, float(share), share, priced, reads, joint, _weights(joint, world, priced)
+    priced = cost_of(cost, _inputs(world, existing, reads), outputs)
+    weights, slack = _weights(joint, world, priced, reads)
+    return Task(
+        world, existing, strength, exact_odds, float(share), share, priced, reads, joint, weights, slack
     )  # fmt: skip
-    _refuse_violated(task)
-    return task
 
 
 def _target(epsilon: Any, odds: Any) -> tuple[float, Fraction | None]:
@@ -143,8 +183,8 @@ def _target(epsilon: Any, odds: Any) -> tuple[float, Fraction | None]:
         strength = checks.non_negative("epsilon", epsilon)
         return strength, Fraction(1) if strength == 0 else None
     exact = fraction(odds)
-    if exact is None or exact < 1:
-        raise InvalidParameter("odds", odds, "a rational number >= 1, such as Fraction(2)")
+    if exact is None or not 1 <= exact <= LARGEST:
+        raise InvalidParameter("odds", odds, "a rational number from 1 to 1e300, such as Fraction(2)")
     return math.log(exact), exact
 
 
@@ -156,34 +196,50 @@ def _inputs(world: World, existing: Release, reads: str) -> tuple[Fraction, ...]
     return tuple(value for value in world.exact_values for _ in range(existing.outputs))
 
 
-def _weights(joint: Joint, world: World, cost: Cost) -> FloatArray:
-    """P(input) cost[input, z] under each prior."""
-    inputs = joint.values.sum(axis=2).reshape(world.priors, world.count, -1)
-    law = np.einsum("ts,tsx->tx", world.secret.values, inputs)
-    return cost.weights(np.asarray(law))
+def _weights(joint: Joint, world: World, cost: Cost, reads: str) -> tuple[FloatArray, float]:
+    """P(input) cost[input, z] under each prior, and how far an expected cost can be off."""
+    shape = (world.priors, world.count, joint.inputs)
+    if reads == "data":
+        low, high = (end.reshape(shape) for end in world.laws.masses)
+    elif reads == "secret":
+        low = high = np.broadcast_to(np.eye(world.count), shape)
+    else:  # one term of each sum is not zero
+        low, high = (end.sum(axis=2).reshape(shape) for end in (joint.low, joint.high))
+    chances = world.secret.values
+    weights = cost.weights(np.einsum("ts,tsx->tx", chances, 0.5 * (low + high)))
+    spread = cost.weights(np.einsum("ts,tsx->tx", chances, high - low))
+    terms = int(weights.shape[1] * weights.shape[2])
+    return weights, (32.0 + world.count + 2.0 * terms) * UNIT * _size(weights) + 2.0 * _size(spread)
 
 
-def _refuse_violated(task: Task) -> None:
-    now = task.existing.delta(task.epsilon)
-    if task.odds is not None and task.existing.laws.exact is not None:
-        exact = task.existing.exact_delta(task.odds)
+def _size(weights: FloatArray) -> float:
+    return float(np.abs(weights).max(axis=2).sum(axis=1).max())
+
+
+def refuse_violated(task: Task, existing: Curve) -> None:
+    """Refuse a target that the existing release misses, or cannot be shown to meet."""
+    now = existing.delta(task.epsilon)
+    if task.allows(now.upper):
+        return
+    decided = task.odds is not None and isinstance(existing, Release) and existing.laws.exact is not None
+    if decided and isinstance(existing, Release):
+        exact = existing.exact_delta(task.odds)
         if exact <= task.exact_delta:
             return
         now = Bracket(*_float_ends(exact), "delta")
-    if float(now.lower) > task.delta or (task.odds is not None and task.existing.laws.exact is not None):
+    if decided or float(now.lower) > task.delta:
         raise Unreachable(
             task.words,
             "all further mechanisms",
             f"the existing release alone already has delta {float(now.lower):.6g} there, and an attacker may ignore "
             "what is added; only a weaker target, or taking back a release, can help",
         )
-    if float(now.upper) > task.delta:
-        raise Unreachable(
-            f"{task.words} with a certificate",
-            "all further mechanisms",
-            f"the existing release has delta between {float(now.lower):.17g} and {float(now.upper):.17g} there; give "
-            "fractions and odds to decide it exactly, or loosen delta by a little",
-        )
+    raise Unreachable(
+        f"{task.words} with a certificate",
+        "all further mechanisms",
+        f"the existing release has delta between {float(now.lower):.17g} and {float(now.upper):.17g} there; give "
+        "fractions and odds to decide it exactly, or loosen delta by a little",
+    )
 
 
 def relaxed(task: Task, clusters: int | None = None) -> tuple[Problem, bool]:
@@ -191,32 +247,43 @@ def relaxed(task: Task, clusters: int | None = None) -> tuple[Problem, bool]:
 
     Let every probability be known to a relative error e.  Then (M_i - t M_j)_+ in floats is at most 1 + e times the
     true one if t is raised by 3e: with t (1 + 3e) and delta (1 + e) each mechanism of the true problem stays allowed,
-    so that a lower bound of the one is a lower bound of the other.  Merged or clustered outputs only lower delta.
+    so that a lower bound of the one is a lower bound of the other.  Entries that are not known so well can add their
+    widths, those of j times t.  Merged or clustered outputs only lower delta.
     """
+    tensor, merges = _fewer(task, clusters)
     low, high = task.joint.low, task.joint.high
-    known = high > FAINT
-    error = float(np.max((high[known] - low[known]) / high[known], initial=0.0)) * 1.01 + 8.0 * UNIT
-    lost = float(high[(high > 0) & ~known].sum())
-    odds = math.exp(task.epsilon) * (1.0 + 3.0 * error + 4.0 * UNIT * (1.0 + task.epsilon))
-    delta = task.delta * (1.0 + 2.0 * error) + lost if task.delta else 0.0
-    tensor = _fewer(task, clusters)
-    return Problem(tensor, task.world.ordered, odds, delta, task.weights), bool(task.delta or not lost)
+    width = high - low
+    known = (high > FAINT) & (width <= LOOSE * high)
+    error = float(np.max(width[known] / high[known], initial=0.0)) * 1.01 + (8.0 + merges) * UNIT
+    top = math.exp(min(task.epsilon, math.log(LARGEST)))
+    odds = min(top * (1.0 + 3.0 * error + 4.0 * UNIT * (1.0 + task.epsilon)), LARGEST)
+    lost = float(np.where(known, 0.0, width).sum(axis=(1, 2)).max()) * (1.0 + odds)
+    certain = odds < LARGEST and bool(task.exact_delta or not lost)
+    delta = max(task.delta * (1.0 + 2.0 * error) + lost, TINIEST) if task.exact_delta else 0.0
+    return Problem(tensor, task.world.ordered, odds, delta, task.weights), certain
 
 
-def _fewer(task: Task, clusters: int | None) -> FloatArray:
-    """The tensor with outputs merged: proportional ones always, similar ones when asked."""
+def stricter(task: Task, problem: Problem) -> Problem | None:
+    """The same problem with odds and delta that solvers like better, if the target is far from them.
+
+    Its answers meet the target, but its lower bounds are none of the task.
+    """
+    odds, delta = min(problem.odds, MILD_ODDS), problem.delta if task.delta > MILD_DELTA else 0.0
+    same = odds == problem.odds and delta == problem.delta
+    return None if same else attrs.evolve(problem, odds=odds, delta=delta)
+
+
+def _fewer(task: Task, clusters: int | None) -> tuple[FloatArray, int]:
+    """The tensor with outputs merged: proportional ones always, similar ones when asked; and the most in one sum."""
     values = task.joint.values
-    if task.reads != "data":
-        return np.ascontiguousarray(values)
+    if not task.mergeable:
+        return np.ascontiguousarray(values), 1
     table = task.existing.table
-    if clusters is not None:
-        labels = clustered(table, checks.count("clusters", clusters, least=1)).labels
-    else:
-        labels = merged(table, digits=11)[1]
+    labels = merged(table, digits=11)[1] if clusters is None else clustered(table, clusters).labels
     rows, inputs, outputs = values.shape
     found = np.zeros((int(labels.max()) + 1, rows * inputs))
     np.add.at(found, labels, values.reshape(rows * inputs, outputs).T)
-    return np.ascontiguousarray(found.T).reshape(rows, inputs, -1)
+    return np.ascontiguousarray(found.T).reshape(rows, inputs, -1), int(np.bincount(labels).max())
 
 
 def _float_ends(value: Fraction) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.components import Component, Mixture, Normal, Point, exactly
+from quiltwork.confounding.component import Component, exactly
+from quiltwork.confounding.components import Mixture, Normal, Point
 from quiltwork.confounding.gaussian_world import product, separations
 from quiltwork.errors import InvalidParameter
 
@@ -46,6 +46,27 @@ def exact_matrix(name: str, values: Any, size: int) -> Square:
     return rows
 
 
+def _shares(value: Any) -> FloatArray:
+    allowed = "a list of numbers in [0, 1], one for each component"
+    found = checks.numbers("weights", value, allowed, 0.0, 1.0)
+    if found.ndim != 1:
+        raise InvalidParameter("weights", value, allowed)
+    total = math.fsum(found)
+    if not abs(total - 1.0) <= SUM:
+        raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
+    return found / total
+
+
+def _places(value: Any) -> tuple[Row, ...]:
+    return tuple(exact_vector("a mean", mean) for mean in _listed(value))
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or not len(value):
+        raise InvalidParameter("means and covariances", value, "lists, with one entry for each component")
+    return tuple(value)
+
+
 @attrs.frozen(eq=False, repr=False)
 class NormalVectors:
     """A mixture of normal laws of vectors; one component is the ordinary case.
@@ -54,24 +75,21 @@ class NormalVectors:
     Fraction(3, 1)
     """
 
-    weights: FloatArray
-    means: tuple[Row, ...]
-    covariances: tuple[Square, ...]
+    weights: FloatArray = attrs.field(converter=_shares)
+    means: tuple[Row, ...] = attrs.field(converter=_places)
+    covariances: tuple[Square, ...] = attrs.field(converter=_listed)
 
-    def __init__(self, weights: Any, means: Sequence[Any], covariances: Sequence[Any]) -> None:
-        shares = checks.numbers("weights", weights, "numbers in [0, 1], one for each component", 0.0, 1.0)
-        places = tuple(exact_vector("a mean", mean) for mean in means)
-        if shares.ndim != 1 or len(places) != shares.size or len(covariances) != shares.size:
-            raise InvalidParameter("means and covariances", (len(places), len(covariances)), f"{shares.size} of each")
-        if not abs(math.fsum(shares) - 1.0) <= SUM:
-            raise InvalidParameter("the sum of weights", math.fsum(shares), "1", "divide them by their sum")
-        size = len(places[0])
-        if any(len(place) != size for place in places):
-            raise InvalidParameter("the means", [len(place) for place in places], "vectors of one length")
-        squares = tuple(exact_matrix("a covariance", matrix, size) for matrix in covariances)
+    def __attrs_post_init__(self) -> None:
+        counts = (self.weights.size, len(self.means), len(self.covariances))
+        if len(set(counts)) > 1:
+            raise InvalidParameter("weights, means and covariances", counts, "as many of each")
+        size = len(self.means[0])
+        if any(len(place) != size for place in self.means):
+            raise InvalidParameter("the means", [len(place) for place in self.means], "vectors of one length")
+        squares = tuple(exact_matrix("a covariance", matrix, size) for matrix in self.covariances)
         for square in set(squares):
-            separations(square, [places[0]])  # refuses a matrix with a negative direction
-        self.__attrs_init__(shares / math.fsum(shares), places, squares)
+            separations(square, [self.means[0]])  # refuses a matrix with a negative direction
+        object.__setattr__(self, "covariances", squares)
 
     @property
     def dimension(self) -> int:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["World"]
 
+FARTHEST = Fraction(10) ** 100  # of a value of the data from zero
+
 
 class World:
     """P(secret), P(data | secret) and the protected pairs of secrets, on finite sets.
@@ -156,7 +158,8 @@ class World:
         return Release(self, independent(*tables), [table.shape[1] for table in tables], tables, words)
 
     def _joint(self, table: Laws, outputs: Sequence[int] | None) -> Release:
-        sizes = [table.shape[1]] if outputs is None else [checks.count("outputs", size, least=1) for size in outputs]
+        asked = [table.shape[1]] if outputs is None else _items("outputs", outputs)
+        sizes = [checks.count("outputs", size, least=1) for size in asked]
         if math.prod(sizes) != table.shape[1]:
             raise InvalidParameter("outputs", tuple(sizes), f"numbers whose product is {table.shape[1]}, the columns")
         words = "one joint mechanism" if len(sizes) == 1 else f"{len(sizes)} mechanisms with a stated joint law"
@@ -208,6 +211,15 @@ def _is_noise(value: Any) -> bool:
     return isinstance(value, Noise)
 
 
+def _items(name: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes)):
+        raise InvalidParameter(name, value, "a list")
+    try:
+        return list(value)
+    except TypeError:
+        raise InvalidParameter(name, value, "a list") from None
+
+
 def _stacked(data: Any) -> list[Laws]:
     """One table, or several of one shape."""
     if isinstance(data, Laws):
@@ -217,6 +229,8 @@ def _stacked(data: Any) -> list[Laws]:
     except ValueError:
         deep = False
     tables = [laws("data", table, row_word="secret") for table in data] if deep else [laws("data", data)]
+    if not tables:
+        raise InvalidParameter("data", "no table", "a table P(data | secret), or several")
     if tables[0].shape[0] < 2:
         raise InvalidParameter("data", f"{tables[0].shape[0]} secret", "at least two secrets, a row each")
     return tables
@@ -237,7 +251,7 @@ def _prior(secret: Any, priors: int, count: int) -> Laws:
     if secret is None:
         secret = [["1/" + str(count)] * count]
     elif not isinstance(secret, Laws):
-        secret = list(secret)
+        secret = _items("secret", secret)
         nested = bool(secret) and not isinstance(secret[0], str) and hasattr(secret[0], "__iter__")
         secret = secret if nested else [secret]
     table = laws("secret", secret)
@@ -254,19 +268,19 @@ def _values(values: Any, count: int) -> tuple[Fraction, ...]:
     """The numbers that the data stand for, as they were typed."""
     if values is None:
         return tuple(Fraction(index) for index in range(count))
-    given = list(values)
+    given = _items("values", values)
     if len(given) != count:
         raise InvalidParameter("values", f"{len(given)} numbers", f"{count}, one for each value of the data")
     read = [fraction(value) for value in given]
-    if any(value is None for value in read):
-        raise InvalidParameter("values", values, "finite numbers")
+    if any(value is None or abs(value) > FARTHEST for value in read):
+        raise InvalidParameter("values", values, "numbers of size at most 1e100")
     return tuple(value for value in read if value is not None)
 
 
 def _names(name: str, given: Sequence[str] | None, count: int, word: str) -> tuple[str, ...]:
     if given is None:
         return tuple(f"{word} {index}" for index in range(count))
-    names = tuple(checks.text(f"a name in {name}", str(part)) for part in given)
+    names = tuple(checks.text(f"a name in {name}", str(part)) for part in _items(name, given))
     if len(names) != count:
         raise InvalidParameter(name, f"{len(names)} names", f"{count}")
     if len(set(names)) != count:

@@ -1,7 +1,7 @@
 """Draws from a table of whole numbers: exact probabilities, fresh bits of the operating system, no floats.
 
-No sampler of OpenDP draws from a given table.  A row sums to 2^bits, so `bits` random bits choose an output with exactly
-the stated probability, which is what was certified.  The time a draw takes is not hidden.
+No sampler of OpenDP draws from a given table.  A row sums to 2^bits, so `bits` random bits choose an output with
+exactly the stated probability, which is what was certified.  The time a draw takes is not hidden.
 
 Reference: theory/confounding.md section 4 (sampling must use the certified table).
 """
@@ -18,10 +18,14 @@ from quiltwork.errors import InvalidParameter
 
 __all__ = ["draw"]
 
+MOST_BITS = 62  # so that sums stay within 64 bits
+
 
 def draw(counts: Any, bits: int) -> int:
     """One output, by its number, with probability counts[z] / 2^bits."""
     bits = checks.count("bits", bits, least=1)
+    if bits > MOST_BITS:
+        raise InvalidParameter("bits", bits, f"from 1 to {MOST_BITS}")
     row = np.asarray(counts)
     whole = row.ndim == 1 and row.size > 0 and row.dtype.kind in "iu"
     if not whole or bool(np.any(row < 0)) or sum(map(int, row)) != 1 << bits:

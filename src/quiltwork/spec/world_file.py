@@ -34,8 +34,8 @@ from quiltwork.spec.worlds import (
     Pairs,
     Secrets,
     distinct,
+    exactly,
     pairs_of,
-    rational,
     word_or_table,
 )
 from quiltwork.spec.write import yaml_text
@@ -57,7 +57,7 @@ class RandomizedResponse(Strict):
     def _one_way(self) -> Self:
         if (self.epsilon is None) == (self.odds is None):
             raise refused("must have either epsilon, or odds = e^epsilon")
-        if self.odds is not None and Fraction(self.odds) < 1:
+        if self.odds is not None and exactly(self.odds) < 1:
             raise refused(f"must be a number >= 1, got {shown(self.odds)}", ("odds",))
         return self
 
@@ -66,7 +66,7 @@ class RandomizedResponse(Strict):
         size = len(values)
         if self.odds is None:
             return randomized_response(size, self.epsilon or 0.0)
-        odds = rational(self.odds) or Fraction(1)
+        odds = exactly(self.odds)
         lie = 1 / (odds + size - 1)
         return [[odds * lie if i == j else lie for j in range(size)] for i in range(size)]
 
@@ -86,7 +86,7 @@ class GridNoise(Strict):
 
     def channel(self, values: tuple[Fraction, ...]) -> Any:
         """P(y | x); the outputs are the values of the data, unless said."""
-        outputs = values if self.outputs is None else [Fraction(value) for value in self.outputs]
+        outputs = values if self.outputs is None else tuple(map(exactly, self.outputs))
         return noise_channel([float(x) for x in values], [float(y) for y in outputs], self.scale, self.kind)
 
 
@@ -204,7 +204,7 @@ class WorldTarget(Strict):
     def _holds(self) -> Self:
         if (self.epsilon is None) == (self.odds is None):
             raise refused("must have either epsilon, or odds = e^epsilon")
-        if self.odds is not None and Fraction(self.odds) < 1:
+        if self.odds is not None and exactly(self.odds) < 1:
             raise refused(f"must be a number >= 1, got {shown(self.odds)}", ("odds",))
         if not 0 <= self.share < 1:
             raise refused(f"must be a number in [0, 1), got {shown(self.delta)}", ("delta",))
@@ -213,7 +213,12 @@ class WorldTarget(Strict):
     @property
     def share(self) -> Fraction:
         """delta as it was typed."""
-        return rational(self.delta) or Fraction(0)
+        return exactly(self.delta)
+
+    @property
+    def exact_odds(self) -> Fraction | None:
+        """e^epsilon as it was typed; None when epsilon was."""
+        return None if self.odds is None else exactly(self.odds)
 
 
 class Options(Strict):
@@ -246,7 +251,7 @@ class WorldFile(Strict):
         self._laws_fit()
         with located("pairs"):
             pairs_of(self.pairs, self.secrets.names)
-        with located("data"):
+        with located(fields={"pairs": "pairs", "data": "data", "values": "data", "secret": "secrets"}):
             world = self.world
         names = [entry.name for entry in self.existing]
         total = 1.0
@@ -256,12 +261,12 @@ class WorldFile(Strict):
                 raise refused(problem, ("existing", index, "name"))
             with located("existing", index):
                 outputs = entry.channel(world.exact_values).shape[1]
-                total *= math.comb(entry.times + outputs - 1, outputs - 1)
+                total *= _counted(entry.times, outputs)
                 refuse_large(world.inputs, total)
         if self.reads not in READS:
             raise refused(f"must be {', '.join(READS[:-1])}, or {READS[-1]}, got {shown(self.reads)}", ("reads",))
         with located(fields={"cost": "cost", "outputs": "outputs"}):
-            self._priced(world, int(total))
+            self._priced(world, round(total))
         return self
 
     def _laws_fit(self) -> None:
@@ -324,6 +329,12 @@ class WorldFile(Strict):
     def to_yaml(self) -> str:
         """The world file as YAML text; `parse_world` reads the same back."""
         return yaml_text(self.to_dict())
+
+
+def _counted(times: int, outputs: int) -> float:
+    """How many results so many uses have, when only how often each output came is seen."""
+    logs = math.lgamma(times + outputs) - math.lgamma(outputs) - math.lgamma(times + 1)
+    return float(math.comb(times + outputs - 1, outputs - 1)) if logs < math.log(1e15) else math.inf
 
 
 def read_world(path: str | os.PathLike[str]) -> WorldFile:

@@ -47,6 +47,11 @@ def rational(value: Any) -> Fraction | None:
     return fraction(value)
 
 
+def exactly(value: Any) -> Fraction:
+    """The same for a number that was checked before."""
+    return rational(value) or Fraction(0)
+
+
 def _number(value: Any) -> Any:
     if rational(value) is None:
         raise refused(f"must be a finite number or a text such as 1/3, got {shown(value)}")
@@ -62,8 +67,7 @@ def _chance(value: Any) -> Any:
 
 def _sums(row: tuple[Any, ...]) -> str:
     """What is wrong with the sum of a law; empty when nothing is."""
-    exact = [rational(entry) for entry in row]
-    total = sum((entry for entry in exact if entry is not None), start=Fraction(0))
+    total = sum(map(exactly, row), start=Fraction(0))
     if total == 1 or (any(isinstance(entry, float) for entry in row) and abs(total - 1) <= TOLERANCE):
         return ""
     if any(isinstance(entry, float) for entry in row):
@@ -176,7 +180,7 @@ class Data(Strict):
     def numbers(self) -> tuple[Fraction, ...]:
         """What the values of the data stand for."""
         typed = range(self.count) if self.values is None else self.values
-        return tuple(found for value in typed if (found := rational(value)) is not None)
+        return tuple(map(exactly, typed))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -207,7 +211,7 @@ def or_word(words: tuple[str, ...], else_what: str) -> Any:
 def _not_negative(rows: tuple[tuple[Any, ...], ...]) -> tuple[tuple[Any, ...], ...]:
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
-            if (rational(entry) or 0) < 0:
+            if exactly(entry) < 0:
                 raise refused(f"must be a number >= 0, got {shown(entry)}", (i, j))
     return rows
 
@@ -235,19 +239,22 @@ class Near(Strict):
 
     @model_validator(mode="after")
     def _wide(self) -> Self:
-        if Fraction(self.radius) < 0:
+        if exactly(self.radius) < 0:
             raise refused(f"must be a number >= 0, got {shown(self.radius)}", ("radius",))
         return self
 
     def pairs(self, count: int) -> Within:
         """The same for the library, among this many secrets."""
-        radius = float(Fraction(self.radius))
+        radius = float(exactly(self.radius))
         if isinstance(self.distance, str):
             return within(lambda i, j: abs(i - j), radius)
         if len(self.distance) != count or len(self.distance[0]) != count:
             size = f"{len(self.distance)} x {len(self.distance[0])}"
             raise refused(f"must have a row and a column for each of {count} secrets, got {size}", ("distance",))
-        return within([[float(Fraction(entry)) for entry in row] for row in self.distance], radius)
+        found = within([[float(exactly(entry)) for entry in row] for row in self.distance], radius)
+        with located("distance"):
+            found.pairs(count)
+        return found
 
 
 class Neighbours(Strict):

@@ -1,0 +1,98 @@
+"""Mixtures of laws on the line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.component import Component
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Mixture"]
+
+SUM = 1e-9  # weights may miss one by this much; they are then divided by their sum
+
+
+def _shares(value: Any) -> FloatArray:
+    allowed = "a list of numbers in [0, 1], one for each component"
+    found = checks.numbers("weights", value, allowed, 0.0, 1.0)
+    if found.ndim != 1:
+        raise InvalidParameter("weights", value, allowed)
+    return found
+
+
+def _parts(value: Any) -> tuple[Component, ...]:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise InvalidParameter("components", value, "a list of components")
+    parts = tuple(value)
+    for part in parts:
+        if not isinstance(part, Component):
+            raise InvalidParameter("a component", part, "Normal, Laplace, NormalLaplace, Uniform, Unimodal or Point")
+    return parts
+
+
+@attrs.frozen(eq=False, repr=False)
+class Mixture:
+    """A law that picks component i with probability weights[i].
+
+    >>> from quiltwork.confounding.components import Normal
+    >>> Mixture([0.5, 0.5], [Normal(-1.0, 0.3), Normal(1.0, 0.3)]).plus_gaussian(0.25)
+    <Mixture of 2 components>
+    """
+
+    weights: FloatArray = attrs.field(converter=_shares)
+    components: tuple[Component, ...] = attrs.field(converter=_parts)
+
+    def __attrs_post_init__(self) -> None:
+        shares, parts = self.weights, self.components
+        if len(parts) != shares.size:
+            raise InvalidParameter("components", len(parts), f"as many as weights, {shares.size}")
+        total = math.fsum(shares)
+        if not abs(total - 1.0) <= SUM:
+            raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
+        kept = np.flatnonzero(shares)
+        shares = shares[kept] if total == 1.0 else shares[kept] / total
+        shares.setflags(write=False)
+        object.__setattr__(self, "weights", shares)
+        object.__setattr__(self, "components", tuple(parts[i] for i in kept))
+
+    @classmethod
+    def of(cls, law: Any) -> Mixture:
+        """A mixture as it is, a component as a mixture of one."""
+        if isinstance(law, Component):
+            return cls([1.0], [law])
+        if not isinstance(law, Mixture):
+            raise InvalidParameter("a law", law, "a Mixture or one component")
+        return law
+
+    def _mapped(self, change: Callable[[Component], Component]) -> Mixture:
+        return Mixture(self.weights, [change(part) for part in self.components])
+
+    def plus_gaussian(self, variance: Any) -> Mixture:
+        """After adding independent Gaussian noise of this variance."""
+        return self._mapped(lambda part: part.plus_gaussian(variance))
+
+    def plus_laplace(self, scale: Any) -> Mixture:
+        """After adding independent Laplace noise of this scale."""
+        return self._mapped(lambda part: part.plus_laplace(scale))
+
+    def times(self, weight: Fraction) -> Mixture:
+        """The law of a multiple."""
+        return self._mapped(lambda part: part.times(weight))
+
+    def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """Draws for simulations."""
+        picked = rng.multinomial(count, self.weights / self.weights.sum())
+        return rng.permutation(
+            np.concatenate([part.sample(rng, int(n)) for part, n in zip(self.components, picked, strict=True)])
+        )
+
+    def __repr__(self) -> str:
+        return f"<Mixture of {len(self.components)} component{'s' if len(self.components) > 1 else ''}>"

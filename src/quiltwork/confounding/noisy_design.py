@@ -1,0 +1,126 @@
+"""Tasks after releases with continuous noise: on finite data, and on continuous data that are read in bins.
+
+Reference: theory/confounding.md section 4, scaling (iv) and (v).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.components import Mixture, Normal, Point
+from quiltwork.confounding.laws import Laws
+from quiltwork.confounding.noisy_task import NoisyTask, Pieces, cells_of
+from quiltwork.confounding.readout import Readout
+from quiltwork.confounding.refine import Refined, refine
+from quiltwork.confounding.task import Target, Task, finished_task, refuse_violated
+from quiltwork.curves.rounding import UNIT
+from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
+
+if TYPE_CHECKING:
+    from quiltwork.confounding.continuous import ContinuousWorld
+    from quiltwork.confounding.problem import Problem
+    from quiltwork.confounding.world import World
+
+__all__ = ["binned_pieces", "binned_table", "noisy_task", "tightened"]
+
+CELLS = 256
+ROUNDS = 6
+MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
+STATED = 64.0 * UNIT
+
+
+def noisy_task(world: World, existing: Readout, target: Target, pieces: Pieces | None = None) -> NoisyTask:
+    """The task of designing after a release with continuous noise."""
+    if existing.curve is None:
+        raise Unsupported("a design after this release", existing.why, "release one number with Gaussian noise")
+    if target.reads != "data":
+        raise Unsupported(
+            f"a mechanism that reads {target.reads}", "the earlier outputs are continuous", "reads='data'"
+        )
+    if pieces is None:
+        if existing.world.finite is not world:
+            raise InvalidParameter("existing", existing, "a release of this same world")
+        pieces = finite_pieces(world, existing)
+    plain = finished_task(world, world.release(), target, cells_of(pieces, CELLS))
+    fields = {name.name: getattr(plain, name.name) for name in attrs.fields(Task)}
+    task = NoisyTask(**fields, pieces=pieces, curve=existing.curve)
+    refuse_violated(task, existing.curve)
+    return task
+
+
+def finite_pieces(world: World, existing: Readout) -> Pieces:
+    """Each value of the data with its own law of the noisy output."""
+    alone = attrs.evolve(
+        existing.world, laws=tuple(Mixture.of(Point.of(value)) for value in world.exact_values)
+    )  # fmt: skip
+    reduced = alone.reduced(existing.readings)
+    if not isinstance(reduced, tuple):
+        raise Unsupported("a design after this release", "its outputs do not reduce to one number")
+    parts = tuple(law.components[0] for law in reduced)
+    rows, count = world.laws.values, len(world.laws.low)
+    return Pieces(tuple(rows), (np.arange(len(parts)),) * count, (parts,) * count, len(parts), STATED)
+
+
+def binned_table(world: ContinuousWorld, edges: FloatArray) -> Laws:
+    """P(bin | secret) from both sides."""
+    low, high = np.zeros((world.count, edges.size - 1)), np.zeros((world.count, edges.size - 1))
+    for row, law in enumerate(world.read([Fraction(1)])):
+        for weight, part in zip(law.weights, law.components, strict=True):
+            ends = part.probability(edges[:-1], edges[1:])
+            low[row] += weight * ends[0]
+            high[row] += weight * ends[1]
+    slack = STATED + 4.0 * UNIT * max(len(law.weights) for law in world.read([Fraction(1)]))
+    return Laws(low * (1.0 - slack), np.where(high > 0, high * (1.0 + slack), 0.0))
+
+
+def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) -> Pieces:
+    """The law of the noisy output given the bin of the data, for normal mixtures and Gaussian noise."""
+    from quiltwork.confounding.slices import Slice
+
+    line = existing.readings.direction()
+    if line is None or not existing.readings.gaussian or world.dimension != 1:
+        raise Unsupported("a design after this release", "it is written for Gaussian noise on one number")
+    (factor, *_), factors = line
+    precision = existing.readings.precision(factors)
+    if precision is None:
+        raise Unsupported("a design after this release", "it shows the data themselves")
+    variance = 1 / (precision * factor**2)
+    weights, places, parts, error, lost = [], [], [], STATED, 0.0
+    for law in world.read([Fraction(1)]):
+        row: list[tuple[float, int, Any]] = []
+        for weight, part in zip(law.weights, law.components, strict=True):
+            if not isinstance(part, Normal):
+                raise Unsupported("a design after this release", "the data are no mixture of normal laws")
+            low, high = part.probability(edges[:-1], edges[1:])
+            known = low > 1e-280
+            lost += float(high[~known].sum())
+            for place in np.flatnonzero(known).tolist():
+                middle = weight * 0.5 * (low[place] + high[place])
+                row.append((middle, place, Slice(part.mean, part.sd, edges[place], edges[place + 1], variance)))
+                error = max(error, STATED + float((high[place] - low[place]) / low[place]))
+        weights.append(np.array([entry[0] for entry in row]))
+        places.append(np.array([entry[1] for entry in row]))
+        parts.append(tuple(entry[2] for entry in row))
+    return Pieces(tuple(weights), tuple(places), tuple(parts), edges.size - 1, error, lost)
+
+
+def tightened(task: NoisyTask, problem: Problem, found: Refined, options: dict[str, Any]) -> Refined:
+    """Solved again with as much less delta as the cells had hidden, until the target is met on the line."""
+    asked, best = problem.delta, found
+    for _ in range(ROUNDS):
+        excess = task.excess(best.channel)
+        if excess <= 0:
+            break
+        asked -= MARGIN * excess
+        if asked <= 0:
+            break
+        try:
+            best = refine(attrs.evolve(problem, delta=asked), **options)
+        except Unreachable:  # the cells of the earlier release alone need more: mixing must do
+            break
+    return attrs.evolve(best, lower_bound=found.lower_bound, rounds=found.rounds + best.rounds)

@@ -1,0 +1,89 @@
+"""A density of the user's own on the line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.component import Component
+from quiltwork.confounding.shapes import Shapes, UserShapes
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Unimodal"]
+
+
+def _mode(value: Any) -> float:
+    return checks.real("mode", value)
+
+
+@attrs.frozen(eq=False)
+class Unimodal(Component):
+    """The user's own density: rising up to the mode, falling after it, with both tails.
+
+    `accuracy` is the relative error that its three functions are trusted to; the answers are certified given that.
+    """
+
+    kind: ClassVar[str] = "user"
+    pdf: Callable[[FloatArray], Any]
+    cdf: Callable[[FloatArray], Any]
+    sf: Callable[[FloatArray], Any]
+    mode: float = attrs.field(converter=_mode)
+    support: tuple[float, float] = (-math.inf, math.inf)
+    accuracy: float = 1e-12
+    draws: Callable[[np.random.Generator, int], Any] | None = None
+    spread: float = attrs.field(init=False, default=1.0)
+    logs: Any = attrs.field(default=None, repr=False, kw_only=True)
+    exact: tuple[Fraction, ...] = attrs.field(default=(), repr=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        low, high = (float(end) for end in self.support)
+        if not low <= self.mode <= high or low == high:
+            raise InvalidParameter("mode", self.mode, f"inside the support {self.support}")
+        accuracy = checks.positive("accuracy", self.accuracy)
+        if not 1e-15 <= accuracy <= 1e-3:
+            raise InvalidParameter("accuracy", self.accuracy, "in [1e-15, 1e-3]")
+        peak = float(np.asarray(self.pdf(np.array([self.mode])), dtype=float)[0])
+        if not 0.0 < peak < math.inf:
+            raise InvalidParameter("the density at the mode", peak, "positive and finite")
+        whole = self._number(self.cdf) + self._number(self.sf)
+        if not abs(whole - 1.0) <= 1e-6:
+            raise InvalidParameter("cdf + sf at the mode", whole, "1", "they must belong to one law")
+        object.__setattr__(self, "spread", 1.0 / (2.5 * peak))
+
+    def _number(self, function: Callable[[FloatArray], Any]) -> float:
+        return float(np.asarray(function(np.array([self.mode])), dtype=float)[0])
+
+    @classmethod
+    def of(cls, dist: Any, mode: float, *, accuracy: float = 1e-12) -> Unimodal:
+        """From a frozen scipy distribution with this mode."""
+        low, high = dist.support()
+        return cls(
+            dist.pdf, dist.cdf, dist.sf, mode, (float(low), float(high)), accuracy,
+            lambda rng, count: dist.rvs(size=count, random_state=rng), logs=(dist.logpdf, dist.logcdf, dist.logsf),
+        )  # fmt: skip
+
+    @classmethod
+    def shapes(cls, parts: Sequence[Any]) -> Shapes:
+        (part,) = parts
+        plain = (part.pdf, part.cdf, part.sf)
+        logs = part.logs or tuple(_logged(function) for function in plain)
+        return UserShapes(logs[0], logs[1], logs[2], part.mode, part.spread, part.accuracy, part.support)
+
+    def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
+        return super().sample(rng, count) if self.draws is None else np.asarray(self.draws(rng, count), dtype=float)
+
+
+def _logged(function: Callable[[FloatArray], Any]) -> Callable[[FloatArray], FloatArray]:
+    def log(x: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            found: FloatArray = np.log(np.asarray(function(x), dtype=float))
+        return found
+
+    return log
