@@ -16,7 +16,6 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,37 +24,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from tests.soundness import confounding_checks as checks
-from tests.soundness import confounding_designs as designs
-from tests.soundness import confounding_lines as lines
-from tests.soundness import confounding_losses as losses
-from tests.soundness import confounding_worlds as worlds
 from tests.soundness.confounding_checks import Check
+from tests.soundness.confounding_kinds import KINDS, Ask, Draw
 
 from benchmarks.report import plain
 
 ROOT = Path(__file__).resolve().parents[1]
-Draw = Callable[[np.random.Generator], Any]
-Ask = Callable[[Any, np.random.Generator], Iterator[Check]]
-
-
-def _everything(case: Any, rng: np.random.Generator) -> Iterator[Check]:
-    yield from checks.finite(case, rng)
-    yield from checks.clusters(case, rng)
-
-
-def _any_world(rng: np.random.Generator) -> Any:
-    return list(worlds.KINDS.values())[rng.integers(len(worlds.KINDS))](rng)
-
-
-KINDS: dict[str, tuple[Draw, Ask]] = {
-    **{f"release, {name}": (draw, _everything) for name, draw in worlds.KINDS.items()},
-    "Theorem B, any of these": (_any_world, checks.bounds),
-    **{f"Theorem B, {name}": (draw, losses.bounded) for name, draw in losses.KINDS.items()},
-    "design": (designs.wanted, designs.designed),
-    **{f"line, {name}": (draw, lines.enclosed) for name, draw in lines.KINDS.items()},
-    "normal vectors": (lines.vectors, lines.closed_form),
-}
 
 
 @dataclasses.dataclass
@@ -107,7 +81,8 @@ class Campaign:
                 tally.add(check)
                 self.by_claim[check.claim].add(check)
                 if not check.holds:
-                    self._wrong(kind, tally.cases, case, {"claim": check.claim, "margin": check.margin, "note": check.note})
+                    words = {"claim": check.claim, "margin": check.margin, "note": check.note}
+                    self._wrong(kind, tally.cases, case, words)
         except Exception as error:  # a crash is a counterexample to the promise of an answer
             tally.wrong += 1
             self._wrong(kind, tally.cases, case, {"claim": claim, "error": f"{type(error).__name__}: {error}"})
@@ -139,8 +114,8 @@ def main() -> int:
     print(plain([head, *(_row(*item, True) for item in campaign.by_kind.items())], right={1, 2, 3, 4}))
     head = ["claim", "checks", "wrong", "least margin"]
     print("\n" + plain([head, *(_row(*item, False) for item in sorted(campaign.by_claim.items()))], right={1, 2, 3}))
-    tallies = campaign.by_kind.values()
-    print(f"\n{sum(t.checks for t in tallies):,} checks of {sum(t.cases for t in tallies):,} cases, seed {options.seed}")
+    counted, cases = (sum(getattr(t, name) for t in campaign.by_kind.values()) for name in ("checks", "cases"))
+    print(f"\n{counted:,} checks of {cases:,} cases, seed {options.seed}")
     if campaign.failure is None:
         return 0
     path = ROOT / "build" / "soundness_confounding.json"

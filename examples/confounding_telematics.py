@@ -41,7 +41,8 @@ def story() -> tuple[list[str], Design]:
     claim = before.ignoring_confounder()
     target: dict[str, Any] = {"odds": odds, "delta": share, "cost": file.cost, "outputs": file.outputs}
     made = world.design(before, **target)
-    noise = min(world.calibrated(before, family=family, **target).cost for family in ("laplace", "gaussian"))
+    floats = {**target, "odds": None, "epsilon": math.log(odds)}  # a comparison need not be in fractions
+    noise = min(world.calibrated(before, family=family, **floats).cost for family in ("laplace", "gaussian"))
     lines = [
         "Synthetic telematics: the risk profile is secret, speed and braking tell about it.",
         f"Epsilon of the braking badges at delta {delta:g}: "

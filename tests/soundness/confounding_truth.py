@@ -1,7 +1,7 @@
 """What finite worlds truly tell, in whole numbers and from the definitions alone; nothing of the library is used here.
 
-A table is whole numbers over one unit, so that no fraction has to be reduced.  An irrational place e^epsilon lies between
-two fractions that share 80 digits.
+A table is whole numbers over one unit, so that no fraction has to be reduced.  An irrational place e^epsilon lies
+between two fractions that share 80 digits.
 """
 
 from __future__ import annotations
@@ -161,7 +161,13 @@ def amplified(data: Table, channel: Table, pairs: Pairs, place: Fraction) -> Fra
 
 def expected(weights: Sequence[Sequence[Sequence[Fraction]]], channel: Table) -> Fraction:
     """The worst over the priors of sum_xz w[t][x][z] g[x][z]."""
-    return max(
-        sum((w * g for row, law in zip(table, channel.rows, strict=True) for w, g in zip(row, law, strict=True)), ZERO)
-        for table in weights
-    ) / channel.unit
+    return (
+        max(
+            sum(
+                (w * g for row, law in zip(table, channel.rows, strict=True) for w, g in zip(row, law, strict=True)),
+                ZERO,
+            )
+            for table in weights
+        )
+        / channel.unit
+    )

@@ -176,9 +176,10 @@ def _print_design(found: View, made: Design, console: Console) -> None:
     console.print()
     cost = f"expected cost ({made.task.cost.name}) {_price(made.cost, made)}"
     if made.lower_bound is not None and made.gap is not None:
-        least = max(made.lower_bound, 0.0) if float(made.task.weights.min()) >= 0 else made.lower_bound
+        never_paid = float(made.task.weights.min()) >= 0  # then no cost is below 0, whatever the search knows
+        least, gap = (max(made.lower_bound, 0.0), min(made.gap, 1.0)) if never_paid else (made.lower_bound, made.gap)
         cost += f"; lower bound for every mechanism that meets the target {_price(least, made)}"
-        cost += f" (gap {at_most(made.gap, 2)})"
+        cost += f" (gap {at_most(gap, 2)})"
     console.print(Text(cost))
     if made.optimum is not None:
         console.print(Text(f"the best cost as a fraction: {_cut(str(made.optimum.cost))}"))

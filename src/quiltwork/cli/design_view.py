@@ -150,7 +150,7 @@ def view(
         made = _designed(file, release, asked, time_limit, gap, exact, family)
     except Unreachable as error:
         return attrs.evolve(found, refused=error.hint or str(error))
-    choices = _compared(made, asked, family) if compare else ()
+    choices = _compared(made, release, asked, family) if compare else ()
     return attrs.evolve(found, design=made, choices=choices)
 
 
@@ -251,20 +251,21 @@ def _bound(release: Release, delta: float) -> float | None:
 # ---- what may be released next
 
 
-def _compared(made: Design, asked: dict[str, Any], family: str | None) -> tuple[Choice, ...]:
+def _compared(made: Design, release: Release, asked: dict[str, Any], family: str | None) -> tuple[Choice, ...]:
     """The design beside a mechanism that tells nothing, and noise of two families with just enough of it."""
     silent = up(float(made.task.weights.sum(axis=1).max(axis=0).min()) + made.task.slack)
     choices = [Choice("tells nothing", silent, None, None, "the best constant output")]
     if made.task.reads == "data":
-        choices += [_noisy(made, asked, name) for name in FAMILIES if name != family]
+        choices += [_noisy(made, release, asked, name) for name in FAMILIES if name != family]
     name = "this design" if family is None else f"{family} noise, remapped"
     return (*choices, Choice(name, made.cost, made.scale, float(made.delta.upper)))
 
 
-def _noisy(made: Design, asked: dict[str, Any], family: str) -> Choice:
+def _noisy(made: Design, release: Release, asked: dict[str, Any], family: str) -> Choice:
     name = f"{family} noise, remapped"
+    floats = {**asked, "odds": None, "epsilon": made.task.epsilon}  # much faster than in fractions, and near enough
     try:
-        found = made.world.calibrated(made.before, family=family, **asked)
+        found = release.world.calibrated(release, family=family, **floats)
     except QuiltworkError as error:  # a comparison, not an answer
         return Choice(name, None, note=getattr(error, "hint", "") or str(error))
     return Choice(name, found.cost, found.scale, float(found.delta.upper))

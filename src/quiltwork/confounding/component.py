@@ -38,10 +38,10 @@ def exactly(name: str, value: Any) -> Fraction:
 
 
 def size(name: str, value: Any) -> Fraction:
-    """A spread: squares of it and their inverses must stay in the range of doubles."""
+    """A spread: products of four of them must stay in the range of doubles."""
     found = exactly(name, value)
-    if found < 1e-100:
-        raise InvalidParameter(name, value, "in [1e-100, 1e100]")
+    if not 1e-50 <= found <= 1e50:
+        raise InvalidParameter(name, value, "in [1e-50, 1e50]")
     return found
 
 
@@ -55,8 +55,8 @@ def placed(location: Fraction, spread: float | Fraction) -> None:
 
 def root(square: Fraction) -> float:
     """A double within two units of the square root of a variance."""
-    if not 1e-200 <= square <= 1e200:
-        raise InvalidParameter("variance", float(square), "in [1e-200, 1e200]")
+    if not 1e-100 <= square <= 1e100:
+        raise InvalidParameter("variance", float(square), "in [1e-100, 1e100]")
     shift = (square.denominator.bit_length() - square.numerator.bit_length()) // 2 + 64
     scaled = square * Fraction(4) ** shift
     return float(Fraction(math.isqrt(scaled.numerator // scaled.denominator)) / Fraction(2) ** shift)
@@ -122,7 +122,7 @@ def masses(shapes: Shapes, a: FloatArray, b: FloatArray) -> tuple[FloatArray, Fl
     """P(a < X < b) = e^top share, and the error of the share; (k, n) arrays.
 
     On one side of the centre it is the difference of two tails, e^inner (1 - e^gap) with gap = outer - inner: off by
-    the error of the inner tail, and by e^gap times that of both.  Across the centre it is 1 minus both tails.
+    the error of the inner tail, and by e^gap times that of both.  Across the centre it is the sum of both sides.
     """
     (at_a, wrong_a), (at_b, wrong_b) = shapes.log_tail(a), shapes.log_tail(b)
     right, left = a >= shapes.centre, b < shapes.centre
@@ -131,10 +131,12 @@ def masses(shapes: Shapes, a: FloatArray, b: FloatArray) -> tuple[FloatArray, Fl
     inner_wrong, outer_wrong = np.where(right, wrong_a, wrong_b), np.where(right, wrong_b, wrong_a)
     with np.errstate(invalid="ignore", under="ignore", over="ignore"):
         gap = np.where(np.isfinite(inner), np.minimum(outer - inner, 0.0), 0.0)
-        below, above = np.exp(np.where(across, at_a, -np.inf)), np.exp(np.where(across, at_b, -np.inf))
-        share = np.where(across, np.maximum(1.0 - below - above, 0.0), -np.expm1(gap))
-        error = inner_wrong + np.exp(gap) * (inner_wrong + outer_wrong)
-        error = np.where(across, below * wrong_a + above * wrong_b, error) + 8.0 * UNIT
+        share, error = -np.expm1(gap), inner_wrong + np.exp(gap) * (inner_wrong + outer_wrong)
         top = np.where(across, 0.0, inner)
         floor = np.where(np.isfinite(top), 4.0 * shapes.tail_error * np.exp(-np.maximum(top, -700.0)), 0.0)
+        if bool(across.any()):
+            (below, low_wrong), (above, high_wrong) = shapes.from_centre(a), shapes.from_centre(b)
+            share = np.where(across, np.minimum(below + above, 1.0), share)
+            error = np.where(across, low_wrong + high_wrong, error)
+    error = error + 8.0 * UNIT * share
     return top, share, error + floor

@@ -32,6 +32,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
+    from quiltwork.confounding.design import Design
     from quiltwork.confounding.world import World
 
 __all__ = ["ContinuousWorld", "gaussian_world", "mixture_world", "noisy"]
@@ -106,6 +107,28 @@ class ContinuousWorld:
         found = readings(noises, correlation, self.dimension)
         curve, why = self._curve(found)
         return Readout(self, found, curve, why)
+
+    # ---- design
+
+    def binned(self, edges: Any, *, values: Any = None) -> World:
+        """The finite world of which bin the data fall into; `values` are the numbers the bins stand for.
+
+        A mechanism that reads the bin only tells as much about the secret as in this world: nothing is approximated.
+        """
+        from quiltwork.confounding.noisy_design import binned_table, checked_edges, middles
+        from quiltwork.confounding.world import World
+
+        places = checked_edges(edges)
+        if self.dimension != 1 or self.finite is not None:
+            raise Unsupported("bins", "they are made for continuous data on the line")
+        pairs = sorted({(min(i, j), max(i, j)) for i, j in self.ordered.tolist()})
+        return World(self.secret[None, :], binned_table(self, places), pairs, values=values or middles(places))
+
+    def design(self, existing: Readout | None = None, *, edges: Any, values: Any = None, **options: Any) -> Design:
+        """The next mechanism, which reads the bin of the data; see `quiltwork.confounding.design.design`."""
+        from quiltwork.confounding.noisy_design import binned_design
+
+        return binned_design(self, existing, edges, values, options)
 
     # ---- the ways to a curve, in order
 

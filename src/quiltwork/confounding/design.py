@@ -232,6 +232,22 @@ def design(
     answer so far.  `clusters` solves on that many groups of earlier outputs; the certificate is for all of them.
     """
     task = _task(world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
+    return searched(
+        task, exact=exact, gap=gap, time_limit=time_limit, clusters=clusters, bits=bits, progress=progress
+    )  # fmt: skip
+
+
+def searched(
+    task: Task,
+    *,
+    exact: bool = False,
+    gap: float = 1e-6,
+    time_limit: float | None = None,
+    clusters: int | None = None,
+    bits: int = BITS,
+    progress: bool | None = None,
+) -> Design:
+    """The cheapest mechanism of a task, or the best certified one when the time is over."""
     bits, clusters = checked_bits(bits), None if clusters is None else checks.count("clusters", clusters, least=1)
     gap = checks.non_negative("gap", gap)
     time_limit = None if time_limit is None else checks.non_negative("time_limit", time_limit)

@@ -30,7 +30,7 @@ from quiltwork.curves.rounding import UNIT, up
 __all__ = ["EnclosedCurve", "LawTest", "odds_for"]
 
 METHOD = "certified cells"
-FARTHEST = 2.0**60  # epsilons beyond are not searched
+FARTHEST = 2.0**20  # epsilons beyond are not searched: the answer is then "above this"
 STEPS = 200
 CLOSE = 1e-10  # of an epsilon, relative beyond one
 FEW = 8  # questions that are answered more finely than many

@@ -4,7 +4,7 @@ The line is cut into cells.  Where the sign of p - t q is certain on a cell, nei
 and the difference of probabilities of the whole run is exact up to rounding.  Where it is not certain, the cell is
 split at a zero of p - t q (found in plain floats, only to suggest where to cut) into cells that shrink towards it, and
 elsewhere evenly.  A cell I that stays uncertain adds between max(0, P(I) - t Q(I)) and min(|I| max (p - t q)_+, P(I)),
-a tail of unknown sign between 0 and its P.  The gap of a cell at a zero is of second order in its length, so few remain.
+a tail of unknown sign between 0 and its P.  The gap of a cell at a zero is of second order in its length: few remain.
 
 Rounding: see `difference` for signs and `shapes` for probabilities; a split point is a double and so exact, whatever it
 was meant to be.  Refining stops when what is left is below the width asked for, or is rounding itself.
@@ -33,8 +33,9 @@ GRADES = 2.0 ** -np.array([2.0, 4.0, 7.0, 11.0, 17.0, 27.0])  # distances of cel
 EVEN = np.linspace(0.0, 1.0, 2 * GRADES.size + 2)
 POLISH = 5
 ROUNDS = 60
-MOST_CELLS = 400_000
+MOST_CELLS = 100_000
 STRETCH = 60  # how often a tail may be doubled
+DEEPEST = 20_000  # cells beyond which that is given up
 LEAST = 1e-290
 BLIND = 1e-3  # relative error of a density beyond which a tail is given up
 DEEPER = 40  # how often a smaller width may be tried, for the sake of a small delta
@@ -219,12 +220,15 @@ def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6,
         low, high = revealed(laws) if epsilon > 0 else (1.0, 1.0)
         rest = (1.0 - high, 1.0 - low) if epsilon > 0 else (0.0, 0.0)
         return Cut(epsilon, (low, high), rest, (0.0, 1.0), (0.0, 1.0), 0.0, low > 0.0, 0)
-    sweep, target = _Sweep(Difference(laws, epsilon), _orders(laws)), 0.0 if pure else width
+    difference = Difference(laws, epsilon)
+    if not bool(difference.used.any()):
+        return Cut(epsilon, (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (1.0, 1.0), 0.0, False, 0)
+    sweep, target = _Sweep(difference, _orders(laws)), 0.0 if pure else width
     sweep.refine(target, MOST_CELLS // 10 if pure else MOST_CELLS)
     found = sweep.result()
     for _ in range(DEEPER):
         low, high = found.delta
-        if pure or high - low <= min(width, rtol * high) or sweep.count > MOST_CELLS:
+        if pure or high - low <= min(width, rtol * high) or sweep.count > DEEPEST:
             break
         target = max(min(width, rtol * low), 1e-9 * high, LEAST)
         sweep.refine(target)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture, Normal, Point
 from quiltwork.confounding.laws import Laws
@@ -23,6 +24,7 @@ from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.confounding.continuous import ContinuousWorld
+    from quiltwork.confounding.design import Design
     from quiltwork.confounding.problem import Problem
     from quiltwork.confounding.world import World
 
@@ -107,6 +109,47 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
         places.append(np.array([entry[1] for entry in row]))
         parts.append(tuple(entry[2] for entry in row))
     return Pieces(tuple(weights), tuple(places), tuple(parts), edges.size - 1, error, lost)
+
+
+def checked_edges(edges: Any) -> FloatArray:
+    """Borders of bins, in order; the outer bins reach to infinity."""
+    inner = checks.numbers("edges", edges, "finite numbers in rising order", -1e100, 1e100)
+    if inner.ndim != 1 or not bool(np.all(np.diff(inner) > 0)):
+        raise InvalidParameter("edges", edges, "finite numbers in rising order")
+    return np.concatenate([[-np.inf], inner, [np.inf]])
+
+
+def middles(edges: FloatArray) -> list[float]:
+    """A number for each bin: its middle, and for the outer two as far beyond the border as their neighbours reach."""
+    inner = edges[1:-1]
+    if inner.size == 1:
+        return [float(inner[0]) - 0.5, float(inner[0]) + 0.5]
+    half = 0.5 * np.diff(inner)
+    ends = [inner[0] - half[0]], inner[:-1] + half, [inner[-1] + half[-1]]
+    return [float(value) for value in np.concatenate(ends)]
+
+
+def binned_design(
+    world: ContinuousWorld, existing: Readout | None, edges: Any, values: Any, options: dict[str, Any]
+) -> Design:
+    """A mechanism that reads the bin of continuous data, after a release with Gaussian noise or after nothing."""
+    from quiltwork.confounding.design import design, searched
+
+    finite = world.binned(edges, values=values)
+    if existing is None:
+        return design(finite, None, **options)
+    if existing.world is not world:
+        raise InvalidParameter("existing", existing, "a release of this same world")
+    target, search = split_options(options)
+    pieces = binned_pieces(world, existing, checked_edges(edges))
+    return searched(noisy_task(finite, existing, target, pieces), **search)
+
+
+def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
+    """What is asked for, and how it is searched."""
+    asked = {"epsilon": None, "delta": 0, "cost": "squared", "outputs": None, "odds": None, "reads": "data"}
+    target = Target(**{name: options.get(name, default) for name, default in asked.items()})
+    return target, {name: value for name, value in options.items() if name not in asked}
 
 
 def tightened(task: NoisyTask, problem: Problem, found: Refined, options: dict[str, Any]) -> Refined:

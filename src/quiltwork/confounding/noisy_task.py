@@ -38,7 +38,8 @@ from quiltwork.curves.rounding import UNIT, down, up
 
 __all__ = ["NoisyAfter", "NoisyTask", "Pieces", "cells_of"]
 
-FINE = 1e-10  # width of each enclosure
+SHARE = 1e-6  # of delta that enclosures may be wide: where two laws nearly tie, more digits would take very many cells
+BACK = (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5)  # steps back from an epsilon that holds
 METHOD = "certified cells, one for each new output"
 
 
@@ -99,8 +100,10 @@ class NoisyAfter(Searched):
 
     method = METHOD
 
-    def __init__(self, pieces: Pieces, pairs: np.ndarray, table: FloatArray) -> None:
-        self.pieces, self.pairs, self.table = pieces, pairs, table
+    def __init__(self, task: NoisyTask, table: FloatArray, width: float) -> None:
+        self.pieces, self.pairs, self.table = task.pieces, task.world.ordered, table
+        self.before = task.before
+        self.width = max(width, 1e-12) / table.shape[1]
 
     @cached_property
     def _tests(self) -> list[list[tuple[float, float, TwoLaws | None]]]:
@@ -116,38 +119,56 @@ class NoisyAfter(Searched):
             found.append(tests)
         return found
 
-    def ends(self, epsilon: float) -> tuple[float, float]:
-        """delta from both sides, the worst over the pairs.
+    def end(self, epsilon: float, side: int) -> float:
+        """delta from below (side 0) or above (side 1), the worst over the pairs.
 
         With weights off by a relative e, p' - t q' <= (1 + e)(p - t (1 - e)/(1 + e) q): the odds move by 2e.
         """
-        lower = upper = 0.0
+        worst, outwards = 0.0, 2.0 * side - 1.0
         error = self.pieces.error + 16.0 * UNIT  # and of its product with the table, and of dividing by the sum
         for tests in self._tests:
-            sums = [[0.0], [0.0]]
+            parts = [0.0]
             for p, q, laws in tests:
                 if laws is None:
-                    sums[0].append(p if q == 0 else 0.0)
-                    sums[1].append(p)
+                    parts.append(p if side or q == 0 else 0.0)
                     continue
                 shift = math.log(q / p)
                 blur = 4.0 * error + 8.0 * UNIT * (abs(shift) + min(abs(epsilon), 1e9))
-                sums[0].append(p * cut(laws, epsilon + shift + blur, FINE, 1.0).delta[0])
-                sums[1].append(p * cut(laws, epsilon + shift - blur, FINE, 1.0).delta[1])
-            lower = max(lower, math.fsum(sums[0]) * (1.0 - 2.0 * error) - self._gone(epsilon))
-            upper = max(upper, math.fsum(sums[1]) * (1.0 + 2.0 * error) + self.pieces.lost)
-        return max(down(lower), 0.0), min(up(upper), 1.0) if upper > 0 else 0.0
+                parts.append(p * cut(laws, epsilon + shift - outwards * blur, self.width / p, 1.0).delta[side])
+            worst = max(worst, math.fsum(parts) * (1.0 + outwards * 2.0 * error))
+        if side:
+            return min(up(worst + self.pieces.lost), 1.0) if worst > 0 or self.pieces.lost else 0.0
+        return max(down(worst - self._gone(epsilon)), 0.0)
 
     def _gone(self, epsilon: float) -> float:
         """What the part that is left out can take off delta."""
         return self.pieces.lost * (1.0 + math.exp(min(epsilon, 700.0))) if self.pieces.lost else 0.0
 
     def _upper(self, epsilon: float) -> float:
-        return self.ends(epsilon)[1]
+        return self.end(epsilon, 1)
 
     def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
-        flat = [self.ends(float(value))[0] for value in np.ravel(epsilon)]
+        flat = [self.end(float(value), 0) for value in np.ravel(epsilon)]
         return np.array(flat).reshape(np.shape(epsilon))
+
+    def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
+        flat = [self._below(float(value)) for value in np.ravel(delta)]
+        return np.array(flat).reshape(np.shape(delta))
+
+    def _upper_beta(self, alpha: FloatArray) -> FloatArray:
+        # an attacker may ignore the new output
+        return np.asarray(self.before.beta(alpha).upper)
+
+    def _below(self, delta: float) -> float:
+        """An epsilon at which delta is certainly exceeded, near where the search ends."""
+        found = self._search(delta)
+        if math.isinf(found):
+            return 0.0
+        for part in BACK:
+            place = found * (1.0 - part)
+            if place > 0 and self.end(place, 0) > delta:
+                return place
+        return 0.0
 
 
 @attrs.frozen(eq=False)
@@ -164,7 +185,7 @@ class NoisyTask(Task):
 
     def after(self, table: Counts) -> Any:
         """The curve of everything together."""
-        return self.curve if table.silent else NoisyAfter(self.pieces, self.world.ordered, table.channel)
+        return self.curve if table.silent else NoisyAfter(self, table.channel, SHARE * self.delta)
 
     def in_fractions(self, after: Any) -> bool:
         """Never: the laws on the line are not rational."""
@@ -172,7 +193,7 @@ class NoisyTask(Task):
 
     def excess(self, channel: FloatArray) -> float:
         """By how much delta is above the target with this channel, at most."""
-        return NoisyAfter(self.pieces, self.world.ordered, channel).ends(self.epsilon)[1] - self.delta
+        return NoisyAfter(self, channel, SHARE * self.delta).end(self.epsilon, 1) - self.delta
 
     @property
     def before(self) -> Curve:

@@ -172,7 +172,8 @@ class IgnoringGaussian:
     def explain(self, delta: float = 1e-6) -> str:
         """In words, with both epsilons."""
         true, claimed = GaussianCurve(self.truth).epsilon(delta), self.epsilon(delta)
+        said, is_true = float(claimed.midpoint), float(true.midpoint)
         return (
             f"Ignoring the confounder {self.direction} here, at every epsilon and delta alike. "
-            f"At delta = {delta:g} it says epsilon {float(claimed.midpoint):.6g}, the truth is {float(true.midpoint):.6g}."
+            f"At delta = {delta:g} it says epsilon {said:.6g}, the truth is {is_true:.6g}."
         )

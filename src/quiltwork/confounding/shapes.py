@@ -5,7 +5,7 @@ Each kind gives, for k components and n places, (k, n) arrays of
 - the log density and its absolute error, that is the relative error of the density;
 - the log of the tail away from the centre (the survival function right of it, the distribution function left of it):
   probabilities come from the smaller tail and never as 1 - x;
-- a bound K with |f''| <= K max f on a cell, large where the density has a kink or a jump.
+- the slope of the log density, and a bound on how far it falls a unit: logs are concave, except for the user's own.
 
 Errors are in units of roundoff u = 2^-53.  A stated location m, spread s or scale b may be read as the decimal typed or
 as its double (one unit either way; two for a square root), so z = (x - m)/s is known to 4u|z| + u|m|/s, and a log
@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erf, erfcx, log_ndtr
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
@@ -30,7 +30,7 @@ __all__ = ["KINK", "LaplaceShapes", "NormalLaplaceShapes", "NormalShapes", "Shap
 
 ROOT2 = math.sqrt(2.0)
 ROOT2PI = math.log(math.sqrt(2.0 * math.pi))
-KINK = 1e250  # stands for "no bound on the second derivative"
+KINK = 1e200  # stands for "no bound"
 
 Pair = tuple[FloatArray, FloatArray]
 
@@ -57,9 +57,19 @@ class Shapes(ABC):
     def log_tail(self, x: FloatArray) -> Pair:
         """Log of the tail beyond x, away from the centre, and its absolute error; x may be infinite."""
 
+    def from_centre(self, x: FloatArray) -> Pair:
+        """The probability between the centre and x, and its absolute error."""
+        tail, error = self.log_tail(x)
+        away = np.exp(tail)
+        return np.maximum(0.5 - away, 0.0), away * error + 2.0 * UNIT
+
     @abstractmethod
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """K with |f''| <= K max f on each cell [a, b]."""
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        """Derivatives of the log densities, right to 1e-9 of their size."""
+
+    @abstractmethod
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """A bound on -(log f)'' on each cell [a, b], where log f is concave and smooth; otherwise KINK."""
 
     def landmarks(self, count: int) -> FloatArray:
         """About `count` places a component where cells may begin."""
@@ -104,10 +114,16 @@ class NormalShapes(Shapes):
             units = 48.0 + 16.0 * z * z + 4.0 * (1.0 + z) * self._shift
         return _sure(log_ndtr(-z), units)
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """|f''| = |z^2 - 1| f / s^2."""
-        z = np.maximum(np.abs(a - self.centre), np.abs(b - self.centre)) / self.spread
-        return np.maximum(1.0, z * z - 1.0) / self.spread**2 * (1.0 + 1e-9)
+    def from_centre(self, x: FloatArray) -> Pair:
+        z = np.abs(x - self.centre) / self.spread
+        found = 0.5 * erf(z / ROOT2)
+        return found, UNIT * (16.0 * found + 2.0 * self._shift)
+
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        return -(x - self.centre) / self.spread**2
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.broadcast_to(1.0 / self.spread**2, (self.centre.size, a.size))
 
 
 class LaplaceShapes(Shapes):
@@ -128,10 +144,15 @@ class LaplaceShapes(Shapes):
         z = np.abs(x - self.centre) / self.spread
         return _sure(-math.log(2.0) - z, 16.0 + 6.0 * z + 2.0 * self._shift)
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """f'' = f / scale^2 away from the kink."""
-        kink = (a <= self.mode_high) & (b >= self.mode_low)
-        return np.where(kink, KINK, (1.0 + 1e-9) / self.spread**2)
+    def from_centre(self, x: FloatArray) -> Pair:
+        found = -0.5 * np.expm1(-np.abs(x - self.centre) / self.spread)
+        return found, UNIT * (16.0 * found + 2.0 * self._shift)
+
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        return -np.sign(x - self.centre) / self.spread
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.where((a <= self.mode_high) & (b >= self.mode_low), KINK, 0.0)
 
     def kinks(self) -> FloatArray:
         return np.concatenate([np.nextafter(self.mode_low, -np.inf), np.nextafter(self.mode_high, np.inf)]).ravel()
@@ -198,12 +219,9 @@ class NormalLaplaceShapes(Shapes):
             found = np.where(np.isinf(z), -np.inf, np.logaddexp(first, second))
         return _sure(found, 128.0 + error)
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """-f/s^2 <= f'' <= f (slope of log f)^2: log f is concave, and its second derivative is at least -1/s^2."""
-        z = np.maximum(np.abs(a - self.centre), np.abs(b - self.centre)) / self.sd
-        slope = np.minimum(1.0 / self.scale**2, (z / self.sd) ** 2)
-        found: FloatArray = np.maximum(1.0 / self.sd**2, slope) * (1.0 + 1e-9)
-        return found
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """(log f)'' = -1/s^2 + Var(Laplace part | x)/s^4."""
+        return np.broadcast_to(1.0 / self.sd**2, (self.centre.size, a.size))
 
     def landmarks(self, count: int) -> FloatArray:
         steps = np.linspace(-1.0, 1.0, max(count, 3))
@@ -235,7 +253,10 @@ class UniformShapes(Shapes):
             found = np.log(np.where((x > self.mode_high) | (x < self.mode_low), 0.0, left))
         return _sure(found, np.broadcast_to(self._base, found.shape))
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        return np.zeros((self.centre.size, x.size))
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Zero, unless an end may lie in the cell."""
         inside = (a > self._inner_low) & (b < self._inner_high)
         outside = (b < self.mode_low) | (a > self.mode_high)
@@ -267,6 +288,7 @@ class UserShapes(Shapes):
         self._ends = np.array([end for end in support if math.isfinite(end)])
         self._place(_column([mode]))
         self.spread = _column([spread])
+        self.share = np.exp(np.asarray(log_cdf(self.centre[0]), dtype=float))[:, None]
         self.peak = np.asarray(log_pdf(self.centre), dtype=float)
         self.tail_error = np.zeros_like(self.centre)
 
@@ -282,7 +304,16 @@ class UserShapes(Shapes):
             found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
         return _sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
+    def from_centre(self, x: FloatArray) -> Pair:
+        """On either side, what is left of that side: the mode need not be the median."""
+        tail, error = self.log_tail(x)
+        side = np.where(x >= self.centre, 1.0 - self.share, self.share)
+        return np.maximum(side - np.exp(tail), 0.0), side * error + self.accuracy
+
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        return np.zeros((1, x.size))
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
         return np.full((1, a.size), KINK)
 
     def kinks(self) -> FloatArray:
