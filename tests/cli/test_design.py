@@ -309,6 +309,14 @@ def test_the_text_of_a_design(capsys, file):
     assert rows[3][:3] == ["this", "design", "0.166667"]
 
 
+def test_a_target_that_is_no_double_is_met_in_print(capsys, file):
+    """1/20 is below the double 0.05, and rounding that up would print a delta beyond the target."""
+    assert main(["design", file(BSC + "target: {odds: 5/2, delta: 1/20}\n"), "--exact"]) == 0
+    out = capsys.readouterr().out
+    assert "delta between 0.05 and 0.05 at epsilon" in out or "delta between 0.0499999 and 0.05 at epsilon" in out
+    assert "0.0500001" not in out
+
+
 def test_no_target_is_said(capsys, file):
     assert main(["design", file(BSC)]) == 0
     assert capsys.readouterr().out.endswith("no target, in the file or as --epsilon: nothing is designed\n")

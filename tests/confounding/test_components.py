@@ -14,6 +14,7 @@ from scipy import stats
 
 from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
 from quiltwork.confounding.difference import TwoLaws
+from quiltwork.confounding.shapes import KINK
 from quiltwork.errors import InvalidParameter, Unsupported
 from tests.confounding import line_truth as truth
 
@@ -104,16 +105,25 @@ def test_bounds_hold_inside_cells(part, start, width, shares):
 
 
 @pytest.mark.parametrize("part", PARTS[:1] + PARTS[2:3] + PARTS[4:7], ids=repr)
-def test_curvature_bounds_the_second_derivative(part):
-    with mp.workdps(50):
+def test_slopes_and_bends_of_logs(part):
+    with mp.workdps(60):
         f, shapes, centre = truth.density(part), part.shapes([part]), float(part.exact[0])
-        for start, width in ((-9.0, 0.5), (-2.0, 1.5), (-0.5, 1.0), (0.1, 0.7), (4.0, 6.0)):
-            a, b = centre + size(part) * start, centre + size(part) * (start + width)
-            bound = float(shapes.curvature(np.array([a]), np.array([b]))[0, 0]) * float(part.density(a, b)[1][0])
-            for share in (0.01, 0.3, 0.6, 0.99):
-                x = mp.mpf(a) + mp.mpf(share) * (mp.mpf(b) - mp.mpf(a))
-                if part.kind != "laplace" or abs(x - truth.number(part.exact[0])) > 1e-3:
-                    assert abs(mp.diff(f, x, 2, h=mp.mpf(10) ** -12)) <= bound * (1 + 1e-9)
+        for step in (-9.0, -2.0, -0.5, 0.1, 0.7, 4.0, 8.0):
+            x = centre + size(part) * step
+            hair = mp.mpf(10) ** -18
+            before, here, after = (mp.log(f(mp.mpf(x) + k * hair)) for k in (-1, 0, 1))
+            slope, bend = (after - before) / (2 * hair), -(after - 2 * here + before) / hair**2
+            found = float(shapes.log_slope(np.array([x]))[0, 0])
+            assert abs(found - slope) <= 1e-9 * abs(slope) + 1e-14
+            assert -1e-9 <= bend <= float(shapes.log_bend(np.array([x]), np.array([x]))[0, 0]) * (1 + 1e-9) + 1e-9
+
+
+def test_kinks_and_jumps_have_no_bend():
+    ends = np.array([0.2]), np.array([0.4])
+    for part in (Laplace(0.3, 0.7), Uniform(-1, 0.3), Unimodal.of(stats.norm(), 0.0)):
+        assert part.shapes([part]).log_bend(*ends)[0, 0] == KINK
+    for part in (Laplace(0.5, 0.7), Uniform(-1, 0.5), Uniform(0.5, 1)):
+        assert part.shapes([part]).log_bend(*ends)[0, 0] == 0
 
 
 def test_normal_laplace_is_the_convolution():

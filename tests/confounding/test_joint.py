@@ -79,6 +79,22 @@ def test_the_law_of_all_outputs_encloses_the_true_one(reads: str, seed: int) -> 
         assert holds(*after.masses, laws_after(Truth(world, data, [channel], reads=reads, read=read).joint, new))
 
 
+def test_sums_of_many_terms_are_rounded_outward() -> None:
+    """A product of n terms may be off by n roundings, and that much is given up on either side."""
+    inputs = 400
+    data = [[Fraction(2 * (x + 1), inputs * (inputs + 1)) for x in range(inputs)], [Fraction(1, inputs)] * inputs]
+    world = World(data=data)
+    found = joint_of(world.release(), "data")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        table = counted(rng.dirichlet(np.ones(2), size=inputs), 52)
+        new = [[Fraction(int(entry), 1 << 52) for entry in row] for row in table.counts]
+        exact = [[sum(a * g[z] for a, g in zip(row, new, strict=True)) for z in range(2)] for row in data]
+        assert holds(*found.after(table.laws()).masses, exact)
+        plain = np.matmul(np.swapaxes(found.low, 1, 2), table.channel).reshape(2, 2)
+        assert (found.after(table.laws()).low < plain * (1 - inputs * 2.0**-53)).all()
+
+
 def test_the_law_of_all_outputs_in_fractions() -> None:
     data, channel = [["1/3", "2/3"], ["3/4", "1/4"]], [["1/5", "4/5"], ["1/2", "1/2"]]
     world = World(data=data)

@@ -19,7 +19,7 @@ from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.design_view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.confounding.design import Design
-from quiltwork.curves.digits import at_most, single
+from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
 from quiltwork.report.figures import figure_format
@@ -183,7 +183,8 @@ def _print_design(found: View, made: Design, console: Console) -> None:
     console.print(Text(cost))
     if made.optimum is not None:
         console.print(Text(f"the best cost as a fraction: {_cut(str(made.optimum.cost))}"))
-    certified = f"certified for everything together: delta between {ends(made.delta)}"
+    found_delta = f"{at_least(float(made.delta.lower), DIGITS)} and {_kept(float(made.delta.upper), made)}"
+    certified = f"certified for everything together: delta between {found_delta}"
     console.print(Text(f"{certified} at epsilon {made.task.epsilon:.{DIGITS}g}"))
     if not made.finished:
         console.print(Text("the search was stopped early: the answer is certified, the gap is what is left open"))
@@ -192,6 +193,12 @@ def _print_design(found: View, made: Design, console: Console) -> None:
 def _price(cost: float, made: Design) -> str:
     """A cost, to the nearest digit as it is no promise of privacy; what is only rounding is shown as 0."""
     return f"{cost:.{DIGITS}g}" if abs(cost) > 1e-12 * made.task.size else "0"
+
+
+def _kept(delta: float, made: Design) -> str:
+    """A delta that meets the target, rounded up, but not beyond the target itself (0.05 is a double above 1/20)."""
+    text = at_most(delta, DIGITS)
+    return single(made.task.delta) if delta <= made.task.delta < float(text) else text
 
 
 def _print_channel(found: View, made: Design, console: Console) -> None:
@@ -250,7 +257,7 @@ def _comparison(choices: tuple[Choice, ...], made: Design) -> Table:
     for choice in choices:
         cost = "-" if choice.cost is None else _price(choice.cost, made)
         scale = "" if choice.scale is None else f"{choice.scale:.4g}"
-        delta = "" if choice.delta is None else at_most(choice.delta, DIGITS)
+        delta = "" if choice.delta is None else _kept(choice.delta, made)
         note = choice.note if choice.cost is not None else f"not possible: {choice.note}"
         ours = "bold" if choice is choices[-1] else None
         table.add_row(choice.name, cost, scale, delta, Text(note, style="dim"), style=ours)

@@ -3,10 +3,11 @@
 Both mixtures are written over one list of components, p = sum w_j f_j and q = sum v_j f_j, so that a component of both
 counts once: p - t q = sum c_j (w_j + t v_j) f_j with c_j = (w_j - t v_j)/(w_j + t v_j) in [-1, 1].
 
-On a cell [a, b] of length h two bounds hold, and the better one counts:
-
-    first order   sum of c_j min f_j (c_j > 0) and c_j max f_j (c_j < 0);
-    second order  min of the values at a and b, minus h^2/8 sum |c_j| max |f_j''|.
+On a cell [a, b] of length h two bounds hold, and the better one counts.  First order: the sum of c_j min f_j (c_j > 0)
+and c_j max f_j (c_j < 0).  Second order: divide by an exponential e^(k x) that follows the largest term, which leaves
+the sign; then g_j = f_j e^(-k x) has g'' = g ((log f)'' + (slope of log f - k)^2), and a function lies within
+h^2/8 max |g''| of its chord.  Where logs are concave, slopes lie between those at a and b.  Laplace laws of one scale
+are exact that way.
 
 Rounding.  Everything is scaled by e^reference, the largest term in the cell, so that nothing overflows and what
 underflows is below 1e-300 of it.  A term carries the error of its log density, that of w_j + t v_j and of c_j (a stated
@@ -27,7 +28,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component, masses
 from quiltwork.confounding.mixtures import Mixture
-from quiltwork.confounding.shapes import Shapes
+from quiltwork.confounding.shapes import KINK, Shapes
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["Cells", "Difference", "Runs", "TwoLaws"]
@@ -90,10 +91,13 @@ class TwoLaws:
             return found[0]
         return np.concatenate([value for value, _ in found]), np.concatenate([error for _, error in found])
 
-    def curvature(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """(K, n) bounds on |f''| / max f."""
-        found = [shape.curvature(a, b) for shape in self.shapes]
-        return found[0] if len(found) == 1 else np.concatenate(found)
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        """(K, n) slopes of the log densities."""
+        return np.concatenate([shape.log_slope(x) for shape in self.shapes])
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """(K, n) bounds on -(log f)''."""
+        return np.concatenate([shape.log_bend(a, b) for shape in self.shapes])
 
     def masses(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(K, n) probabilities of intervals: log of the size, share of it, error of the share."""
@@ -102,8 +106,8 @@ class TwoLaws:
         return top, share, error
 
     @cached_property
-    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The first places, in order, with log densities and errors: the same for every epsilon."""
+    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The first places, in order, with log densities, errors and slopes: the same for every epsilon."""
         each = int(np.clip(NODES // self.count, 5, 41)) | 1
         every = np.unique(np.concatenate([shape.landmarks(each) for shape in self.shapes]))
         if every.size > NODES:
@@ -111,7 +115,7 @@ class TwoLaws:
         every = np.unique(np.concatenate([every, *(shape.kinks() for shape in self.shapes)]))
         every = every[np.isfinite(every)]
         value, error = self.log_density(every)
-        return every, value, error
+        return every, value, error, self.log_slope(every)
 
     def swapped(self) -> TwoLaws:
         """The other order, sharing what was evaluated."""
@@ -211,43 +215,77 @@ class Difference:
         found: FloatArray = np.clip(np.maximum(above, -1e6) - np.maximum(below, -1e6), -1e3, 1e3)
         return found
 
-    def cells(self, points: FloatArray, logs: FloatArray | None = None, errors: FloatArray | None = None) -> Cells:
-        """Bounds on the cells between consecutive points of each row of `points` (u, m + 1)."""
-        if logs is None or errors is None:
-            logs, errors = self.laws.log_density(points.ravel())
+    def cells(self, points: FloatArray, known: tuple[FloatArray, FloatArray, FloatArray] | None = None) -> Cells:
+        """Bounds on the cells between consecutive points of each row of `points` (u, m + 1).
+
+        `known` are log densities, errors and slopes at the points, when they were evaluated before.
+        """
+        flat = points.ravel()
+        logs, errors, slopes = known or (*self.laws.log_density(flat), self.laws.log_slope(flat))
         shape = (self.laws.count, *points.shape)
         terms, reference = self.terms(logs)
-        terms, errors, reference = terms.reshape(shape), errors.reshape(shape), reference.reshape(points.shape)
+        ends = [array.reshape(shape) for array in (terms, errors, slopes)]
+        (term_a, term_b), (error_a, error_b), (slope_a, slope_b) = (
+            (array[:, :, :-1].reshape(shape[0], -1), array[:, :, 1:].reshape(shape[0], -1)) for array in ends
+        )
+        reference = reference.reshape(points.shape)
         a, b = points[:, :-1].ravel(), points[:, 1:].ravel()
+        ref_a, ref_b = reference[:, :-1].ravel(), reference[:, 1:].ravel()
         inside = (a <= self.laws.mode_high) & (b >= self.laws.mode_low) & self.used[:, None]
         tops = np.where(inside, self.laws.peak + self.size[:, None], -np.inf)
-        ref_a, ref_b = reference[:, :-1].ravel(), reference[:, 1:].ravel()
         ref = np.maximum(np.maximum(ref_a, ref_b), tops.max(axis=0))
-        with np.errstate(under="ignore"):
+        span = np.minimum(np.abs(ref_a - ref_b), 1e3)
+        units = UNIT * (self.rounding + np.where(ref > NOWHERE, 2.0 * np.abs(ref) + 4.0 * span, 0.0))
+        wrong = np.maximum(error_a, error_b) + self.rough + units
+        with np.errstate(under="ignore", over="ignore"):
             down_a, down_b = np.exp(ref_a - ref), np.exp(ref_b - ref)
-            at_a = terms[:, :, :-1].reshape(self.laws.count, -1) * down_a
-            at_b = terms[:, :, 1:].reshape(self.laws.count, -1) * down_b
+            at_a, at_b = term_a * down_a, term_b * down_b
             least, most = np.minimum(at_a, at_b), np.maximum(at_a, at_b)
             rows, columns = np.nonzero(inside)
             if rows.size:
                 most[rows, columns] = np.maximum(most[rows, columns], np.exp(tops[rows, columns] - ref[columns]))
-            wrong = np.maximum(errors[:, :, :-1], errors[:, :, 1:]).reshape(self.laws.count, -1) + self.rough
-            span = np.minimum(np.abs(ref_a - ref_b), 1e3)
-            units = UNIT * (self.rounding + np.where(ref > NOWHERE, 2.0 * np.abs(ref) + 4.0 * span, 0.0))
             unknown = self.sign_error @ most + UNDERFLOW  # of the coefficients themselves
-            most_wrong, least_wrong = most * (wrong + units), least * (wrong + units)
-            slack = (np.abs(self.sign) @ most_wrong + unknown) * (1.0 + 1e-9)
-            left, right = self.sign @ at_a, self.sign @ at_b
-            with np.errstate(over="ignore"):
-                step = (b - a) ** 2 * (0.125 * (1.0 + 1e-9))
-                bend = step * (np.abs(self.sign) @ (most * self.laws.curvature(a, b))) + slack
-                low, high = np.minimum(left, right) - bend, np.maximum(left, right) + bend
             plus, minus = self.positive, self.negative
-            below = plus @ (least - least_wrong) - minus @ (most + most_wrong) - unknown
-            above = plus @ (most + most_wrong) - minus @ (least - least_wrong) + unknown
-            low, high = np.maximum(low, below), np.minimum(high, above)
-            stalled = (high <= STALLED * slack) & (span < 2.0)
-        return Cells(a, b, low, high, stalled, ref, left, right)
+            low = plus @ (least - least * wrong) - minus @ (most + most * wrong) - unknown
+            high = plus @ (most + most * wrong) - minus @ (least - least * wrong) + unknown
+            slack = np.abs(self.sign) @ (most * wrong) + unknown
+            tilted = self._tilted(a, b, (term_a, term_b), (slope_a, slope_b), ref_b - ref_a, wrong)
+            up, down = np.maximum(down_a, down_b) * (1.0 + 1e-15), np.minimum(down_a, down_b) * (1.0 - 1e-15)
+            low = np.maximum(low, tilted[0] * np.where(tilted[0] > 0, down, up))
+            high = np.minimum(high, tilted[1] * np.where(tilted[1] > 0, up, down))
+        stalled = (high <= STALLED * slack) & (span < 2.0)
+        return Cells(a, b, low, high, stalled, ref, self.sign @ at_a, self.sign @ at_b)
+
+    def _tilted(
+        self,
+        a: FloatArray,
+        b: FloatArray,
+        terms: tuple[FloatArray, FloatArray],
+        slopes: tuple[FloatArray, FloatArray],
+        rise: FloatArray,
+        wrong: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Second-order bounds on (p - t q) over the exponential that joins the references at both ends.
+
+        A term rises above both ends by at most e^(h min(slope at a, -slope at b)), slopes taken after division.  Cells
+        where it might do so from nothing, or that hold a kink, are left to the first order.
+        """
+        length, bend = np.maximum(b - a, 1e-200), self.laws.log_bend(a, b)
+        usable = (b - a > 1e-200) & (np.abs(rise) < 600.0)
+        rate = np.where(usable, rise, 0.0) / length
+        room = 1e-9 * (np.maximum(np.abs(slopes[0]), np.abs(slopes[1])) + np.abs(rate))
+        up, down = slopes[0] - rate + room, rate - slopes[1] + room
+        rises = np.minimum(np.maximum(np.minimum(up, down), 0.0) * length, 600.0)
+        base = np.maximum(terms[0], terms[1])
+        hidden = (rises >= 600.0) | ((rises > 0) & (base < 1e-290)) | (bend >= KINK)
+        usable &= ~(hidden & self.used[:, None]).any(axis=0)
+        top = base * np.exp(rises)
+        bend = np.maximum(np.maximum(np.abs(up), np.abs(down)) ** 2, bend) * (1.0 + 1e-9)
+        slack = np.abs(self.sign) @ (top * (wrong + 0.125 * (b - a) ** 2 * bend)) * (1.0 + 1e-9)
+        slack = slack + self.sign_error @ top + UNDERFLOW
+        left, right = self.sign @ terms[0], self.sign @ terms[1]
+        low = np.where(usable, np.minimum(left, right) - slack, -np.inf)
+        return low, np.where(usable, np.maximum(left, right) + slack, np.inf)
 
     def runs(self, a: FloatArray, b: FloatArray) -> Runs:
         """Probabilities of the intervals (a, b), each with its error."""

@@ -149,7 +149,7 @@ class LawTest:
 
     def _thresholds(self, alpha: FloatArray) -> list[float]:
         """Epsilons whose tests have about these type I errors, from plain sums over the first grid."""
-        places, logs, _ = self.laws.grid
+        places, logs, _, _ = self.laws.grid
         with np.errstate(divide="ignore", under="ignore"):
             p = np.exp(logs) * self.laws.first[:, None]
             q = np.exp(logs) * self.laws.second[:, None]

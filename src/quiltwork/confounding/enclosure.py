@@ -66,13 +66,13 @@ class _Sweep:
 
     def __init__(self, difference: Difference, orders: tuple[TailOrder, TailOrder]) -> None:
         self.difference, self.orders = difference, orders
-        places, logs, errors = difference.laws.grid
+        places, *known = difference.laws.grid
         self.done: list[tuple[FloatArray, ...]] = []  # a, b, sign, and both bounds on the integral
         self.count, self.positive = 0, False
         self.ends = [float(places[0]), float(places[-1])]
         self.tail_sign = [0, 0]
         self.middle, self.reach = 0.5 * (self.ends[0] + self.ends[1]), 0.5 * (self.ends[1] - self.ends[0])
-        self.open = self._sorted_out(difference.cells(places[None, :], logs, errors))
+        self.open = self._sorted_out(difference.cells(places[None, :], (known[0], known[1], known[2])))
 
     def _sorted_out(self, cells: Cells) -> Cells:
         """Keep the certain cells, return the others."""

@@ -110,11 +110,12 @@ class Laws:
     def beside(self, other: Laws) -> Laws:
         """Both outputs, drawn independently given the row: columns in the order of itertools.product."""
         count = len(self.low)
+        one, two = (_levelled(part.low, part.high, part.exponents, lambda: None) for part in (self, other))
         with np.errstate(under="ignore"):
-            low = (self.low[:, :, None] * other.low[:, None, :]).reshape(count, -1)
-            high = (self.high[:, :, None] * other.high[:, None, :]).reshape(count, -1)
-        possible = (self.possible[:, :, None] & other.possible[:, None, :]).reshape(count, -1)
-        exponents = (self.exponents[:, None] + other.exponents[None, :]).ravel()
+            low = (one.low[:, :, None] * two.low[:, None, :]).reshape(count, -1)
+            high = (one.high[:, :, None] * two.high[:, None, :]).reshape(count, -1)
+        possible = (one.possible[:, :, None] & two.possible[:, None, :]).reshape(count, -1)
+        exponents = (one.exponents[:, None] + two.exponents[None, :]).ravel()
         return _levelled(*outward(low, high, 1.0, possible), exponents, lambda: _beside(self, other))
 
 

@@ -5,6 +5,7 @@ Reference: theory/confounding.md section 4, scaling (iv) and (v).
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -147,15 +148,21 @@ def binned_design(
 
 def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
     """What is asked for, and how it is searched."""
-    asked = {"epsilon": None, "delta": 0, "cost": "squared", "outputs": None, "odds": None, "reads": "data"}
-    target = Target(**{name: options.get(name, default) for name, default in asked.items()})
+    defaults: dict[str, Any] = {"epsilon": None, "delta": 0, "cost": "squared"}
+    asked = {field.name for field in attrs.fields(Target)}
+    target = Target(**defaults | {name: value for name, value in options.items() if name in asked})
     return target, {name: value for name, value in options.items() if name not in asked}
 
 
 def tightened(task: NoisyTask, problem: Problem, found: Refined, options: dict[str, Any]) -> Refined:
     """Solved again with as much less delta as the cells had hidden, until the target is met on the line."""
-    asked, best = problem.delta, found
+    asked, best, limit = problem.delta, found, options["time_limit"]
+    started = time.perf_counter() - found.seconds
     for _ in range(ROUNDS):
+        left = None if limit is None else limit - (time.perf_counter() - started)
+        if left is not None and left <= 0:
+            break
+        options["time_limit"] = left
         excess = task.excess(best.channel)
         if excess <= 0:
             break

@@ -79,10 +79,10 @@ def cells_of(pieces: Pieces, count: int) -> Joint:
             low[row, place] += weight * below
             high[row, place] += weight * above
     most = max(weights.size for weights in pieces.weights)
-    low, high = outward(low, high, pieces.error / UNIT + 2.0 * most, high > 0)
+    lower, upper = outward(low, high, pieces.error / UNIT + 2.0 * most, high > 0)
     if pieces.lost:
-        high = high + pieces.lost  # it may lie anywhere
-    return Joint(low, high, lambda: None)
+        upper = upper + pieces.lost  # it may lie anywhere
+    return Joint(lower, upper, lambda: None)
 
 
 def _edges(pieces: Pieces, count: int) -> FloatArray:

@@ -218,6 +218,8 @@ class Release(WorstPair):
     def exact_epsilon(self, delta: Any = 0) -> Bracket:
         """epsilon from exact fractions: the logarithm of a rational number, rounded outward."""
         odds = self.exact_odds(delta)
+        if odds == 1:
+            return Bracket(0.0, 0.0, "epsilon", "exact fractions")
         if odds is None:
             return Bracket(math.inf, math.inf, "epsilon", "exact fractions")
         value = math.log1p(float(odds - 1)) if odds < 2 else math.log(odds.numerator) - math.log(odds.denominator)

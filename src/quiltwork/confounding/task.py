@@ -77,9 +77,10 @@ class Task:
         if table.silent:
             return True  # nothing is added to the existing release, which meets it
         after = self.after(table)
-        if self.in_fractions(after):
-            return after.exact_delta(self.odds) <= self.exact_delta
-        return self.allows(after.delta(self.epsilon).upper)
+        found = after.delta(self.epsilon)
+        if self.allows(found.upper) or not self.allows(found.lower) or not self.in_fractions(after):
+            return self.allows(found.upper)
+        return after.exact_delta(self.odds) <= self.exact_delta
 
     def allows(self, delta: Any) -> bool:
         """Whether a float is within the stated delta, read as it was typed or as its double."""
