@@ -49,6 +49,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 soundness: .venv/dev.stamp  ## check random brackets against high-precision truth (long)
 	$(BIN)/python benchmarks/soundness.py
 	$(BIN)/python benchmarks/soundness_pufferfish.py
+	$(BIN)/python benchmarks/soundness_confounding.py
 
 benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/engine.py
@@ -56,6 +57,7 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/tables_peers.py
 	$(BIN)/python benchmarks/pufferfish.py
+	$(BIN)/python benchmarks/confounding.py
 	$(BIN)/python benchmarks/data.py
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
-from quiltwork.confounding.difference import TwoLaws
 from quiltwork.confounding.shapes import KINK
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.errors import InvalidParameter, Unsupported
 from tests.confounding import line_truth as truth
 

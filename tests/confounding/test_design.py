@@ -318,7 +318,11 @@ def test_impossible_secrets_data_and_outputs() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 30.0, 100.0, 700.0, 800.0, 1e300])
 @pytest.mark.parametrize("delta", [0, F(1, 10**400), 5e-324, 1e-20, 1e-16, 1e-9, 0.1, 1 - F(1, 10**20)])
 def test_extreme_targets_are_met_and_used(epsilon: float, delta: Any) -> None:
-    """With a large epsilon nearly everything may be told; with epsilon = delta = 0 nothing."""
+    """With a large epsilon nearly everything may be told; with epsilon = delta = 0 only whether x is even.
+
+    That is a fair coin whatever the secret, and saves 1/6: x is 0 or 2 (1/6 and 1/3), and 1 is the best answer, or
+    1 or 3, and 2 is; each is off by one.
+    """
     data = [["1/2", "1/2", "0", "0"], ["0", "1/2", "1/2", "0"], ["0", "0", "1/2", "1/2"]]
     world = World(data=data)
     found = world.design(epsilon=epsilon, delta=delta)
@@ -329,7 +333,8 @@ def test_extreme_targets_are_met_and_used(epsilon: float, delta: Any) -> None:
     if epsilon >= 30:
         assert found.cost <= 1e-8
     elif delta == 0:
-        assert found.cost == pytest.approx(silent)
+        assert silent == pytest.approx(7 / 6)
+        assert found.cost == pytest.approx(1.0, abs=1e-9)
 
 
 def test_nothing_released_never_violates_a_target() -> None:

@@ -14,10 +14,11 @@ from scipy import stats
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.constructors import laplace as laplace_loss
 from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
-from quiltwork.confounding.difference import Difference, TwoLaws
+from quiltwork.confounding.difference import Difference
 from quiltwork.confounding.enclosed import EnclosedCurve, LawTest, odds_for
 from quiltwork.confounding.enclosure import cut, stick
 from quiltwork.confounding.tails import TailOrder, revealed, unbounded
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
 from tests.confounding import line_truth as truth

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
 import quiltwork as qw
-from quiltwork.confounding.copula import CopulaPerturbation, effective_correlation
+from quiltwork.confounding import CopulaPerturbation, effective_correlation
 from quiltwork.curves.ceiling import auc_ceiling
 
 RHO, EPSILON_C, DELTA_C = 0.5, 0.1, 0.02

@@ -6,9 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from quiltwork.confounding import World, randomized_response, realised
-from quiltwork.confounding.penalty import paper_objective
-from quiltwork.confounding.posteriors import smallest_tau
+from quiltwork.confounding import World, paper_objective, randomized_response, realised, smallest_tau
 from quiltwork.errors import NotCertified, Unreachable
 
 TWIN = ([["3/4", "1/4"], ["1/4", "3/4"]], [["99/100", "1/100"], ["1/100", "99/100"]])

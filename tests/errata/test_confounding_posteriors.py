@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from quiltwork.confounding.posteriors import (
+from quiltwork.confounding import (
     epsilon_of_posterior_ratio,
     from_bayesian,
     tight_epsilon_of_posterior_ratio,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,11 @@ def repeated(value: Any, count: int) -> Laws:
 
 def _compositions(count: int, size: int) -> np.ndarray:
     """All ways to write `count` as an ordered sum of `size` whole numbers >= 0."""
-    if count == 1:
-        return np.eye(size, dtype=np.int64)
+    if count <= size:  # few outputs come at all: list them
+        listed = np.array(list(combinations_with_replacement(range(size), count)))
+        shares = np.zeros((len(listed), size), dtype=np.int64)
+        np.add.at(shares, (np.arange(len(listed))[:, None], listed), 1)
+        return shares
     found, left = np.zeros((1, 0), dtype=np.int64), np.array([count])
     for _ in range(size - 1):
         # each row is followed by every number up to what is left of it, the largest first
@@ -118,8 +122,10 @@ def _coefficients(shares: np.ndarray, count: int) -> tuple[FloatArray, np.ndarra
     A factor above one would magnify what underflow has taken.
     """
     if count <= 60:
-        leading, more = np.frexp(np.array([float(_multinomial(share)) for share in shares]))
-        return leading, more.astype(float), 1.0
+        # at most half of the counts are above one, and only these factorials are rounded and multiplied
+        factorials = np.array([float(math.factorial(number)) for number in range(count + 1)])
+        leading, more = np.frexp(factorials[count] / factorials[shares].prod(axis=1))
+        return leading, more.astype(float), count + 4.0
     mantissas, bits = np.ones(count + 1), np.zeros(count + 1)
     for number in range(1, count + 1):
         mantissa, bit = math.frexp(mantissas[number - 1] * number)

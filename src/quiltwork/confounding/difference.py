@@ -19,120 +19,22 @@ Reference: theory/confounding.md section 1.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.component import Component, masses
-from quiltwork.confounding.mixtures import Mixture
-from quiltwork.confounding.shapes import KINK, Shapes
+from quiltwork.confounding.shapes import KINK
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
 
-__all__ = ["Cells", "Difference", "Runs", "TwoLaws"]
+__all__ = ["Cells", "Difference", "Runs"]
 
 NOWHERE = -1e300  # log of a density that is zero, where minus infinity would make NaN
 UNDERFLOW = 1e-300
-NODES = 320  # cells of the first grid, about
 LARGEST = 700.0
 STALLED = 8.0  # an upper bound of so many slacks is rounding
-
-
-class TwoLaws:
-    """Two mixtures over one list of components; the components of one kind are evaluated together."""
-
-    def __init__(self, first: Mixture, second: Mixture) -> None:
-        found: dict[Any, list[Any]] = {}
-        for side, law in enumerate((first, second)):
-            for weight, part in zip(law.weights.tolist(), law.components, strict=True):
-                entry = found.setdefault((part.kind, part.exact or id(part)), [part, 0.0, 0.0])
-                entry[1 + side] += weight
-        order = sorted(found.values(), key=lambda entry: str(entry[0].kind))
-        self.parts: list[Component] = [entry[0] for entry in order]
-        self.first = np.array([entry[1] for entry in order])
-        self.second = np.array([entry[2] for entry in order])
-        self.terms = len(first.components) + len(second.components)  # weights of equal components were added
-        self._groups = _grouped(self.parts)
-
-    @property
-    def count(self) -> int:
-        """How many components there are."""
-        return len(self.parts)
-
-    @cached_property
-    def shapes(self) -> list[Shapes]:
-        """One for each kind (one for each density of the user's own), in the order of the parts."""
-        return [type(group[0]).shapes(group) for group in self._groups]
-
-    def _stacked(self, name: str) -> FloatArray:
-        return np.concatenate([getattr(shape, name) for shape in self.shapes])
-
-    @cached_property
-    def mode_low(self) -> FloatArray:
-        """Where the modes begin, a column."""
-        return self._stacked("mode_low")
-
-    @cached_property
-    def mode_high(self) -> FloatArray:
-        """Where they end."""
-        return self._stacked("mode_high")
-
-    @cached_property
-    def peak(self) -> FloatArray:
-        """Log of the largest densities."""
-        return self._stacked("peak")
-
-    def log_density(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(K, n) log densities and their errors."""
-        found = [shape.log_density(x) for shape in self.shapes]
-        if len(found) == 1:
-            return found[0]
-        return np.concatenate([value for value, _ in found]), np.concatenate([error for _, error in found])
-
-    def log_slope(self, x: FloatArray) -> FloatArray:
-        """(K, n) slopes of the log densities."""
-        return np.concatenate([shape.log_slope(x) for shape in self.shapes])
-
-    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """(K, n) bounds on -(log f)''."""
-        return np.concatenate([shape.log_bend(a, b) for shape in self.shapes])
-
-    def masses(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(K, n) probabilities of intervals: log of the size, share of it, error of the share."""
-        found = [masses(shape, a, b) for shape in self.shapes]
-        top, share, error = (np.concatenate(column) for column in zip(*found, strict=True))
-        return top, share, error
-
-    @cached_property
-    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """The first places, in order, with log densities, errors and slopes: the same for every epsilon."""
-        each = int(np.clip(NODES // self.count, 5, 41)) | 1
-        every = np.unique(np.concatenate([shape.landmarks(each) for shape in self.shapes]))
-        if every.size > NODES:
-            every = every[np.linspace(0, every.size - 1, NODES).astype(int)]
-        every = np.unique(np.concatenate([every, *(shape.kinks() for shape in self.shapes)]))
-        every = every[np.isfinite(every)]
-        value, error = self.log_density(every)
-        return every, value, error, self.log_slope(every)
-
-    def swapped(self) -> TwoLaws:
-        """The other order, sharing what was evaluated."""
-        other = object.__new__(TwoLaws)
-        other.__dict__.update(self.__dict__)
-        other.first, other.second = self.second, self.first
-        return other
-
-
-def _grouped(parts: list[Component]) -> list[list[Component]]:
-    groups: list[list[Component]] = []
-    for part in parts:
-        if groups and part.kind == groups[-1][0].kind and part.kind != "user":
-            groups[-1].append(part)
-        else:
-            groups.append([part])
-    return groups
 
 
 @attrs.frozen(eq=False)
@@ -249,10 +151,11 @@ class Difference:
             low = plus @ (least - least * wrong) - minus @ (most + most * wrong) - unknown
             high = plus @ (most + most * wrong) - minus @ (least - least * wrong) + unknown
             slack = np.abs(self.sign) @ (most * wrong) + unknown
-            tilted = self._tilted(a, b, (term_a, term_b), (slope_a, slope_b), ref_b - ref_a, wrong)
+            below, above, usable = self._tilted(a, b, (term_a, term_b), (slope_a, slope_b), ref_b - ref_a, wrong)
             up, down = np.maximum(down_a, down_b) * (1.0 + 1e-15), np.minimum(down_a, down_b) * (1.0 - 1e-15)
-            low = np.maximum(low, tilted[0] * np.where(tilted[0] > 0, down, up))
-            high = np.minimum(high, tilted[1] * np.where(tilted[1] > 0, up, down))
+            usable &= up > 1e-280  # a bound below zero must stay below zero
+            low = np.where(usable, np.maximum(low, below * np.where(below > 0, down, up)), low)
+            high = np.where(usable, np.minimum(high, above * np.where(above > 0, up, down)), high)
         stalled = (high <= STALLED * slack) & (span < 2.0)
         return Cells(a, b, low, high, stalled, ref, self.sign @ at_a, self.sign @ at_b)
 
@@ -264,8 +167,8 @@ class Difference:
         slopes: tuple[FloatArray, FloatArray],
         rise: FloatArray,
         wrong: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Second-order bounds on (p - t q) over the exponential that joins the references at both ends.
+    ) -> tuple[FloatArray, FloatArray, np.ndarray]:
+        """Second-order bounds on (p - t q) over the exponential that joins the references at both ends, and where.
 
         A term rises above both ends by at most e^(h min(slope at a, -slope at b)), slopes taken after division.  Cells
         where it might do so from nothing, or that hold a kink, are left to the first order.
@@ -281,11 +184,10 @@ class Difference:
         usable &= ~(hidden & self.used[:, None]).any(axis=0)
         top = base * np.exp(rises)
         bend = np.maximum(np.maximum(np.abs(up), np.abs(down)) ** 2, bend) * (1.0 + 1e-9)
-        slack = np.abs(self.sign) @ (top * (wrong + 0.125 * (b - a) ** 2 * bend)) * (1.0 + 1e-9)
-        slack = slack + self.sign_error @ top + UNDERFLOW
+        away = np.minimum(0.125 * (b - a) ** 2 * bend, 1e200)  # a term of zero stays zero
+        slack = np.abs(self.sign) @ (top * (wrong + away)) * (1.0 + 1e-9) + self.sign_error @ top + UNDERFLOW
         left, right = self.sign @ terms[0], self.sign @ terms[1]
-        low = np.where(usable, np.minimum(left, right) - slack, -np.inf)
-        return low, np.where(usable, np.maximum(left, right) + slack, np.inf)
+        return np.minimum(left, right) - slack, np.maximum(left, right) + slack, usable
 
     def runs(self, a: FloatArray, b: FloatArray) -> Runs:
         """Probabilities of the intervals (a, b), each with its error."""

@@ -21,9 +21,9 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture
-from quiltwork.confounding.difference import TwoLaws
 from quiltwork.confounding.enclosure import Cut, cut
 from quiltwork.confounding.tails import revealed, unbounded
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.rounding import UNIT, up
 

@@ -23,8 +23,9 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture
-from quiltwork.confounding.difference import Cells, Difference, TwoLaws
+from quiltwork.confounding.difference import Cells, Difference
 from quiltwork.confounding.tails import TailOrder, revealed
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["Cut", "cut", "stick"]
@@ -98,6 +99,9 @@ class _Sweep:
             useful = (gaps > target / (8.0 * gaps.size)) & ~self.open.stalled
             if not bool(useful.any()):
                 return
+            allowed = (most - self.count) // EVEN.size
+            if int(useful.sum()) > allowed:  # the widest first
+                useful &= gaps >= np.sort(gaps[useful])[-max(allowed, 1)]
             split = _picked(self.open, useful)
             kept = _picked(self.open, ~useful)
             fresh = self._sorted_out(self.difference.cells(self._cuts(split)))

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture
-from quiltwork.confounding.difference import TwoLaws
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
 

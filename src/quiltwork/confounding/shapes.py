@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import erf, erfcx, log_ndtr
@@ -26,7 +26,16 @@ from scipy.special import erf, erfcx, log_ndtr
 from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT
 
-__all__ = ["KINK", "LaplaceShapes", "NormalLaplaceShapes", "NormalShapes", "Shapes", "UniformShapes", "UserShapes"]
+__all__ = [
+    "KINK",
+    "LaplaceShapes",
+    "NormalLaplaceShapes",
+    "NormalShapes",
+    "Shapes",
+    "UniformShapes",
+    "as_column",
+    "sure",
+]
 
 ROOT2 = math.sqrt(2.0)
 ROOT2PI = math.log(math.sqrt(2.0 * math.pi))
@@ -35,7 +44,8 @@ KINK = 1e200  # stands for "no bound"
 Pair = tuple[FloatArray, FloatArray]
 
 
-def _column(values: Sequence[float]) -> FloatArray:
+def as_column(values: Sequence[float]) -> FloatArray:
+    """Numbers, one below the other."""
     return np.asarray(values, dtype=float)[:, None]
 
 
@@ -82,14 +92,14 @@ class Shapes(ABC):
     def _steps(self, count: int) -> FloatArray:
         return np.linspace(-9.0, 9.0, max(count, 3))
 
-    def _place(self, centre: FloatArray) -> None:
+    def place(self, centre: FloatArray) -> None:
         """One centre, which is also the mode; its double is a unit from the decimal typed."""
         self.centre, room = centre, 2.0 * UNIT * np.abs(centre)
         self.mode_low, self.mode_high = centre - room, centre + room
         self.tail_error = np.zeros_like(centre)
 
 
-def _sure(value: FloatArray, units: FloatArray) -> Pair:
+def sure(value: FloatArray, units: FloatArray) -> Pair:
     """An error in units of roundoff; none where the value is an exact zero (its log is minus infinity)."""
     return value, np.where(np.isfinite(value), UNIT * units, 0.0)
 
@@ -98,8 +108,8 @@ class NormalShapes(Shapes):
     """N(mean, sd^2)."""
 
     def __init__(self, means: Sequence[float], sds: Sequence[float]) -> None:
-        self._place(_column(means))
-        self.spread = _column(sds)
+        self.place(as_column(means))
+        self.spread = as_column(sds)
         self.peak = -np.log(self.spread) - ROOT2PI
         self._shift = np.abs(self.centre) / self.spread
         self._base = 16.0 + 4.0 * np.abs(self.peak)
@@ -112,7 +122,7 @@ class NormalShapes(Shapes):
         z = np.abs(x - self.centre) / self.spread
         with np.errstate(invalid="ignore"):
             units = 48.0 + 16.0 * z * z + 4.0 * (1.0 + z) * self._shift
-        return _sure(log_ndtr(-z), units)
+        return sure(log_ndtr(-z), units)
 
     def from_centre(self, x: FloatArray) -> Pair:
         z = np.abs(x - self.centre) / self.spread
@@ -130,8 +140,8 @@ class LaplaceShapes(Shapes):
     """exp(-|x - mean| / scale) / (2 scale)."""
 
     def __init__(self, means: Sequence[float], scales: Sequence[float]) -> None:
-        self._place(_column(means))
-        self.spread = _column(scales)
+        self.place(as_column(means))
+        self.spread = as_column(scales)
         self.peak = -np.log(2.0 * self.spread)
         self._shift = np.abs(self.centre) / self.spread
         self._base = 16.0 + 4.0 * np.abs(self.peak)
@@ -142,7 +152,7 @@ class LaplaceShapes(Shapes):
 
     def log_tail(self, x: FloatArray) -> Pair:
         z = np.abs(x - self.centre) / self.spread
-        return _sure(-math.log(2.0) - z, 16.0 + 6.0 * z + 2.0 * self._shift)
+        return sure(-math.log(2.0) - z, 16.0 + 6.0 * z + 2.0 * self._shift)
 
     def from_centre(self, x: FloatArray) -> Pair:
         found = -0.5 * np.expm1(-np.abs(x - self.centre) / self.spread)
@@ -172,8 +182,8 @@ class NormalLaplaceShapes(Shapes):
     """
 
     def __init__(self, means: Sequence[float], sds: Sequence[float], scales: Sequence[float]) -> None:
-        self._place(_column(means))
-        self.sd, self.scale = _column(sds), _column(scales)
+        self.place(as_column(means))
+        self.sd, self.scale = as_column(sds), as_column(scales)
         self.kappa = self.sd / self.scale
         self.spread = np.sqrt(self.sd**2 + 2.0 * self.scale**2)
         self._height = -np.log(4.0 * self.scale)
@@ -217,7 +227,7 @@ class NormalLaplaceShapes(Shapes):
             first = -0.5 * z * z + np.log(normal)
             second = self._near(z, rate) - math.log(4.0)
             found = np.where(np.isinf(z), -np.inf, np.logaddexp(first, second))
-        return _sure(found, 128.0 + error)
+        return sure(found, 128.0 + error)
 
     def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """(log f)'' = -1/s^2 + Var(Laplace part | x)/s^4."""
@@ -232,7 +242,7 @@ class UniformShapes(Shapes):
     """Constant between two ends, and nothing outside."""
 
     def __init__(self, lows: Sequence[float], highs: Sequence[float]) -> None:
-        self.low, self.high = _column(lows), _column(highs)
+        self.low, self.high = as_column(lows), as_column(highs)
         self.width = self.high - self.low
         self.centre, self.spread = 0.5 * self.low + 0.5 * self.high, self.width
         room = 2.0 * UNIT * np.maximum(np.abs(self.low), np.abs(self.high))
@@ -251,7 +261,7 @@ class UniformShapes(Shapes):
         left = np.clip(left, self.tail_error, 0.5 + 4.0 * UNIT)
         with np.errstate(divide="ignore"):
             found = np.log(np.where((x > self.mode_high) | (x < self.mode_low), 0.0, left))
-        return _sure(found, np.broadcast_to(self._base, found.shape))
+        return sure(found, np.broadcast_to(self._base, found.shape))
 
     def log_slope(self, x: FloatArray) -> FloatArray:
         return np.zeros((self.centre.size, x.size))
@@ -269,55 +279,3 @@ class UniformShapes(Shapes):
 
     def _steps(self, count: int) -> FloatArray:
         return np.linspace(-1.0, 1.0, max(count, 3))
-
-
-class UserShapes(Shapes):
-    """One density of the user's own, as right as the user says."""
-
-    def __init__(
-        self,
-        log_pdf: Callable[[FloatArray], FloatArray],
-        log_cdf: Callable[[FloatArray], FloatArray],
-        log_sf: Callable[[FloatArray], FloatArray],
-        mode: float,
-        spread: float,
-        accuracy: float,
-        support: tuple[float, float],
-    ) -> None:
-        self._log_pdf, self._log_cdf, self._log_sf, self.accuracy = log_pdf, log_cdf, log_sf, accuracy
-        self._ends = np.array([end for end in support if math.isfinite(end)])
-        self._place(_column([mode]))
-        self.spread = _column([spread])
-        self.share = np.exp(np.asarray(log_cdf(self.centre[0]), dtype=float))[:, None]
-        self.peak = np.asarray(log_pdf(self.centre), dtype=float)
-        self.tail_error = np.zeros_like(self.centre)
-
-    def log_density(self, x: FloatArray) -> Pair:
-        with np.errstate(divide="ignore", under="ignore"):
-            found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
-        return found, np.full(found.shape, self.accuracy)
-
-    def log_tail(self, x: FloatArray) -> Pair:
-        right = x >= self.centre[0]
-        found = np.empty(x.shape)
-        with np.errstate(divide="ignore", under="ignore"):
-            found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
-        return _sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
-
-    def from_centre(self, x: FloatArray) -> Pair:
-        """On either side, what is left of that side: the mode need not be the median."""
-        tail, error = self.log_tail(x)
-        side = np.where(x >= self.centre, 1.0 - self.share, self.share)
-        return np.maximum(side - np.exp(tail), 0.0), side * error + self.accuracy
-
-    def log_slope(self, x: FloatArray) -> FloatArray:
-        return np.zeros((1, x.size))
-
-    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        return np.full((1, a.size), KINK)
-
-    def kinks(self) -> FloatArray:
-        return np.concatenate([np.nextafter(self._ends, -np.inf), self._ends, np.nextafter(self._ends, np.inf)])
-
-    def _steps(self, count: int) -> FloatArray:
-        return 0.5 * np.sinh(np.linspace(-5.5, 5.5, max(count, 3)))

@@ -59,7 +59,7 @@ class Window:
     mean: FloatArray
 
 
-def window(a: FloatArray, b: FloatArray, middle: FloatArray, length: FloatArray, *, slopes: bool = False) -> Window:
+def window(a: FloatArray, b: FloatArray, middle: FloatArray, length: FloatArray) -> Window:
     """For (k, n) ends and middles and a (k, 1) column of lengths; ends may be infinite, the middle then is anything.
 
     The length is given besides the ends, since b - a would lose the digits of a short window.
@@ -67,15 +67,13 @@ def window(a: FloatArray, b: FloatArray, middle: FloatArray, length: FloatArray,
     shape = a.shape
     spans = np.broadcast_to(length, shape)
     log, reference = np.empty(shape), np.full(shape, MIDDLE, dtype=np.int8)
-    low, high, gaps, mean = (np.zeros(shape if slopes else (0, 0)) for _ in range(4))
+    low, high, gaps, mean = (np.zeros(shape) for _ in range(4))
     with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
         short = (spans <= SHORT) & (np.abs(middle) * spans <= FLAT)
         rows = np.flatnonzero(short.any(axis=1))
         if rows.size:
             half = 0.5 * length[rows]
-            log[rows], moved = _short(half, middle[rows] * half)
-            if slopes:
-                mean[rows] = moved
+            log[rows], mean[rows] = _short(half, middle[rows] * half)
         rest = ~short
         if bool(rest.any()):
             first, last, between, span = a[rest], b[rest], middle[rest], spans[rest]
@@ -89,11 +87,9 @@ def window(a: FloatArray, b: FloatArray, middle: FloatArray, length: FloatArray,
             size = np.where(inside, WHOLE - at_near * mills, mills) - other
             log[rest] = np.log(size)
             reference[rest] = np.where(inside, ZERO, np.where(flip, HIGH, LOW))
-            if slopes:
-                at_near, at_far = at_near / size, at_far / size
-                low[rest], high[rest] = np.where(flip, at_far, at_near), np.where(flip, at_near, at_far)
-                gaps[rest] = np.where(np.isfinite(gap), gap, 0.0)
-                mean[rest] = 0.0
+            at_near, at_far = at_near / size, at_far / size
+            low[rest], high[rest] = np.where(flip, at_far, at_near), np.where(flip, at_near, at_far)
+            gaps[rest] = np.where(np.isfinite(gap), gap, 0.0)
     return Window(log, reference, low, high, gaps, mean)
 
 

@@ -116,8 +116,10 @@ class Contrast:
 
     def _highest(self, delta: float) -> float:
         pure = up(_log(float(self.ratio_high.max(initial=1.0))), 4)
-        if delta == 0.0 or delta >= 1.0:
-            return max(pure, 0.0) if delta == 0.0 else 0.0
+        if delta >= 1.0:
+            return 0.0
+        if delta == 0.0:
+            return max(pure, 0.0)
         odds, margin = max(_solved(self.p_high, self.q_low, delta), 1.0), 8.0 * UNIT
         if math.isinf(odds):
             return math.inf if float(self.upper(np.array(np.inf))) > delta else pure

@@ -21,8 +21,9 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component
-from quiltwork.confounding.difference import Difference, TwoLaws
+from quiltwork.confounding.difference import Difference
 from quiltwork.confounding.shapes import NormalLaplaceShapes
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["TailOrder", "revealed", "unbounded"]

@@ -13,10 +13,11 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component
-from quiltwork.confounding.shapes import Shapes, UserShapes
+from quiltwork.confounding.shapes import KINK, Pair, Shapes, as_column, sure
+from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["Unimodal"]
+__all__ = ["Unimodal", "UserShapes"]
 
 
 def _mode(value: Any) -> float:
@@ -87,3 +88,55 @@ def _logged(function: Callable[[FloatArray], Any]) -> Callable[[FloatArray], Flo
         return found
 
     return log
+
+
+class UserShapes(Shapes):
+    """One density of the user's own, as right as the user says."""
+
+    def __init__(
+        self,
+        log_pdf: Callable[[FloatArray], FloatArray],
+        log_cdf: Callable[[FloatArray], FloatArray],
+        log_sf: Callable[[FloatArray], FloatArray],
+        mode: float,
+        spread: float,
+        accuracy: float,
+        support: tuple[float, float],
+    ) -> None:
+        self._log_pdf, self._log_cdf, self._log_sf, self.accuracy = log_pdf, log_cdf, log_sf, accuracy
+        self._ends = np.array([end for end in support if math.isfinite(end)])
+        self.place(as_column([mode]))
+        self.spread = as_column([spread])
+        self.share = np.exp(np.asarray(log_cdf(self.centre[0]), dtype=float))[:, None]
+        self.peak = np.asarray(log_pdf(self.centre), dtype=float)
+        self.tail_error = np.zeros_like(self.centre)
+
+    def log_density(self, x: FloatArray) -> Pair:
+        with np.errstate(divide="ignore", under="ignore"):
+            found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
+        return found, np.full(found.shape, self.accuracy)
+
+    def log_tail(self, x: FloatArray) -> Pair:
+        right = x >= self.centre[0]
+        found = np.empty(x.shape)
+        with np.errstate(divide="ignore", under="ignore"):
+            found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
+        return sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
+
+    def from_centre(self, x: FloatArray) -> Pair:
+        """On either side, what is left of that side: the mode need not be the median."""
+        tail, error = self.log_tail(x)
+        side = np.where(x >= self.centre, 1.0 - self.share, self.share)
+        return np.maximum(side - np.exp(tail), 0.0), side * error + self.accuracy
+
+    def log_slope(self, x: FloatArray) -> FloatArray:
+        return np.zeros((1, x.size))
+
+    def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.full((1, a.size), KINK)
+
+    def kinks(self) -> FloatArray:
+        return np.concatenate([np.nextafter(self._ends, -np.inf), self._ends, np.nextafter(self._ends, np.inf)])
+
+    def _steps(self, count: int) -> FloatArray:
+        return 0.5 * np.sinh(np.linspace(-5.5, 5.5, max(count, 3)))
