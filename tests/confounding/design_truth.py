@@ -215,3 +215,24 @@ CASES = {
     "C3": ((3, 16, (8, 8), (2.0, 2.0)), 1.0, 0.01, 0.08150, 0.15965, 0.15965, 0.11550, 0.12232),
     "C4": ((2, 32, (8, 8), (1.5, 1.5)), 0.5, 0.05, 0.12155, 0.17105, 0.17105, 0.14771, 0.14768),
 }
+
+
+# ---- four programs with exact primal and dual certificates, theory/confounding.md section 4
+
+F = Fraction
+BINARY = [["1/2", "3/10", "3/20", "1/20"], ["1/20", "3/20", "3/10", "1/2"]]
+TERNARY = [BINARY[0], ["1/5", "3/10", "3/10", "1/5"], BINARY[1]]
+ONE = [["3/5", "2/5"], ["11/20", "9/20"], ["9/20", "11/20"], ["2/5", "3/5"]]
+TWO = [
+    ["33/100", "27/100", "11/50", "9/50"],
+    ["11/40", "11/40", "9/40", "9/40"],
+    ["9/40", "9/40", "11/40", "11/40"],
+    ["9/50", "11/50", "27/100", "33/100"],
+]
+REFERENCE = {
+    # name: data, channel, cost, delta, optimum at odds 2
+    "one release, absolute": (BINARY, ONE, "absolute", F(1, 20), F(627, 1240)),
+    "one release, zero-one": (BINARY, ONE, "zero-one", F(1, 20), F(209, 1240)),
+    "nothing before": (BINARY, None, "absolute", F(0), F(22, 45)),
+    "three secrets": (TERNARY, TWO, "absolute", F(1, 20), F(57, 124)),
+}

@@ -1,9 +1,10 @@
-"""Truths on the line to 30 digits: densities, distribution functions and hockey sticks of mixtures, with mpmath only."""
+"""Truths on the line to 30 digits with mpmath only: densities, distribution functions, hockey sticks of mixtures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath as mp
 
@@ -100,13 +101,13 @@ def stick(p: Mixture, q: Mixture, epsilon: float, steps: int = 60) -> mp.mpf:
     hair = mp.mpf(10) ** -25
     ordered = sorted(place + shift for place in places for shift in ((-hair, hair) if place in ends else (mp.mpf(0),)))
     values = [at(place) for place in ordered]
-    cuts = [-mp.mpf(10) ** 6]
+    cuts = [-(mp.mpf(10) ** 6)]
     for a, b, u, v in zip(ordered, ordered[1:], values, values[1:], strict=False):
         if u * v < 0:
             cuts.append(_zero(at, a, b, u))
     cuts.append(mp.mpf(10) ** 6)
     sums = [total(place) for place in cuts]
-    return mp.fsum(max(b - a, mp.mpf(0)) for a, b in zip(sums, sums[1:], strict=False))
+    return mp.fsum(max(b - a, mp.mpf(0)) for a, b in pairwise(sums))
 
 
 def _zero(at: Function, a: mp.mpf, b: mp.mpf, u: mp.mpf) -> mp.mpf:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.confounding import line_truth as truth
 
 from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
 from quiltwork.confounding.shapes import KINK
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.errors import InvalidParameter, Unsupported
-from tests.confounding import line_truth as truth
 
 PARTS = [
     Normal(0.3, 0.7),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import mpmath as mp
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.confounding import line_truth as truth
 
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.constructors import laplace as laplace_loss
@@ -21,7 +23,6 @@ from quiltwork.confounding.tails import TailOrder, revealed, unbounded
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
-from tests.confounding import line_truth as truth
 
 TWO_BUMPS = Mixture([0.5, 0.5], [Normal(-1, 0.3), Normal(1, 0.3)]).plus_gaussian(0.25)
 ONE_BUMP = Mixture.of(Normal(0, 0.5)).plus_gaussian(0.25)
@@ -34,7 +35,9 @@ def pair(first, second):
 
 PAIRS = {
     "laplace and normal": pair(Mixture([0.4, 0.6], [Laplace(-1, 0.5), Normal(1, 0.4)]), Normal(0, 1)),
-    "normal-laplace": pair(NormalLaplace(0, 0.6, 0.4), Mixture([0.3, 0.7], [NormalLaplace(1, 0.6, 0.4), Laplace(0, 1)])),
+    "normal-laplace": pair(
+        NormalLaplace(0, 0.6, 0.4), Mixture([0.3, 0.7], [NormalLaplace(1, 0.6, 0.4), Laplace(0, 1)])
+    ),
     "uniform and laplace": pair(Uniform(-0.3, 1.1), Mixture([0.5, 0.5], [Laplace(0, 0.7), Uniform(0.2, 2)])),
     "shared components": pair(
         Mixture([0.5, 0.3, 0.2], [Normal(0, 1), Normal(1, 1), Normal(3, 1)]),
@@ -89,7 +92,7 @@ def unequal(mean, spread, epsilon):
     if inside > 0:
         ends = [-mp.inf, *sorted([(-b - mp.sqrt(inside)) / (2 * a), (-b + mp.sqrt(inside)) / (2 * a)]), mp.inf]
     total = mp.mpf(0)
-    for left, right in zip(ends, ends[1:], strict=False):
+    for left, right in pairwise(ends):
         p = (mp.erfc((left - m) / s / mp.sqrt(2)) - mp.erfc((right - m) / s / mp.sqrt(2))) / 2
         q = (mp.erfc(left / mp.sqrt(2)) - mp.erfc(right / mp.sqrt(2))) / 2
         total += max(p - mp.exp(truth.typed(epsilon)) * q, mp.mpf(0))
@@ -98,7 +101,15 @@ def unequal(mean, spread, epsilon):
 
 @pytest.mark.parametrize(
     ("mean", "spread", "epsilon"),
-    [(0.0, 2.0, 0.3), (1.0, 0.5, 1.0), (0.5, 1.5, 3.0), (0.0, 1.2, 9.0), (3.0, 2.0, 40.0), (0.3, 0.9, -2.0), (0, 0.001, 5.0)],
+    [
+        (0.0, 2.0, 0.3),
+        (1.0, 0.5, 1.0),
+        (0.5, 1.5, 3.0),
+        (0.0, 1.2, 9.0),
+        (3.0, 2.0, 40.0),
+        (0.3, 0.9, -2.0),
+        (0, 0.001, 5.0),
+    ],
 )
 def test_normals_of_unequal_variance(mean, spread, epsilon):
     with mp.workdps(120):

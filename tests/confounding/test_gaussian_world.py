@@ -231,10 +231,10 @@ def test_mu_beyond_the_engine():
     small, large = GaussianCurve(Fraction(1, 10**220)), GaussianCurve(Fraction(10**220))
     assert small.delta(0.0).lower == 0.0
     assert 0 < small.delta(0.0).upper < 1e-99
-    assert large.delta(5.0).lower == 1.0
+    assert large.delta(5.0).upper == 1.0
     assert large.epsilon(0.01).upper == math.inf
-    assert large.epsilon(0.01).lower > 1e100
-    assert large.beta(0.2).upper < 1e-12
+    assert large.beta(0.2).lower == 0.0
+    assert GaussianCurve(Fraction(10**6)).delta(5.0).lower > 1 - 1e-9
 
 
 def test_it_keeps_arrays_and_certificates():

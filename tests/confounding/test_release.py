@@ -199,11 +199,12 @@ def test_a_release_is_a_curve_with_a_guarantee() -> None:
     promise = found.guarantee(delta=0.01)
     assert promise.epsilon(0.01).upper == found.epsilon(0.01).upper
     assert promise.witness in {"a against b", "b against a"}
+    rows = truth.through(
+        truth.table([*DATA, ["3/10", "3/10", "2/5"]]), truth.beside(truth.table(ONE), truth.table(TWO))
+    )
+    odds = truth.power_of_e(0.1)
     first, second = found.pairs[found.worst(0.1)]
-    deltas = [truth.stick(*(rows[k] for k in pair), truth.power_of_e(0.1)) for rows in [
-        truth.through(truth.table([*DATA, ["3/10", "3/10", "2/5"]]), truth.beside(truth.table(ONE), truth.table(TWO)))
-    ] for pair in truth.all_pairs(3)]  # fmt: skip
-    assert max(deltas) == deltas[truth.all_pairs(3).index((int(first), int(second)))]
+    assert truth.stick(rows[first], rows[second], odds) == truth.delta_at(rows, odds)
 
 
 def test_plot() -> None:

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from scipy.stats import multivariate_normal as normal
 
-from quiltwork.confounding.components import Laplace, Mixture, Normal, Uniform
+from quiltwork.confounding.components import Laplace, Mixture, Normal, Point, Uniform
 from quiltwork.confounding.continuous import gaussian_world, mixture_world
 from quiltwork.confounding.noise import noise
 from quiltwork.confounding.sampled import FiniteDraws, LineDraws, VectorDraws, estimate, half_width
@@ -92,7 +93,7 @@ def test_several_laplace_noises_are_simulated_and_bounded():
 def test_correlated_noise_on_finite_data():
     """Two readings with correlated noise reduce to one; the simulation does not know that (rate below 1e-6)."""
     square = [[1, 0.6], [0.6, 1]]
-    world = mixture_world([law for law in _points()])
+    world = mixture_world(_points())
     release = world.release(0.8, 1.2, correlation=square)
     found = release.estimate([0.0, 0.4], 20_000, 1 - 1e-7, rng=np.random.default_rng(4))
     exact = release.delta([0.0, 0.4])
@@ -101,8 +102,6 @@ def test_correlated_noise_on_finite_data():
 
 
 def _points():
-    from quiltwork.confounding.components import Point
-
     values = [Point(0.0), Point(1.0), Point(2.5)]
     return Mixture([0.5, 0.3, 0.2], values), Mixture([0.1, 0.3, 0.6], values)
 
@@ -117,8 +116,6 @@ def test_vectors_of_unequal_covariance():
     with pytest.raises(Unsupported):
         release.epsilon(0.01)
     found = release.estimate(0.2, 40_000, 1 - 1e-7, rng=np.random.default_rng(8))
-    from scipy.stats import multivariate_normal as normal
-
     rng = np.random.default_rng(9)
     added = 0.25 * np.eye(2)
     squares = [np.array(m) + added for m in ([[1, 0.3], [0.3, 1]], [[0.5, 0], [0, 0.5]], [[1, 0], [0, 2]])]
@@ -177,8 +174,10 @@ def test_chunks_change_nothing():
 
 def ask(**changes):
     options = {"epsilon": 0.1, "samples": 100, "confidence": 0.99, "rng": np.random.default_rng(1)} | changes
-    return gaussian_world([0, 1], 1).release(1).estimate(
-        options["epsilon"], options["samples"], options["confidence"], rng=options["rng"]
+    return (
+        gaussian_world([0, 1], 1)
+        .release(1)
+        .estimate(options["epsilon"], options["samples"], options["confidence"], rng=options["rng"])
     )
 
 

@@ -282,3 +282,12 @@ def test_arrays_keep_their_shape_and_the_value_is_frozen() -> None:
     with pytest.raises(ValueError, match="read-only"):
         profile.epsilons[0] = 0.0
     assert repr(Profile(np.linspace(1, 2, 9), np.linspace(0.2, 0.0, 9) ** 2)).endswith("9 points>")
+
+
+def test_knots_a_hair_apart_have_a_tradeoff_below_the_profile() -> None:
+    """The vertex between two such knots is uncertain by far more than rounding; it once raised."""
+    profile = Profile([0.9999999999729834, 1.0000000000000018], [1.3509859897362588e-11, 0.0])
+    tradeoff = profile.tradeoff()
+    for alpha in (0.0, 0.01, 0.1, 0.18, 0.19, 0.3, 0.36, 0.5, 1.0):
+        assert float(tradeoff.beta(alpha).lower) <= float(profile.beta(alpha).upper)
+        assert float(profile.beta(alpha).lower) - float(tradeoff.beta(alpha).lower) < 1e-4

@@ -9,8 +9,9 @@ Theorem B (contraction of the hockey stick).  Let a = E_t(A_s || A_s'), U = {A_s
     delta <= max over x in U, x' in V of  sum_y ( a K_x - (a + t - 1) K_x' )_+ ,
 
 since A_s - t A_s' = a f - (a + t - 1) f' with laws f on U and f' on V, and the sum is convex in both.  The right side
-grows with a and falls with t, so an upper end of a and a lower end of t give a bound; a value whose sign is not certain
-is put into both sets.  It is a E_t'(K_x || K_x') with t' = 1 + (t - 1)/a, and any accountant of the data may give that.
+grows with a and falls with t, so an upper end of a and a lower end of t give a bound.  A value whose sign is not certain
+is put into both sets; or into none, which adds at most twice what such values can weigh in all (once where they gain,
+once where a + t - 1 is the weight of V and theirs).  The smaller of both is taken.  It is a E_t'(K_x || K_x') with t' = 1 + (t - 1)/a, and any accountant of the data may give that.
 
 Reference: theory/confounding.md 2.3, Theorems A and B.
 """
@@ -52,6 +53,13 @@ class Split:
     odds: float  # t, from below
     gains: np.ndarray  # values x that may lie in U
     losses: np.ndarray  # values x' that may lie in V
+    doubt: float = 0.0  # twice the weight, from above, of values that may lie in either
+
+    def sure(self) -> Split:
+        """The same without the values in doubt."""
+        return attrs.evolve(
+            self, gains=np.setdiff1d(self.gains, self.losses), losses=np.setdiff1d(self.losses, self.gains), doubt=0.0
+        )
 
 
 def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
@@ -64,7 +72,10 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
         perhaps = np.where(high[second] > 0, above * high[second] * (1.0 + 4.0 * UNIT) + LEAST, 0.0)
     gains = np.maximum(high[first] * (1.0 + 4.0 * UNIT) - surely, 0.0)
     amount = min(up(math.fsum(gains)), 1.0) if bool(np.any(gains > 0)) else 0.0
-    return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps))
+    losses = np.maximum(perhaps * (1.0 + 4.0 * UNIT) - low[first], 0.0)
+    either = (gains > 0) & (low[first] < perhaps)
+    doubt = up(2.0 * math.fsum(np.maximum(gains, losses)[either])) if bool(either.any()) else 0.0
+    return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
 
 
 class Bounds(Searched):
@@ -128,8 +139,14 @@ class Bounds(Searched):
         for first, second in self.world.ordered:
             parts = split(self.world.laws, int(first), int(second), epsilon)
             if parts.amount > best:
-                best = max(best, min(self._worst_values(parts, best), parts.amount))
+                best = max(best, min(self._contracted(parts, best), parts.amount))
         return best
+
+    def _contracted(self, parts: Split, best: float) -> float:
+        found = self._worst_values(parts, best)
+        if found > best and 0.0 < parts.doubt < found:
+            found = min(found, up(self._worst_values(parts.sure(), 0.0) + parts.doubt))
+        return found
 
     def _worst_values(self, parts: Split, best: float) -> float:
         """The largest a E_t'(K_x || K_x') over x in U, x' in V; `best` is what it must exceed to matter.
@@ -198,8 +215,16 @@ class Amplified(Searched):
         return best
 
     def _contracted(self, parts: Split) -> float:
+        found = self._with_loss(parts)
+        if self.distance is not None and 0.0 < parts.doubt < found:
+            found = min(found, up(self._with_loss(parts.sure()) + parts.doubt))
+        return found
+
+    def _with_loss(self, parts: Split) -> float:
         """a E_t'(loss), t' = 1 + (t - 1)/a; never more than a."""
-        if not parts.losses.size or parts.amount <= 0:
+        if not parts.gains.size:
+            return 0.0
+        if not parts.losses.size:
             return parts.amount
         far = 1
         if self.distance is not None:

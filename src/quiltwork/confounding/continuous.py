@@ -19,7 +19,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component, exactly
-from quiltwork.confounding.components import Mixture, Point
+from quiltwork.confounding.components import Mixture, Point, Unimodal
 from quiltwork.confounding.enclosed import EnclosedCurve
 from quiltwork.confounding.gaussian_world import GaussianCurve, product, separations, worst_square
 from quiltwork.confounding.laws import laws as table
@@ -78,9 +78,12 @@ class ContinuousWorld:
     @property
     def assumes(self) -> tuple[str, ...]:
         """What every number of this world rests on."""
+        given = [part for law in self.laws if isinstance(law, Mixture) for part in law.components]
+        own = [part.accuracy for part in given if isinstance(part, Unimodal)]
         return (
             "the data follow the stated law given the secret; another law would give other numbers",
             "the mechanisms see the data only, their noise is drawn as stated, and nothing else is released",
+            *((f"the densities given as functions are unimodal and right to {max(own):g}",) if own else ()),
         )
 
     @property
@@ -186,9 +189,9 @@ class ContinuousWorld:
         """Draws of all outputs, where the sum over the data is exact."""
         if all(isinstance(law, NormalVectors) for law in self.laws) and found.gaussian:
             return VectorDraws([self._outputs(law, found) for law in self.laws if isinstance(law, NormalVectors)])
-        reduced = self._finite_draws(found)
-        if reduced is not None:
-            return reduced
+        laws = [law for law in self.laws if isinstance(law, Mixture)]
+        if len(laws) == self.count and all(isinstance(part, Point) for law in laws for part in law.components):
+            return FiniteDraws.of(laws, found)
         line = self.reduced(found)
         if isinstance(line, tuple):
             return LineDraws(line)
@@ -203,20 +206,6 @@ class ContinuousWorld:
         kept = law.weights > 0
         added = np.array(found.covariance(), dtype=float)
         return law.weights[kept], (means @ rows.T)[kept], (rows @ squares @ rows.T + added)[kept]
-
-    def _finite_draws(self, found: Readings) -> FiniteDraws | None:
-        laws = [law for law in self.laws if isinstance(law, Mixture)]
-        if len(laws) < self.count or not all(isinstance(p, Point) for law in laws for p in law.components):
-            return None
-        places = sorted({part.exact[0] for law in laws for part in law.components})
-        where = {place: index for index, place in enumerate(places)}
-        rows = np.zeros((len(laws), len(places)))
-        for index, law in enumerate(laws):
-            for weight, part in zip(law.weights, law.components, strict=True):
-                rows[index, where[part.exact[0]]] += weight
-        centres = np.array([[float(row[0] * place) for row in found.rows] for place in places])
-        covariance = None if found.correlation is None else np.array(found.covariance(), dtype=float)
-        return FiniteDraws(rows, centres, found.kinds, np.array(found.scales, dtype=float), covariance)
 
     def __repr__(self) -> str:
         return f"<ContinuousWorld: {self.count} secrets, data in {self.dimension} dimension(s)>"

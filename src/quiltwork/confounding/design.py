@@ -22,14 +22,14 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.certificate import Counts
 from quiltwork.confounding.release import Release, WorstPair
-from quiltwork.confounding.task import Target, Task, relaxed, stricter, task_of
+from quiltwork.confounding.task import Target, Task, relaxed, task_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.rounding import down
-from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
+from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.confounding.rational import RationalSolution
@@ -266,22 +266,9 @@ def searched(
             from quiltwork.confounding.noisy_design import tightened
 
             found = tightened(task, problem, found, {"gap": gap, "time_limit": time_limit, "report": report})
-        bound = down(found.lower_bound - task.slack) if certain else None
-        table = task.certified(found.channel, bits)
-        answer = Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
-        other = stricter(task, problem)
-        if other is None or (answer.gap is not None and answer.gap <= gap):
-            return answer
-        left = None if time_limit is None else max(time_limit - found.seconds, 0.0)
-        try:
-            more = refine(other, gap=gap, time_limit=left, report=report)
-        except Unreachable:  # the existing release meets the target, but not the stricter one
-            return answer
-    second = Design(
-        task, task.certified(more.channel, bits), bound, more.finished, METHOD, found.rounds + more.rounds,
-        found.seconds + more.seconds,
-    )  # fmt: skip
-    return min(answer, second, key=lambda design: design.cost)
+    bound = down(found.lower_bound - task.slack) if certain else None
+    table = task.certified(found.channel, bits)
+    return Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
 
 
 def _task(world: World, existing: Any, target: Target) -> Task:

@@ -176,7 +176,7 @@ class Difference:
         length, bend = np.maximum(b - a, 1e-200), self.laws.log_bend(a, b)
         usable = (b - a > 1e-200) & (np.abs(rise) < 600.0)
         rate = np.where(usable, rise, 0.0) / length
-        room = 1e-9 * (np.maximum(np.abs(slopes[0]), np.abs(slopes[1])) + np.abs(rate))
+        room = 1e-9 * (np.maximum(np.abs(slopes[0]), np.abs(slopes[1])) + np.abs(rate)) + self.laws.slope_error
         up, down = slopes[0] - rate + room, rate - slopes[1] + room
         rises = np.minimum(np.maximum(np.minimum(up, down), 0.0) * length, 600.0)
         base = np.maximum(terms[0], terms[1])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quiltwork.confounding import ignoring as words
+from quiltwork.confounding.component import exactly
 from quiltwork.confounding.components import Mixture, Point
 from quiltwork.confounding.enclosed import EnclosedCurve
 from quiltwork.confounding.gaussian_world import (
@@ -22,6 +23,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified, Unsupported
+from quiltwork.losses.decimals import at_least
 
 if TYPE_CHECKING:
     from quiltwork.confounding.continuous import ContinuousWorld
@@ -94,12 +96,11 @@ class Readout:
 
         if self.readings.correlation is not None:
             raise Unsupported("the bound of Theorem B", "it is written for independent noises here")
-        values = self.world.finite.values
-        widest = float(np.nextafter(values.max() - values.min(), np.inf))
-        losses = []
+        values = [exactly("a value", value) for value in self.world.finite.values.tolist()]
+        widest, losses = max(values) - min(values), []
         for row, kind, scale in zip(self.readings.rows, self.readings.kinds, self.readings.scales, strict=True):
-            reach = float(np.nextafter(abs(float(row[0])) * widest, np.inf))
-            if reach > 0:
+            if row[0] and widest:
+                reach = at_least(abs(row[0]) * widest)
                 losses.append((gaussian if kind == "gaussian" else laplace)(float(scale), reach))
         return compose(*losses)
 

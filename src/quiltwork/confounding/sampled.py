@@ -15,6 +15,7 @@ Reference: theory/confounding.md section 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.special import logsumexp
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.components import Mixture
+from quiltwork.confounding.observed import Readings
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -107,6 +109,19 @@ class FiniteDraws:
             self._logs = np.log(rows)
         self._normal = np.array([kind == "gaussian" for kind in kinds])
         self._factor = None if covariance is None else _factor(np.asarray(covariance, dtype=float))
+
+    @classmethod
+    def of(cls, laws: Sequence[Mixture], found: Readings) -> FiniteDraws:
+        """Laws of points, read as stated."""
+        places = sorted({part.exact[0] for law in laws for part in law.components})
+        where = {place: index for index, place in enumerate(places)}
+        rows = np.zeros((len(laws), len(places)))
+        for index, law in enumerate(laws):
+            for weight, part in zip(law.weights, law.components, strict=True):
+                rows[index, where[part.exact[0]]] += weight
+        centres = np.array([[float(row[0] * place) for row in found.rows] for place in places])
+        covariance = None if found.correlation is None else found.covariance()
+        return cls(rows, centres, found.kinds, np.array(found.scales, dtype=float), covariance)
 
     def terms(self) -> int:
         return int(self.centres.size)

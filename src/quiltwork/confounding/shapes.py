@@ -58,6 +58,7 @@ class Shapes(ABC):
     peak: FloatArray  # log of the largest density
     spread: FloatArray  # a length on which the density changes
     tail_error: FloatArray  # absolute error of a tail, besides its relative one
+    slope_error: FloatArray  # absolute error of a slope of the log density: how far it moves with the location
 
     @abstractmethod
     def log_density(self, x: FloatArray) -> Pair:
@@ -75,7 +76,7 @@ class Shapes(ABC):
 
     @abstractmethod
     def log_slope(self, x: FloatArray) -> FloatArray:
-        """Derivatives of the log densities, right to 1e-9 of their size."""
+        """Derivatives of the log densities, right to 1e-9 of their size and `slope_error`."""
 
     @abstractmethod
     def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -96,7 +97,7 @@ class Shapes(ABC):
         """One centre, which is also the mode; its double is a unit from the decimal typed."""
         self.centre, room = centre, 2.0 * UNIT * np.abs(centre)
         self.mode_low, self.mode_high = centre - room, centre + room
-        self.tail_error = np.zeros_like(centre)
+        self.tail_error, self.slope_error = np.zeros_like(centre), np.zeros_like(centre)
 
 
 def sure(value: FloatArray, units: FloatArray) -> Pair:
@@ -112,6 +113,7 @@ class NormalShapes(Shapes):
         self.spread = as_column(sds)
         self.peak = -np.log(self.spread) - ROOT2PI
         self._shift = np.abs(self.centre) / self.spread
+        self.slope_error = 8.0 * UNIT * self._shift / self.spread
         self._base = 16.0 + 4.0 * np.abs(self.peak)
 
     def log_density(self, x: FloatArray) -> Pair:
@@ -190,6 +192,7 @@ class NormalLaplaceShapes(Shapes):
         self.peak = self._height + np.log(2.0 * erfcx(self.kappa / ROOT2))
         self._base = 96.0 + 4.0 * np.abs(self._height)
         self._shift = np.abs(self.centre) / self.sd
+        self.slope_error = 8.0 * UNIT * self._shift / self.sd
 
     def _distances(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """z, y/b and the common part of both errors: logs of density and tail have slopes up to min(z + 1, kappa)/s."""
@@ -248,7 +251,7 @@ class UniformShapes(Shapes):
         room = 2.0 * UNIT * np.maximum(np.abs(self.low), np.abs(self.high))
         self.mode_low, self.mode_high = self.low - room, self.high + room
         self._inner_low, self._inner_high = self.low + room, self.high - room
-        self.tail_error = 4.0 * room / self.width
+        self.tail_error, self.slope_error = 4.0 * room / self.width, np.zeros_like(room)
         self.peak = -np.log(self.width)
         self._base = 16.0 + 4.0 * np.abs(self.peak) + 4.0 * room / (UNIT * self.width)
 

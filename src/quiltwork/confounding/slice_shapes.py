@@ -229,6 +229,8 @@ class SliceShapes(Shapes):
                 sure = ~known & (-side * value > wrong) & (step < reach)
                 reach, known = np.where(sure, step, reach), known | sure
                 step = np.where(known, step, 2.0 * step)
+                if bool((known | (step >= reach)).all()):
+                    break
             ends.append(self.centre + side * reach * (1.0 + 1e-9) + side * 4.0 * UNIT * np.abs(self.centre))
         self.mode_low, self.mode_high = ends
         value, wrong = self.log_density(self.centre)

@@ -44,7 +44,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.slice_window import OWN, lever, window
+from quiltwork.confounding.slice_window import MIDDLE, OWN, lever, window
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["Tails"]
@@ -284,7 +284,7 @@ def _truncation(k: _Columns, length: FloatArray, parts: FloatArray, slope: Float
 def _flat(k: _Columns, u: FloatArray, error_u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The part of the bin from u on, where Phi(-t) is one: a window, and a bound on its relative error.
 
-    Its lower end is off by e_u units, against a density of at most max(g, |u + xi| + 1) there: it is 3/g long or more.
+    Its lower end is off by e_u units, which count with the density there (of a short window: at most e/length).
     """
     end, length = k.past_high, k.past_high - u
     a, b = u + k.xi, end + k.xi
@@ -294,6 +294,6 @@ def _flat(k: _Columns, u: FloatArray, error_u: FloatArray) -> tuple[FloatArray, 
     fallen = np.choose(found.reference[:, 0], falls)
     error_b = np.where(np.isfinite(b), 8.0 * np.abs(b), 0.0)
     moved = lever(a[:, None], b[:, None], length[:, None], found.reference, error_u[:, None], error_b[:, None])[:, 0]
-    placed = error_u * np.maximum(k.g, np.abs(a) + 1.0)
+    placed = error_u * np.where(found.reference[:, 0] == MIDDLE, 3.0 / length, found.low[:, 0])
     units = OWN + 16.0 * np.abs(fallen) + moved + 2.0 * placed + 4.0 * np.abs(found.log[:, 0])
     return found.log[:, 0] - fallen, UNIT * units + 1e-18

@@ -87,12 +87,12 @@ class TailOrder:
 
     def falling(self, place: float) -> np.ndarray:
         """(K, K): whether f_j/f_k falls from this place on."""
-        slope = self.slopes(place)
+        slope, error = self.slopes(place), self.laws.slope_error[:, 0]
+        room = ROOM * np.abs(slope) + error
         with np.errstate(divide="ignore"):
             floor = np.where(self.scales > 0, -1.0 / np.where(self.scales > 0, self.scales, 1.0), -np.inf)
-        steeper = self.known[:, None] & (slope[:, None] * (1.0 - ROOM) <= floor[None, :] * (1.0 + ROOM))
-        gap = slope[None, :] - slope[:, None]
-        normals = self.narrower & (gap >= ROOM * (np.abs(slope)[:, None] + np.abs(slope)[None, :]))
+        steeper = self.known[:, None] & ((slope + room)[:, None] <= floor[None, :] * (1.0 + ROOM))
+        normals = self.narrower & ((slope + room)[:, None] <= (slope - room)[None, :])
         return np.asarray(self.fixed | steeper | normals)
 
     def sign(self, difference: Difference, place: float) -> int:

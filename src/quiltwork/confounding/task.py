@@ -33,12 +33,11 @@ from quiltwork.errors import InvalidParameter, Unreachable
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
 
-__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "stricter", "task_of"]
+__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "task_of"]
 
 FEW = 20_000  # entries of a table that is evaluated in fractions
 FAINT, LOOSE = 1e-250, 1e-6  # probabilities below the first, or with wider ends than the second, are taken as unknown
 TINIEST, LARGEST = 1e-16, 1e300  # positive deltas and odds that the relaxed problem is stated with
-MILD_ODDS, MILD_DELTA = 1e10, 1e-12  # beyond these the solver loses digits
 
 
 @attrs.frozen(eq=False)
@@ -262,16 +261,6 @@ def relaxed(task: Task, clusters: int | None = None) -> tuple[Problem, bool]:
     certain = odds < LARGEST and bool(task.exact_delta or not lost)
     delta = max(task.delta * (1.0 + 2.0 * error) + lost, TINIEST) if task.exact_delta else 0.0
     return Problem(tensor, task.world.ordered, odds, delta, task.weights), certain
-
-
-def stricter(task: Task, problem: Problem) -> Problem | None:
-    """The same problem with odds and delta that solvers like better, if the target is far from them.
-
-    Its answers meet the target, but its lower bounds are none of the task.
-    """
-    odds, delta = min(problem.odds, MILD_ODDS), problem.delta if task.delta > MILD_DELTA else 0.0
-    same = odds == problem.odds and delta == problem.delta
-    return None if same else attrs.evolve(problem, odds=odds, delta=delta)
 
 
 def _fewer(task: Task, clusters: int | None) -> tuple[FloatArray, int]:

@@ -57,6 +57,11 @@ class TwoLaws:
         return self._stacked("mode_high")
 
     @cached_property
+    def slope_error(self) -> FloatArray:
+        """Absolute errors of the slopes of the log densities."""
+        return self._stacked("slope_error")
+
+    @cached_property
     def peak(self) -> FloatArray:
         """Log of the largest densities."""
         return self._stacked("peak")

@@ -1,0 +1,383 @@
+"""Theorems A and B: proven bounds when the joint law is unknown or too large.
+
+Reference: theory/confounding.md 2.3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.confounding import finite_truth as truth
+
+import quiltwork as qw
+from quiltwork.confounding.bounds import split
+from quiltwork.confounding.channels import repeated
+from quiltwork.confounding.laws import laws
+from quiltwork.confounding.world import World
+from quiltwork.curves.curve import Curve
+from quiltwork.errors import InvalidParameter
+
+DATA = [["1/2", "3/10", "3/20", "1/20"], ["1/20", "3/20", "3/10", "1/2"]]
+FOUR = [["7/10", "3/10"], ["3/5", "2/5"], ["2/5", "3/5"], ["1/5", "4/5"]]
+BITS = [["9/10", "1/10"], ["1/5", "4/5"]]
+
+
+def near(value: Any) -> Any:
+    return pytest.approx(float(value), rel=1e-12, abs=1e-14)
+
+
+# ---- the theorem, exactly
+
+
+@given(
+    st.sampled_from([2, 3]).flatmap(lambda s: truth.rational_tables(s, 3)),
+    truth.rational_tables(3, 4),
+    st.fractions(1, 4, max_denominator=10),
+)
+def test_theorem_b_in_fractions(data: Any, joint: Any, odds: Fraction) -> None:
+    """truth <= Theorem B <= min(cap, privacy of the data), for any joint law of the outputs."""
+    found = truth.contracted_at(data, joint, odds)
+    assert truth.delta_at(truth.through(data, joint), odds) <= found
+    assert found <= min(truth.delta_at(data, odds), truth.delta_at(joint, odds))
+
+
+@given(truth.rational_tables(2, 2), truth.rational_tables(2, 4), st.fractions(1, 4, max_denominator=10))
+def test_theorem_b_is_the_truth_for_binary_data(data: Any, joint: Any, odds: Fraction) -> None:
+    assert truth.contracted_at(data, joint, odds) == truth.delta_at(truth.through(data, joint), odds)
+
+
+@given(truth.rational_tables(3, 3), truth.rational_tables(3, 4), st.sampled_from(truth.EPSILONS[:13]))
+def test_amplified_is_theorem_b_from_above(data: Any, joint: Any, epsilon: float) -> None:
+    found = World(data=data).release(joint=joint).bounds().amplified(epsilon)
+    exact = ([[Fraction(0)], [Fraction(0)]], joint)
+    if epsilon > 1e4:
+        exact_bound = truth.delta_near(data, math.inf)  # the cap, which no outcome of the channel can lower at infinity
+        assert (
+            truth.delta_near(truth.through(data, joint), math.inf)
+            <= Fraction(found)
+            <= exact_bound + Fraction(1, 10**12)
+        )
+    else:
+        naive = truth.contracted_at(data, exact[1], truth.power_of_e(epsilon))
+        assert naive * (1 - truth.HAIR) <= Fraction(found)
+        assert found == near(naive)
+
+
+# ---- ten thousand worlds
+
+
+def random_group(rng: np.random.Generator, priors: int) -> tuple[Any, list[Any], Any, float]:
+    """`priors` laws of the data and one joint channel: independent given the data, or dependent with empty cells."""
+    inputs, secrets = int(rng.integers(2, 5)), 3 if rng.random() < 0.2 else 2
+    data = rng.dirichlet(np.full(inputs, rng.choice([0.3, 1.0, 3.0])), size=(priors, secrets))
+    sizes = [2, int(rng.integers(2, 4))]
+    if rng.random() < 0.5:
+        parts = [rng.dirichlet(np.full(size, rng.choice([0.5, 2.0])), size=inputs) for size in sizes]
+        joint = np.einsum("xi,xj->xij", *parts).reshape(inputs, -1)
+        return data, parts, joint, float(rng.exponential(0.7))
+    weights = rng.gamma(0.5, size=(inputs, math.prod(sizes))) * (rng.random((inputs, math.prod(sizes))) < 0.8) + 1e-9
+    joint = weights / weights.sum(axis=1, keepdims=True)
+    table = joint.reshape(inputs, *sizes)
+    return data, [table.sum(axis=2), table.sum(axis=1)], joint, float(rng.exponential(0.7))
+
+
+def sticks(laws: np.ndarray, odds: float) -> np.ndarray:
+    """The worst stick over ordered pairs of the rows of each table: (tables, rows, outcomes) to (tables,)."""
+    pairs = itertools.permutations(range(laws.shape[1]), 2)
+    found = [np.maximum(laws[:, i] - odds * laws[:, j], 0.0).sum(axis=1) for i, j in pairs]
+    return np.asarray(np.max(found, axis=0))
+
+
+def contracted(data: np.ndarray, joint: np.ndarray, odds: float) -> np.ndarray:
+    """Theorem B for each of several laws of the data, in plain floats."""
+    best = np.zeros(len(data))
+    for i, j in itertools.permutations(range(data.shape[1]), 2):
+        gain = data[:, i] - odds * data[:, j]
+        amount = np.maximum(gain, 0.0).sum(axis=1)
+        top = amount[:, None, None, None] * joint[None, :, None, :]
+        bottom = (amount + odds - 1)[:, None, None, None] * joint[None, None, :, :]
+        table = np.maximum(top - bottom, 0.0).sum(axis=3)
+        allowed = (gain[:, :, None] > 0) & (gain[:, None, :] < 0)
+        best = np.maximum(best, np.where(allowed, table, 0.0).max(axis=(1, 2)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ten_thousand_random_worlds(seed: int) -> None:
+    """2,500 in each part: truth <= Theorem B <= min(cap, privacy of the data); the library against plain floats.
+
+    Ten laws of the data share a channel and are one World of ten priors; each is also looked at alone.  Ignoring the
+    confounder says too little, too much, or both at different epsilons, each in more than one world of a hundred.
+    """
+    rng, priors = np.random.default_rng([6, seed]), 10
+    under = over = both = worlds = 0
+    for _ in range(250):
+        data, parts, joint, epsilon = random_group(rng, priors)
+        odds = math.exp(epsilon)
+        true, cap, bound = sticks(data @ joint, odds), sticks(data, odds), contracted(data, joint, odds)
+        level = float(sticks(joint[None], odds)[0])
+        assert np.all(true <= bound + 1e-13)
+        assert np.all(bound <= np.minimum(cap, level) + 1e-13)
+
+        release = World(data=data).release(joint=joint, outputs=[part.shape[1] for part in parts])
+        bounds, found = release.bounds(), release.delta(epsilon)
+        amplified = bounds.amplified(epsilon)
+        assert found.lower <= amplified <= min(bounds.cap(epsilon).upper, bounds.data_level(epsilon).upper) + 1e-13
+        assert found.lower - 1e-13 <= true.max() <= found.upper + 1e-13
+        assert bound.max() == pytest.approx(amplified, rel=1e-10, abs=1e-13)
+        assert bounds.cap(epsilon).contains(cap.max())
+        assert bounds.data_level(epsilon).contains(level)
+        assert bounds.marginal(epsilon).lower <= found.upper
+
+        product = np.einsum("tsi,tsj->tsij", data @ parts[0], data @ parts[1]).reshape(*data.shape[:2], -1)
+        gaps = np.array([sticks(product, t) - sticks(data @ joint, t) for t in (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)])
+        low, high = (gaps < -1e-9).any(axis=0), (gaps > 1e-9).any(axis=0)
+        under, over, both = (
+            under + int((low & ~high).sum()),
+            over + int((high & ~low).sum()),
+            both + int((low & high).sum()),
+        )
+        worlds += priors
+    assert worlds == 2500
+    assert min(under, over, both) > 25
+
+
+# ---- as a curve
+
+
+@settings(max_examples=30)
+@given(
+    truth.float_tables(2, 3),
+    truth.float_tables(3, 3),
+    st.sampled_from(truth.EPSILONS),
+    st.sampled_from(truth.DELTAS),
+    st.sampled_from(truth.ALPHAS),
+)
+def test_the_curve_of_bounds_holds_the_truth(
+    data: Any, channel: Any, epsilon: float, delta: float, alpha: float
+) -> None:
+    found = World(data=data).release(channel).bounds()
+    exact = [truth.through(*rows) for rows in zip(truth.both_readings(data), truth.both_readings(channel), strict=True)]
+    truth.assert_curve(found, exact, epsilons=[epsilon], deltas=[delta], alphas=[alpha])
+
+
+def test_bounds_side_by_side() -> None:
+    release = World(data=DATA).release(FOUR, FOUR)
+    bounds = release.bounds()
+    rows, channel = truth.table(DATA), truth.table(FOUR)
+    joint, odds = truth.beside(channel, channel), truth.power_of_e(0.25)
+    assert truth.holds(bounds.cap(0.25), truth.delta_at(rows, odds))
+    assert truth.holds(bounds.data_level(0.25), truth.delta_at(joint, odds))
+    assert truth.holds(bounds.marginal(0.25), truth.delta_at(truth.through(rows, channel), odds))
+    assert bounds.amplified(0.25) == near(truth.contracted_at(rows, joint, odds))
+    assert bounds.amplified([0.25, 0.5]).shape == (2,)  # type: ignore[union-attr]
+    assert isinstance(release.bound(), Curve)
+    assert bounds.delta(0.25).lower == bounds.marginal(0.25).lower
+    assert bounds.delta(0.25).upper == bounds.amplified(0.25)
+
+
+def test_epsilon_of_the_bound_is_tight_and_met() -> None:
+    bounds = World(data=DATA).release(FOUR, FOUR).bounds()
+    for delta in (0.0, 1e-6, 0.05):
+        found = bounds.amplified_epsilon(delta)
+        assert bounds.amplified(found) <= delta
+        assert bounds.amplified(found * (1 - 1e-9)) > delta
+        assert bounds.epsilon(delta).lower <= found
+
+
+def test_underflow_does_not_make_a_bound_small() -> None:
+    """An entry of 5e-324 tells a ratio; products with it became zero once, and epsilon(0) was below the truth."""
+    data = [[0.35, 0.08, 0.57], [0.27, 0.43, 0.3]]
+    channel = [[0.5, 0.5, 0.0], [0.5, 0.5, 5e-324], [0.5, 0.5, 0.0]]
+    exact = truth.through(truth.table(data), truth.table(channel))
+    found = World(data=data).release(channel).bounds().epsilon(0.0)
+    assert truth.holds(found, truth.logarithm(truth.odds_at(exact, Fraction(0))))
+
+
+def test_a_thousand_uses_are_bounded_by_the_data() -> None:
+    """Through exponents of columns: no mass is representable, and the bound at delta = 0 is the cap."""
+    release = World(data=[["3/4", "1/4"], ["1/4", "3/4"]]).release(repeated([[0.9, 0.1], [0.1, 0.9]], 1000))
+    assert release.bounds().amplified_epsilon(0.0) == pytest.approx(math.log(3), rel=1e-10)
+
+
+def test_split_errs_to_the_safe_side() -> None:
+    """a from above, t from below; a value whose sign is in doubt is on both sides."""
+    found = split(laws("data", [["1/2", "1/2"], ["1/4", "3/4"]]), 0, 1, math.log(2.0))
+    assert 0 in found.gains
+    assert 0 in found.losses  # 1/2 = 2 * 1/4
+    assert found.losses.tolist() == [0, 1]
+    assert found.odds <= 2.0
+    assert found.amount > 0
+    none = split(laws("data", [["1/2", "1/2"], ["1/2", "1/2"]]), 0, 1, 1.0)
+    assert (none.amount, none.gains.size) == (0.0, 0)
+
+
+def test_guarantee_of_a_bound() -> None:
+    promise = World(data=DATA, secrets=["ill", "well"]).release(FOUR).bound().guarantee()
+    assert "which of 2 secrets" in promise.protects
+    assert any("Theorem B" in reason for reason in promise.because)
+
+
+# ---- any loss for the mechanisms
+
+
+def responses(size: int, epsilon: float) -> truth.Table:
+    """Randomized response with rational odds just below e^epsilon: epsilon-DP exactly."""
+    odds = truth.power_of_e(epsilon) * (1 - Fraction(1, 10**15))
+    return [[(odds if x == z else Fraction(1)) / (odds + size - 1) for z in range(size)] for x in range(size)]
+
+
+def geometric(size: int, epsilon: float) -> truth.Table:
+    """Two-sided geometric noise, cut at both ends: epsilon between neighbouring values, exactly."""
+    share = 1 / truth.power_of_e(epsilon) * (1 + Fraction(1, 10**15))
+    inner, outputs = (1 - share) / (1 + share), range(-2, size + 2)
+    ends = {outputs[0], outputs[-1]}
+    return [[share ** abs(x - z) * (1 / (1 + share) if z in ends else inner) for z in outputs] for x in range(size)]
+
+
+def rounded_normal(size: int, sigma: float) -> truth.Table:
+    """Gaussian noise seen through cells of half a unit: no more than the noise itself tells (data processing)."""
+    found = []
+    with mpmath.workdps(60):
+        cuts = [mpmath.mpf(k) / 2 for k in range(-6, 2 * size + 7)]
+        for x in range(size):
+            below = [mpmath.mpf(0), *(mpmath.ncdf((cut - x) / mpmath.mpf(str(sigma))) for cut in cuts), mpmath.mpf(1)]
+            row = [Fraction(int(mpmath.floor((b - a) * 2**180)), 2**180) for a, b in itertools.pairwise(below)]
+            found.append([row[0] + 1 - sum(row), *row[1:]])
+    return found
+
+
+def mixed(size: int, epsilon: float, delta: str) -> truth.Table:
+    """Says the value with probability delta, otherwise responds: (epsilon, delta)-DP."""
+    share = Fraction(delta)
+    return [
+        [share if x == z else Fraction(0) for z in range(size)] + [(1 - share) * entry for entry in row]
+        for x, row in enumerate(responses(size, epsilon))
+    ]
+
+
+CASES = [
+    (responses(3, 1.0), qw.pure(1.0), None),
+    (responses(3, 5.0), qw.pure(5.0), None),
+    (truth.beside(responses(3, 0.5), responses(3, 0.5)), 2 * qw.pure(0.5), None),
+    (geometric(3, 0.4), qw.pure(0.4), lambda i, j: abs(i - j)),
+    (geometric(3, 0.4), qw.pure(0.8), None),
+    (mixed(3, 0.5, "0.01"), qw.approximate(0.5, 0.01), None),
+    (mixed(3, 2.0, "0.3"), qw.approximate(2.0, 0.3), None),
+    (rounded_normal(3, 1.0), qw.gaussian(1.0), [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+    (rounded_normal(3, 1.0), qw.gaussian(0.5), None),
+    (rounded_normal(3, 3.0), qw.gaussian(3.0), lambda i, j: abs(i - j)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+@pytest.mark.parametrize(
+    "data",
+    [
+        [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]],
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.4, 0.6, 0.0], [0.4, 0.599999, 1e-6]],
+        [[0.7, 0.3, 0.0], [0.7, 0.2, 0.1]],
+    ],
+)
+def test_the_bound_with_a_loss_holds_the_truth(case: int, data: Any) -> None:
+    """Mechanisms that truly have the loss, in fractions."""
+    channel, loss, distance = CASES[case]
+    exact = truth.through(truth.table(data), channel)
+    found = World(data=data).bound(loss, distance=distance)
+    truth.assert_curve(
+        found, [exact], epsilons=[0.0, 1e-9, 0.3, 1.0, 4.0, -0.5], deltas=[1e-9, 0.01, 0.3, 1.0], alphas=[0.0, 0.1, 0.9]
+    )
+
+
+def test_a_pure_loss_has_a_closed_form() -> None:
+    """The largest (e^eps - 1) = a(eps) (e^eps_x - 1): here A_s = (3/4, 1/4), a = (3/4 - e^eps/4)."""
+    grown = math.expm1(1.0)
+    odds = (1 + 0.75 * grown) / (1 + 0.25 * grown)
+    found = World(data=[["3/4", "1/4"], ["1/4", "3/4"]]).bound(qw.pure(1.0))
+    assert found.epsilon(0.0).upper == pytest.approx(math.log(odds), rel=1e-12)
+    assert found.epsilon(0.0).upper >= math.log(odds) * (1 - 1e-15)
+    assert found.delta(math.log(odds) + 1e-9).upper == 0.0
+
+
+def test_a_loss_at_huge_epsilons() -> None:
+    """t' overflows where t does not; it is then as large as doubles go, and not infinite."""
+    strong = qw.gaussian(1 / 40)  # delta is still 0.99 at epsilon 700
+    found = World(data=[["1", "0"], ["0", "1"]]).bound(strong)
+    assert np.all(np.asarray(found.delta([700.0, 709.7, 720.0]).upper) >= strong.delta([700.0, 709.7, 720.0]).lower)
+    small = World(data=[[1e-3, 0.999], [0.0, 1.0]]).bound(strong).delta(709.7).upper
+    assert small >= 1e-3 * strong.delta(717.0).lower
+
+
+def test_values_that_mechanisms_cannot_tell_apart() -> None:
+    """At distance zero nothing is told, whatever the secret does to the data."""
+    world = World(data=[["3/4", "1/4"], ["1/4", "3/4"]])
+    assert world.bound(qw.pure(1.0), distance=[[0, 0], [0, 0]]).delta([0.0, 0.5]).upper.tolist() == [0.0, 0.0]  # type: ignore[union-attr]
+
+
+def test_equal_laws_need_no_mechanism() -> None:
+    """No value gains: there is nothing to contract (this crashed with a distance once)."""
+    found = World(data=[["1/2", "1/2"], ["1/2", "1/2"]]).bound(qw.pure(1.0), distance=lambda i, j: abs(i - j))
+    assert found.delta(1.0).upper == 0.0
+    assert found.epsilon(1e-6).upper == 0.0
+
+
+def test_the_words_of_a_bound() -> None:
+    world = World(data=DATA)
+    assert "any two values" in world.bound(qw.pure(1.0)).assumes[-1]
+    assert "distance one" in world.bound(qw.pure(1.0), distance=lambda i, j: abs(i - j)).assumes[-1]
+    assert world.bound(qw.pure(1.0)).guarantee().epsilon(0.0).upper > 0
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        [[0, 1]],
+        [[0.0, 0.5], [0.5, 0.0]],
+        [[0, -1], [-1, 0]],
+        [[0, 1], [2, 0]],
+        [[0, math.nan], [math.nan, 0]],
+        [[0, math.inf], [math.inf, 0]],
+        "near",
+        3,
+        lambda i, j: "near",
+        lambda i, j: math.nan,
+        lambda i, j: 0 if i == j else math.inf,
+        lambda i, j: 2.0**60 * abs(i - j),
+    ],
+)
+def test_distances_that_are_refused(distance: Any) -> None:
+    with pytest.raises(InvalidParameter, match="distance"):
+        World(data=BITS).bound(qw.pure(1.0), distance=distance)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda b: b.amplified(-1.0), "epsilon"),
+        (lambda b: b.amplified(math.nan), "epsilon"),
+        (lambda b: b.amplified_epsilon(2.0), "delta"),
+        (lambda b: b.delta(None), "epsilon"),
+        (lambda b: b.delta(math.nan), "epsilon"),
+        (lambda b: b.epsilon(2.0), "delta"),
+        (lambda b: b.epsilon(math.nan), "delta"),
+        (lambda b: b.beta(-1.0), "alpha"),
+        (lambda b: b.cap("x"), "epsilon"),
+        (lambda b: b.data_level([]), "epsilon"),
+        (lambda b: b.marginal(math.nan), "epsilon"),
+    ],
+)
+def test_questions_that_are_refused(ask: Any, words: str) -> None:
+    with pytest.raises(InvalidParameter, match=words):
+        ask(World(data=BITS).release(BITS).bounds())
