@@ -21,20 +21,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import log_ndtr
 from tests.confounding.naive_program import full_program
 
 import quiltwork as qw
 from benchmarks import confounding_cases as cases
-from benchmarks import report
+from benchmarks import confounding_line, report
 from benchmarks.confounding_cases import FOUR, Case, Priced, rough, smooth
 from benchmarks.report import Bar, at_least, at_most, plain, rows_as_markdown
 from benchmarks.timing import Timing, interleaved, peak_megabytes
 from quiltwork.confounding import World, repeated
-from quiltwork.confounding.components import Laplace, Mixture, Normal
-from quiltwork.confounding.difference import TwoLaws
-from quiltwork.confounding.enclosure import cut
 
 Rows = list[list[str]]
 DELTA = 1e-6
@@ -92,7 +87,7 @@ def designs(quick: bool) -> tuple[Rows, dict[str, Any]]:
             beside = [f"{other.seconds:.2f}", f"{kept[name]['ratio']:.1f}", f"{apart:.0e}", f"{memory['full']:.0f}"]
         rows.append([name, f"{ours.seconds:.2f}", str(design.rounds), f"{design.gap:.0e}",
                      f"{case.delta - float(design.delta.upper):.0e}", f"{case.delta - again:.0e}",
-                     f"{memory['ours']:.0f}", *beside])  # fmt: skip
+                     str(ours.repeats), f"{memory['ours']:.0f}", *beside])  # fmt: skip
     return rows, kept
 
 
@@ -142,81 +137,6 @@ def _cell(priced: Priced, known: float) -> str:
     if priced.delta is not None:
         words.append(f"delta {priced.delta:.5f}")
     return ", ".join(words) + ("" if math.isnan(known) else f" ({known:.5f})")
-
-
-# ---- the line
-
-
-def _pairs() -> dict[str, tuple[Mixture, Mixture]]:
-    one = Mixture([0.6, 0.4], [Normal(-1.0, 0.5), Normal(1.5, 0.8)])
-    two = Mixture([0.3, 0.7], [Normal(-1.0, 0.5), Normal(1.5, 0.8)])
-    six = [
-        Mixture(np.roll([0.3, 0.25, 0.2, 0.1, 0.1, 0.05], k), [Normal(m - 2.5, 0.4) for m in range(6)]) for k in (0, 2)
-    ]
-    return {
-        "2 normal parts, Gaussian noise": (one.plus_gaussian(0.25), two.plus_gaussian(0.25)),
-        "2 normal parts, Laplace noise": (one.plus_laplace(0.5), two.plus_laplace(0.5)),
-        "6 normal parts, Gaussian noise": (six[0].plus_gaussian(0.09), six[1].plus_gaussian(0.09)),
-        "2 Laplace parts": (
-            Mixture([0.8, 0.2], [Laplace(-1.0, 0.5), Laplace(1.0, 1.0)]),
-            Mixture([0.3, 0.7], [Laplace(-1.0, 0.5), Laplace(1.0, 1.0)]),
-        ),
-        "a narrow part": (
-            Mixture([0.9, 0.1], [Normal(0.0, 1.0), Normal(6.3, 0.004)]),
-            Mixture([0.99, 0.01], [Normal(0.0, 1.0), Normal(6.3, 0.004)]),
-        ),
-    }
-
-
-def line() -> tuple[Rows, float, float]:
-    """One epsilon of a mixture: the certified cells, and an integral without a certificate."""
-    rows, slowest, widest = [], 0.0, 0.0
-    for name, (first, second) in _pairs().items():
-        for epsilon in (0.0, 0.5):
-            calls = {
-                "ours": lambda p=first, q=second, e=epsilon: cut(TwoLaws(p, q), e),
-                "quad": lambda p=first, q=second, e=epsilon: _integral(p, q, e),
-            }
-            found = interleaved(calls, 9)
-            ours, value = found["ours"], found["ours"].value
-            low, high = value.delta
-            error = max(abs(found["quad"].value - low), abs(found["quad"].value - high))
-            slowest, widest = max(slowest, ours.milliseconds), max(widest, high - low)
-            memory = peak_megabytes(calls["ours"])
-            rows.append([name, f"{epsilon:g}", f"{0.5 * (low + high):.10f}", f"{high - low:.0e}", str(value.cells),
-                         f"{ours.milliseconds:.1f}", f"{memory:.1f}", f"{found['quad'].milliseconds:.1f}",
-                         f"{error:.0e}"])  # fmt: skip
-    return rows, slowest, widest
-
-
-def _integral(first: Mixture, second: Mixture, epsilon: float) -> float:
-    """scipy's adaptive rule on the same integrand, densities in plain floats."""
-    odds = math.exp(epsilon)
-    p, q = ([_weighted(float(w), part) for w, part in zip(law.weights, law.components, strict=True)]
-            for law in (first, second))  # fmt: skip
-
-    def value(x: float) -> float:
-        return max(sum(dense(x) for dense in p) - odds * sum(dense(x) for dense in q), 0.0)
-
-    return float(quad(value, -15.0, 15.0, limit=500, epsabs=1e-12, epsrel=1e-12)[0])
-
-
-def _weighted(weight: float, part: Any) -> Callable[[float], float]:
-    """The density of one component times its weight."""
-    if isinstance(part, Normal):
-        top, sd = weight / (part.sd * math.sqrt(2 * math.pi)), part.sd
-        return lambda x: top * math.exp(-0.5 * ((x - part.mean) / sd) ** 2)
-    top, scale = 0.5 * weight / part.scale, part.scale
-    if isinstance(part, Laplace):
-        return lambda x: top * math.exp(-abs(x - part.mean) / scale)
-    ratio, sd = part.sd / scale, part.sd
-
-    def both(x: float) -> float:
-        z = x - part.mean
-        sides = (math.exp(0.5 * ratio**2 + s * z / scale + log_ndtr(-s * z / sd - ratio)) for s in (1, -1))
-        return top * sum(sides)
-
-    return both
 
 
 # ---- evaluation
@@ -276,26 +196,22 @@ def exact() -> tuple[Rows, bool]:
 def scale() -> Rows:
     """Theorem B on compositions whose joint law nobody could list."""
     case, rows = FOUR["C1"], []
-    losses: dict[str, Any] = {
-        "1,000 Gaussians, sigma 100": 1000 * qw.gaussian(100.0),
-        "1,000 Gaussians, sigma 20": 1000 * qw.gaussian(20.0),
-        "10,000 subsampled Gaussians, sigma 1, rate 0.01": 10_000 * qw.poisson(qw.gaussian(1.0), 0.01),
-        "100 Laplace, scale 50": 100 * qw.laplace(50.0),
+    losses: dict[str, Callable[[], Any]] = {
+        "1,000 Gaussians, sigma 100": lambda: 1000 * qw.gaussian(100.0),
+        "1,000 Gaussians, sigma 20": lambda: 1000 * qw.gaussian(20.0),
+        "10,000 subsampled Gaussians, sigma 1, rate 0.01": lambda: 10_000 * qw.poisson(qw.gaussian(1.0), 0.01),
+        "100 Laplace, scale 50": lambda: 100 * qw.laplace(50.0),
     }
-    alone = case.world().release(np.eye(len(case.values)))
+    data = float(case.world().release(np.eye(len(case.values))).epsilon(DELTA).upper)
     for name, loss in losses.items():
-        calls = {
-            "ours": lambda loss=loss: case.world().bound(loss).epsilon(DELTA),
-            "level": lambda loss=loss: loss.epsilon(DELTA),
+        calls: dict[str, Callable[[], Any]] = {
+            "ours": lambda loss=loss: case.world().bound(loss()).epsilon(DELTA),
+            "level": lambda loss=loss: loss().epsilon(DELTA),
         }
         found = interleaved(calls, 3)
-        values = [
-            float(found["level"].value.upper),
-            float(alone.epsilon(DELTA).upper),
-            float(found["ours"].value.upper),
-        ]
-        rows.append([name, *(f"{value:.4f}" for value in values), f"{found['ours'].seconds:.3f}",
-                     f"{found['level'].seconds:.3f}"])  # fmt: skip
+        ours, level = found["ours"], found["level"]
+        values = (float(level.value.upper), data, float(ours.value.upper))
+        rows.append([name, *(f"{value:.4f}" for value in values), f"{ours.seconds:.3f}", f"{level.seconds:.3f}"])
     return rows
 
 
@@ -335,6 +251,7 @@ DESIGN_HEAD = [
     "gap",
     "delta spare",
     "in floats",
+    "n",
     "MB",
     "full s",
     "ratio",
@@ -342,7 +259,6 @@ DESIGN_HEAD = [
     "full MB",
 ]
 COST_HEAD = ["method", *FOUR]
-LINE_HEAD = ["laws", "epsilon", "delta", "width", "cells", "ms", "MB", "quad ms", "quad error"]
 EVALUATION_HEAD = ["release", "ms", "delta", "width", "epsilon", "width", "MB"]
 EXACT_HEAD = ["program", "optimum", "theory", "gap", "s"]
 SCALE_HEAD = [
@@ -373,14 +289,14 @@ def main() -> int:
     options = parser.parse_args()
     design_rows, made = designs(options.quick)
     cost_rows, priced = costs()
-    line_rows, slowest, widest = line()
+    line_rows, slowest, widest = confounding_line.line()
     exact_rows, right = exact()
     kept = bars(made, priced, slowest, widest, right)
     every = set(range(1, 12))
     tables = [
         ("Designs: time, memory, and the program with every hinge", [DESIGN_HEAD, *design_rows], every),
         ("Cost at the same target", [COST_HEAD, *cost_rows], every),
-        ("One delta of a mixture on the line", [LINE_HEAD, *line_rows], every),
+        ("One delta of a mixture on the line", [confounding_line.HEAD, *line_rows], every),
         ("Evaluation", [EVALUATION_HEAD, *evaluations(options.quick)], every),
         ("Programs in fractions", [EXACT_HEAD, *exact_rows], every),
         ("Theorem B at scale, 2 secrets, 16 values of the data", [SCALE_HEAD, *scale()], every),

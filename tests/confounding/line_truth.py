@@ -98,6 +98,7 @@ def stick(p: Mixture, q: Mixture, epsilon: float, steps: int = 60) -> mp.mpf:
     for part in parts:
         centre, size = number(part.exact[0]), spread(part)
         places |= {centre + size * mp.mpf(k) * 12 / steps for k in range(-steps, steps + 1)}
+        places |= {centre + sign * size * 12 * mp.mpf("1.1") ** k for sign in (-1, 1) for k in range(1, 40)}
     hair = mp.mpf(10) ** -25
     ordered = sorted(place + shift for place in places for shift in ((-hair, hair) if place in ends else (mp.mpf(0),)))
     values = [at(place) for place in ordered]

@@ -9,9 +9,11 @@ Theorem B (contraction of the hockey stick).  Let a = E_t(A_s || A_s'), U = {A_s
     delta <= max over x in U, x' in V of  sum_y ( a K_x - (a + t - 1) K_x' )_+ ,
 
 since A_s - t A_s' = a f - (a + t - 1) f' with laws f on U and f' on V, and the sum is convex in both.  The right side
-grows with a and falls with t, so an upper end of a and a lower end of t give a bound.  A value whose sign is not certain
-is put into both sets; or into none, which adds at most twice what such values can weigh in all (once where they gain,
-once where a + t - 1 is the weight of V and theirs).  The smaller of both is taken.  It is a E_t'(K_x || K_x') with t' = 1 + (t - 1)/a, and any accountant of the data may give that.
+grows with a and falls with t, so an upper end of a and a lower end of t give a bound.  It is a E_t'(K_x || K_x') with
+t' = 1 + (t - 1)/a, and any accountant of the data may give that.
+
+A value whose sign is not certain is put into both sets; or into none, which adds at most twice what such values weigh:
+once what they gain, and once because V then weighs a + t - 1 up to their weight.  The smaller of both is taken.
 
 Reference: theory/confounding.md 2.3, Theorems A and B.
 """
@@ -72,7 +74,8 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
         perhaps = np.where(high[second] > 0, above * high[second] * (1.0 + 4.0 * UNIT) + LEAST, 0.0)
     gains = np.maximum(high[first] * (1.0 + 4.0 * UNIT) - surely, 0.0)
     amount = min(up(math.fsum(gains)), 1.0) if bool(np.any(gains > 0)) else 0.0
-    losses = np.maximum(perhaps * (1.0 + 4.0 * UNIT) - low[first], 0.0)
+    with np.errstate(over="ignore"):
+        losses = np.maximum(perhaps * (1.0 + 4.0 * UNIT) - low[first], 0.0)
     either = (gains > 0) & (low[first] < perhaps)
     doubt = up(2.0 * math.fsum(np.maximum(gains, losses)[either])) if bool(either.any()) else 0.0
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)

@@ -1,33 +1,35 @@
 """Normal numbers known to lie in a bin, seen through Gaussian noise: many at once, with stated errors.
 
 X ~ N(mean, s^2) in the bin (l, h], Y = X + N(0, v).  With T^2 = s^2 + v, rho = s/T, c = sqrt(v)/T, xi_r = (r - mean)/s
-and t_r = (y - r)/sqrt v, the posterior of X given Y = y is normal with sd w = s c, cut to the bin, and its ends are
-a = c xi_l - rho t_l and b = c xi_h - rho t_h away from its mean.  Let e be the point of the bin nearest the mean and
-P' = integral over the bin of e^(-(xi^2 - xi_e^2)/2) dxi.  For every point r of the bin
+and t_r = (y - r)/sqrt v, the posterior of X given Y = y is normal with sd w = s c, cut to the bin, whose ends are
+a = c xi_l - rho t_l and b = c xi_h - rho t_h sds from its mean.  With e and P' of `slice_columns`, for every point r of
+the bin
 
     f(y) = e^(-t_r^2/2 - (xi_r^2 - xi_e^2)/2) W / (sqrt(2 pi) T P'),
 
-where W is the window [a, b] relative to r (`slice_window`): with r the point of the bin nearest the posterior mean, both
-terms of the exponent have one sign and bins thirty or ten thousand sds out keep their digits.  When the posterior mean
-lies inside, the exponent is (c xi_e)^2/2 - z (z + 2 rho xi_e)/2, z = (y - e)/T, whose first term is at most half the rest.
+where W is the window [a, b] relative to r (`slice_window`).  With r the point of the bin nearest the posterior mean both
+terms of the exponent have one sign, and bins thirty or ten thousand sds out keep their digits.  When the posterior mean
+lies inside, the exponent is (c xi_e)^2/2 - z (z + 2 rho xi_e)/2, z = (y - e)/T; the first term is at most half the rest.
 
-Shape.  (log f)' = (E[X|y] - y)/v = -(z + rho xi_e)/T + (rho/sqrt v)(phi(a) - phi(b))/(Phi(b) - Phi(a)) and
-(log f)'' = -1/v + Var(X|y)/v^2.  A normal law cut to an interval has 0 <= Var <= w^2 (its log density bends by 1/w^2 at
-least: Brascamp and Lieb 1976), so that
+Shape.  (log f)' = (E[X|y] - y)/v = -(z + rho xi_e)/T + (rho/sqrt v)(phi(a) - phi(b))/D with D = Phi(b) - Phi(a), and
+(log f)'' = -1/v + Var(X|y)/v^2.  A normal law cut to an interval has 0 <= Var <= w^2 (its log density bends by 1/w^2:
+Brascamp and Lieb 1976), so that
 
-    -1/v <= (log f)'' <= -1/T^2 < 0:
+    -1/v <= (log f)'' <= -1/T^2 < 0.
 
-f is log-concave, hence unimodal.  A place y* with |(log f)'(y*)| <= g therefore has the mode within g T^2, and a place
-where the slope is certainly positive (negative) lies left (right) of the mode.  The search for y* is plain bisection and
-a suggestion; what counts are the signs of the slope, beyond its error, at two places around it, or else g T^2.  By
-concavity the largest log density is at most log f(y*) + g |mode - y*|, which is `peak`, errors included.
+Hence f is log-concave and unimodal.  A place y* with |(log f)'(y*)| <= k has the mode within k T^2, and where the slope
+is certainly positive (negative) the mode lies to the right (left).  The search for y* is plain bisection, a suggestion;
+what counts are the signs of the slope, beyond its error, at two places around it, or else k T^2.  By concavity the
+largest log density is at most log f(y*) + k |mode - y*|, which with the error of log f is `peak`.
 
-Bending.  -(log f)'' = 1/T^2 + (rho^2/v) (1 - Var/w^2), where 1 - Var/w^2 = (b phi(b) - a phi(a))/D + ((phi(a) -
-phi(b))/D)^2 <= 1 and D = Phi(b) - Phi(a).  In y both a and b fall, phi(a)/D falls and phi(b)/D rises (posteriors are
-ordered by likelihood ratio), and so does their difference: on a cell each is bounded by its value at an end.
+Bending.  -(log f)'' = 1/T^2 + (rho^2/v)(1 - Var/w^2) and
 
-Rounding.  The law is that of the fractions given: widths and distances come from these, and a location is kept as a
-double and what it misses, so that y - r is right to two units.  All errors are in units of 2^-53; see each method.
+    1 - Var/w^2 = (b phi(b) - a phi(a))/D + ((phi(a) - phi(b))/D)^2 <= 1.
+
+In y both a and b fall, phi(a)/D falls and phi(b)/D rises (posteriors are ordered by likelihood ratio), and so does their
+difference: on a cell each is bounded by its value at an end.
+
+All errors are in units of 2^-53; see each method.
 
 Reference: theory/confounding.md section 1; Brascamp and Lieb 1976.
 """
@@ -35,22 +37,19 @@ Reference: theory/confounding.md section 1; Brascamp and Lieb 1976.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.component import root
 from quiltwork.confounding.shapes import KINK, ROOT2PI, Pair, Shapes
+from quiltwork.confounding.slice_columns import Bin, SliceColumns
 from quiltwork.confounding.slice_tails import Tails
 from quiltwork.confounding.slice_window import MIDDLE, OWN, SHORT, ZERO, Window, lever, window
 from quiltwork.curves.rounding import UNIT
 
-__all__ = ["Bin", "SliceShapes"]
+__all__ = ["SliceShapes"]
 
-# mean, variance of X, variance of the noise, ends (None for an infinite one)
-Bin = tuple[Fraction, Fraction, Fraction, Fraction | None, Fraction | None]
 HALVINGS = 64
 WIDENINGS = 40
 DEEP = 80.0  # twice the fall of the log density where a bin is taken to end, to look for the mode
@@ -70,13 +69,16 @@ class _Seen:
     moved: FloatArray
 
 
-class SliceShapes(Shapes):
+class SliceShapes(SliceColumns, Shapes):
     """N(mean, s^2) in a bin plus N(0, v)."""
 
     def __init__(self, bins: Sequence[Bin]) -> None:
         self._seen: list[_Seen] = []
-        self._read(bins)
-        self._whole()
+        self.read(bins)
+        reach = (np.sqrt(self.xi_near**2 + DEEP) - np.abs(self.xi_near)) * self.sd
+        self._first, self._last = np.maximum(self.low, self.near - reach), np.minimum(self.high, self.near + reach)
+        self._common = ROOT2PI + np.log(self.total) + self.log_whole
+        self._base = OWN + 32.0 + self.whole_units + 4.0 * (np.abs(np.log(self.total)) + np.abs(self._common))
         self._tails = Tails(self)
         self._find_mode()
         self._kept: dict[bytes, Pair] = {}
@@ -84,55 +86,6 @@ class SliceShapes(Shapes):
         self.spread = np.sqrt(self.noise**2 + (0.5 * (self._last - self._first)) ** 2 / 3.0)
         sides = [self._tails.log_tail(np.arange(len(bins)), self.centre[:, 0], side) for side in (1, -1)]
         self._sides = [(np.exp(value)[:, None], np.exp(value)[:, None] * error[:, None]) for value, error in sides]
-
-    def _read(self, bins: Sequence[Bin]) -> None:
-        """Columns of doubles; differences are taken of fractions."""
-        rows = []
-        for mean, square, variance, low, high in bins:
-            sd, noise, total = root(square), root(variance), root(square + variance)
-            near = mean if low is None or low < mean else low
-            near = near if high is None or near < high else high
-            middle = None if low is None or high is None else (low + high) / 2
-            width = np.inf if low is None or high is None else float(high - low)
-            beside = np.inf if high is None else -np.inf  # where the middle of half a line is
-            ends = (-np.inf, np.inf, 0.0 if low is None and high is None else beside, 0.0)
-            points = (low, high, middle, near)
-            place = [end if point is None else float(point) for point, end in zip(points, ends, strict=True)]
-            place[2] = 0.0 if middle is None else place[2]
-            rest = [0.0 if point is None else float(point - Fraction(double))
-                    for point, double in zip(points, place, strict=True)]  # fmt: skip
-            past = [end if point is None else float(point - near) / sd for point, end in zip(points, ends, strict=True)]
-            away = [end if point is None else float(point - mean) / sd for point, end in zip(points, ends, strict=True)]
-            rows.append([sd, noise, total, width, *place, *rest, *past[:3], *away])
-        columns = [column[:, None] for column in np.array(rows).T]
-        self.sd, self.noise, self.total, self.width = columns[:4]
-        self.low, self.high, self.middle, self.near = columns[4:8]
-        self.rest_low, self.rest_high, self.rest_middle, self.rest_near = columns[8:12]  # what those doubles miss
-        self.past_low, self.past_high, self.past_middle = columns[12:15]  # (r - e)/s
-        self.xi_low, self.xi_high, self.xi_middle, self.xi_near = columns[15:]
-        self.rho, self.c, self.ratio = self.sd / self.total, self.noise / self.total, self.sd / self.noise
-        self.length = self.width / (self.sd * self.c)  # of the window of the posterior
-        reach = np.sqrt(self.xi_near**2 + DEEP) - np.abs(self.xi_near)
-        self._first = np.maximum(self.low, self.near - reach * self.sd)
-        self._last = np.minimum(self.high, self.near + reach * self.sd)
-
-    def fall(self, past: FloatArray) -> FloatArray:
-        """(xi^2 - xi_e^2)/2 at a point of the bin: how far the log density of X has fallen from its largest value."""
-        return 0.5 * past * (past + 2.0 * self.xi_near)
-
-    def _whole(self) -> None:
-        """log P', its error, and what every log density has in common."""
-        found = window(self.xi_low, self.xi_high, self.xi_middle, self.width / self.sd)
-        with np.errstate(invalid="ignore"):
-            self._falls = [np.where(np.isfinite(past), self.fall(past), 0.0)
-                           for past in (self.past_low, self.past_high, self.past_middle)]  # fmt: skip
-        fallen = np.choose(found.reference, [np.zeros_like(self.sd), *self._falls])
-        self.log_whole = found.log - fallen
-        ends = [np.where(np.isfinite(xi), 4.0 * np.abs(xi), 0.0) for xi in (self.xi_low, self.xi_high)]
-        moved = lever(self.xi_low, self.xi_high, self.width / self.sd, found.reference, *ends)
-        self.whole_units = OWN + 8.0 * fallen + moved
-        self._common = ROOT2PI + np.log(self.total) + self.log_whole
-        self._base = OWN + 32.0 + self.whole_units + 4.0 * (np.abs(np.log(self.total)) + np.abs(self._common))
 
     # ---- the density
 
@@ -142,7 +95,7 @@ class SliceShapes(Shapes):
         c xi is known to 6 units of itself, and so is rho t.
         """
         for seen in reversed(self._seen):
-            if seen.x is x or np.array_equal(seen.x, x):
+            if np.array_equal(seen.x, x):
                 return seen
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             places = (self.low, self.high, self.middle, self.near)
@@ -158,7 +111,7 @@ class SliceShapes(Shapes):
                 errors.append(np.where(np.isfinite(error), error, 0.0))
             found = window(a, b, middle, self.length)
             moved = lever(a, b, self.length, found.reference, errors[0], errors[1])
-        seen = _Seen(x, apart, found, a, b, errors[0], errors[1], moved)
+        seen = _Seen(x.copy(), apart, found, a, b, errors[0], errors[1], moved)
         if x.ndim == 1:
             self._seen = [*self._seen[-1:], seen]
         return seen
@@ -171,7 +124,7 @@ class SliceShapes(Shapes):
             z = self.c * at_near
             inside = 0.5 * (self.c * self.xi_near) ** 2 - 0.5 * z * (z + 2.0 * self.rho * self.xi_near)
             t = np.choose(reference, [at_near, at_low, at_high, at_middle])
-            fallen = np.choose(reference, [np.zeros_like(self.sd), *self._falls])
+            fallen = np.choose(reference, [np.zeros_like(self.sd), *self.falls])
             zero = reference == ZERO
             exponent = np.where(zero, inside, -0.5 * t * t - fallen)
             units = self._base + 16.0 * np.abs(exponent)
@@ -218,6 +171,7 @@ class SliceShapes(Shapes):
             low, high = np.where(rising, place, low), np.where(rising, high, place)
         self.centre = 0.5 * low + 0.5 * high
         slope, error = self.slope(self.centre)
+        self.slope_error = 2.0 * error  # near the mode; `log_bend` makes up for it elsewhere
         most = (np.abs(slope) + error) * (1.0 + 1e-9)
         ends = []
         for side in (-1.0, 1.0):
@@ -273,7 +227,7 @@ class SliceShapes(Shapes):
         return self.slope(x)[0]
 
     def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """From both ends of the cell; also at least (1e8 error)^2, so that a slope is right to 1e-8 of its root."""
+        """From both ends of the cell; at least (1e10 error)^2, so that slopes are right to 1e-10 of the root of it."""
         known, at = self._at(np.concatenate((a, b)))
         _, error = self._sloped(known)
         start, end, low, high = known.a, known.b, known.window.low, known.window.high
@@ -285,7 +239,7 @@ class SliceShapes(Shapes):
             bent = ahead + behind + np.maximum(tilt[:, left], tilt[:, right]) ** 2 + 1e-6
             bent = np.where((self.length <= SHORT) | ~(bent < 1.0), 1.0, bent)
             found = 1.0 / self.total**2 + bent * (self.rho / self.noise) ** 2
-            found = np.maximum(found, (1e8 * np.maximum(error[:, left], error[:, right])) ** 2) * (1.0 + 1e-6)
+            found = np.maximum(found, (1e10 * np.maximum(error[:, left], error[:, right])) ** 2) * (1.0 + 1e-6)
         return np.where(found < KINK, found, KINK)
 
     def _at(self, places: FloatArray) -> tuple[_Seen, np.ndarray]:

@@ -1,35 +1,32 @@
 """Tails of normal numbers in a bin plus Gaussian noise: bivariate normal rectangles with a proven error.
 
-In the notation of `slice_shapes`, with u = (x - e)/s, g = s/sqrt v and t = (y - x)/sqrt v,
+In the notation of `slice_shapes`, with u = (x - e)/s, g = s/sqrt v and t = (y - x)/sqrt v = (y - e)/sqrt v - g u,
 
-    P(Y > y) = (1/P') integral over the bin of q(u) du,   q(u) = e^(-u (u + 2 xi_e)/2) Phi(-t),   t = (y - e)/sqrt v - g u.
+    P(Y > y) = (1/P') integral over the bin of q(u) du,    q(u) = e^(-u (u + 2 xi_e)/2) Phi(-t).
 
 All terms are positive.  log q is concave: q(u) <= q(p) e^(k (u - p)) for any place p, k = (log q)'(p).  Let p be about
 where q is largest in the bin.  The integral is taken over J, a part of the bin around p:
 
     where q has fallen by e^-41 or so the rest is left out: beyond an end of J with slope k away from it, q/|k| at most;
-    where t < -9, Phi(-t) is one to 2e-19: the rest of the bin is a window (`slice_window`);
+    where t < -9, Phi(-t) is one to 2e-19, and the rest of the bin is a window (`slice_window`);
     J itself is cut into N equal panels of half-length h for the Gauss-Legendre rule with n = 16 nodes.
 
 Truncation.  erfcx(z) = (2/sqrt pi) integral of e^(-2 z r - r^2) dr over r > 0 gives |erfcx(z)| <= erfcx(Re z), so that
-|Phi(-(t + i r))| <= e^(r^2/2) Phi(-t), and for real u, r
-
-    |q(u + i r)| <= q(u) e^((1 + g^2) r^2/2).
-
-In the Bernstein ellipse of parameter R around a panel, |r| <= B = h (R - 1/R)/2 and u is within A = h (R + 1/R)/2 of the
-panel's middle; hence |q| <= M = q(p) e^(|k| (D + A - h) + (1 + g^2) B^2/2) with D the distance from p to the end of J in
-the direction in which the tangent at p rises.  Chebyshev coefficients of q on the panel are at most 2 M R^-m; the rule is
-exact to degree 2n - 1 and, like the integral, zero for odd ones, its weights are positive and sum to two, and the
-integral of an even T_m is at most 2/(m^2 - 1) in size.  So the error of a panel is at most
+|Phi(-(t + i r))| <= e^(r^2/2) Phi(-t), and |q(u + i r)| <= q(u) e^((1 + g^2) r^2/2) for real u and r.  In the Bernstein
+ellipse of parameter R around a panel, |r| <= B = h (R - 1/R)/2 and u is within A = h (R + 1/R)/2 of the panel's middle;
+hence |q| <= M = q(p) e^(|k| (d + A - h) + (1 + g^2) B^2/2) with d the distance from p to that end of J towards which the
+tangent at p rises.  Chebyshev coefficients of q on the panel are at most 2 M R^-m.  The rule is exact to degree 2n - 1
+and, like the integral, zero for odd ones; its weights are positive and sum to two, and the integral of an even T_m is at
+most 2/(m^2 - 1) in size.  So the error of a panel is at most
 
     h 4 (1 + 1/(4n^2 - 1)) M R^-2n / (1 - R^-2),        and N h is half the length of J.
 
 Any R > 1 serves; the one used nearly minimises the bound, and panels are short enough (3 w, and a fall of e^-8) to make
 it 1e-16.  Neither p nor R has to be right for the bound to hold.
 
-Rounding.  A place is kept as the pair (u, t), taken from an end of the bin (t = (y - l)/sqrt v) or, in the middle, from y
-when g >= 1 and from u otherwise, so that neither loses digits to the other.  Errors e_u, e_t of the pair (in units) move
-log q by |u + xi_e| e_u + (max(t, 0) + 1) e_t; the exponent adds 8 units of itself, erfcx, weights and sums 96.
+Rounding.  A place is kept as the pair (u, t), taken from an end of the bin (t = (y - l)/sqrt v) or, in the middle, from
+y when g >= 1 and from u otherwise, so that neither loses digits to the other.  Errors e_u, e_t of the pair (in units)
+move log q by |u + xi_e| e_u + (max(t, 0) + 1) e_t; the exponent adds 8 units of itself, erfcx, weights and sums 96.
 
 Reference: Owen 1956 for the conditional form; Trefethen 2013, theorem 19.3, for the bound (proved above).
 """
@@ -37,13 +34,13 @@ Reference: Owen 1956 for the conditional form; Trefethen 2013, theorem 19.3, for
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import attrs
 import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
+from quiltwork.confounding.slice_columns import SliceColumns
 from quiltwork.confounding.slice_window import MIDDLE, OWN, lever, window
 from quiltwork.curves.rounding import UNIT
 
@@ -130,15 +127,25 @@ def _peak(z: FloatArray, g: FloatArray) -> FloatArray:
 class Tails:
     """P(Y > y) and P(Y < y) of many components."""
 
-    def __init__(self, shapes: Any) -> None:
-        flat = {name: getattr(shapes, name)[:, 0] for name in
-                ("near", "low", "high", "rest_low", "rest_high", "rest_near", "past_low", "past_high", "sd", "noise", "c")}  # fmt: skip
+    def __init__(self, shapes: SliceColumns) -> None:
+        names = (
+            "near",
+            "low",
+            "high",
+            "rest_near",
+            "rest_low",
+            "rest_high",
+            "past_low",
+            "past_high",
+            "sd",
+            "noise",
+            "c",
+        )
+        flat = {name: getattr(shapes, name)[:, 0] for name in names}
         flat |= {"xi": shapes.xi_near[:, 0], "g": shapes.ratio[:, 0], "width": (shapes.width / shapes.sd)[:, 0]}
         self._right = _Columns(**flat)
-        mirrored = {"near": -flat["near"], "xi": -flat["xi"], "low": -flat["high"], "high": -flat["low"]}
-        mirrored |= {name: -flat[other] for name, other in
-                     (("rest_near", "rest_near"), ("rest_low", "rest_high"), ("rest_high", "rest_low"))}  # fmt: skip
-        mirrored |= {"past_low": -flat["past_high"], "past_high": -flat["past_low"]}
+        pairs = (("near", "near"), ("xi", "xi"), ("low", "high"), ("past_low", "past_high"), ("rest_low", "rest_high"))
+        mirrored = {one: -flat[two] for one, two in (*pairs, *((b, a) for a, b in pairs), ("rest_near", "rest_near"))}
         self._left = _Columns(**(flat | mirrored))
         self._whole, self._units = shapes.log_whole[:, 0], shapes.whole_units[:, 0]
 

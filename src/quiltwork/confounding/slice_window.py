@@ -12,8 +12,8 @@ leaves out is below 1e-17 of it.  Elsewhere P(X > b | X > a) <= e^-0.79 outside,
 b - a > 1), so that the subtraction loses less than a factor of four: with erfcx right to 16 units and the exponent
 (b - a)(a + b)/2 to 6 units of itself, W is right to `OWN` units for the numbers a, b, m, h that it is given.
 
-When these are off by e_a and e_b, log W moves by at most `lever`: its derivatives are -E[x - r] and at most 1/max(1, |a|)
-in size outside, phi(a)/W inside, and below h for the short form.
+When these are off by e_a and e_b, log W moves by at most `lever`: its derivative is -E[x - r] outside, at most
+1/max(1, |a|) in size, phi(a)/D and phi(b)/D inside, D = Phi(b) - Phi(a), and below h for the short form.
 
 Reference: theory/confounding.md section 1; the factor phi(r) is taken out so that windows far out keep their digits.
 """

@@ -1,8 +1,8 @@
 """A normal number known up to a bin and seen through Gaussian noise.
 
-When a mechanism reads only the bin of X ~ N(mean, sd^2) and another release adds Gaussian noise to X itself, what is seen
-of the latter, given the bin, is a `Slice`.  Slices of one normal law over a partition of the line, weighted by
-`bin_probability`, are that law plus the noise.
+When a mechanism reads only the bin of X ~ N(mean, sd^2) and another release adds Gaussian noise to X itself, what is
+seen of the latter, given the bin, is a `Slice`.  Slices of one normal law over a partition of the line, weighted by
+`bin_probability`, are that law plus the noise.  Ends of bins are the decimals typed, exactly.
 
 Two slices with the same sd and noise, one with mean and both ends of the bin at most those of the other, are ordered by
 likelihood ratio: so are the laws of X in their bins, and adding log-concave noise keeps the order (Karlin 1968).
@@ -25,12 +25,13 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component, exactly, placed, root, size
 from quiltwork.confounding.components import Normal
 from quiltwork.confounding.shapes import Shapes
-from quiltwork.confounding.slice_shapes import Bin, SliceShapes
-from quiltwork.confounding.slice_window import LOW, MIDDLE, OWN, ZERO, lever, window
+from quiltwork.confounding.slice_columns import Bin
+from quiltwork.confounding.slice_shapes import SliceShapes
+from quiltwork.confounding.slice_window import HIGH, LOW, MIDDLE, OWN, ZERO, lever, window
 from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["Slice", "bin_probability"]
+__all__ = ["Slice", "bin_probability", "likelihood_order"]
 
 RATIO = 10**12  # sds of X and of the noise may differ by this factor
 PLACES = 10**10  # sds of the noise that a location may be from zero
@@ -97,12 +98,13 @@ class Slice(Component):
         for place in (mean, low, high):
             if place is not None and place**2 > PLACES**2 * variance:
                 raise InvalidParameter(
-                    "a location", float(place), "at most 1e10 times the sd of the noise", "shift the data, or use infinity"
+                    "a location",
+                    float(place),
+                    "at most 1e10 times the sd of the noise",
+                    "shift the data, or use infinity",
                 )
         placed(mean, self.sd)
-        away = max(Fraction(0), *(
-            sign * (end - mean) for sign, end in ((1, low), (-1, high)) if end is not None
-        ), Fraction(0))  # fmt: skip
+        away = max([Fraction(0), *(sign * (end - mean) for sign, end in ((1, low), (-1, high)) if end is not None)])
         if away**2 > FAR**2 * square:
             raise InvalidParameter("the bin", (self.low, self.high), "within 1e8 sds of the mean", "leave it out")
 
@@ -150,18 +152,6 @@ class Slice(Component):
         end = high if side > 0 else low
         return (1, square + noise, side * mean, 0) if end is None else (1, noise, side * end, -1)
 
-    def before(self, other: Slice, side: int) -> bool:
-        """Whether f_self/f_other falls everywhere towards `side` (+1 right, -1 left): the likelihood ratio order."""
-        mine, theirs = self.bin, other.bin
-        if mine[1:3] != theirs[1:3]:
-            return False
-        if side < 0:
-            mine, theirs = theirs, mine
-        lows, highs = (mine[3], theirs[3]), (mine[4], theirs[4])
-        low = lows[0] is None or (lows[1] is not None and lows[0] <= lows[1])
-        high = highs[1] is None or (highs[0] is not None and highs[0] <= highs[1])
-        return mine[0] <= theirs[0] and low and high
-
     def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
         """X from the tail that is farther from the bin, by inversion of the log of it."""
         mean, square, _, low, high = self.bin
@@ -173,7 +163,27 @@ class Slice(Component):
         log_near, log_far = float(log_ndtr(-near)), float(log_ndtr(-far))
         logs = log_near + np.log1p(rng.uniform(0.0, 1.0, count) * np.expm1(log_far - log_near))
         z = np.clip(-ndtri_exp(logs), near, far)
-        return self.mean + sd * sign * z + rng.normal(0.0, math.sqrt(self.variance), count)
+        found: FloatArray = self.mean + sd * sign * z + rng.normal(0.0, math.sqrt(self.variance), count)
+        return found
+
+
+def likelihood_order(parts: Sequence[Slice], side: int) -> np.ndarray:
+    """(k, k): whether f_i/f_j surely falls everywhere towards `side` (+1 right, -1 left)."""
+    bins = [part.bin for part in parts]
+    spreads = {spread: index for index, spread in enumerate(dict.fromkeys(each[1:3] for each in bins))}
+    alike = np.array([spreads[each[1:3]] for each in bins])
+    means = _ranks([each[0] for each in bins])
+    lows = _ranks([each[3] for each in bins])  # minus infinity comes first
+    highs = -_ranks([None if each[4] is None else -each[4] for each in bins])  # infinity comes last
+    before: np.ndarray = alike[:, None] == alike[None, :]
+    for ranks in (means, lows, highs):
+        before = before & (side * ranks[:, None] <= side * ranks[None, :])
+    return before
+
+
+def _ranks(values: Sequence[Fraction | None]) -> np.ndarray:
+    order = {value: rank for rank, value in enumerate(sorted({value for value in values if value is not None}), 1)}
+    return np.array([0 if value is None else order[value] for value in values], dtype=np.int64)
 
 
 def bin_probability(law: Normal, low: Any, high: Any) -> tuple[float, float]:
@@ -192,19 +202,19 @@ def bin_probability(law: Normal, low: Any, high: Any) -> tuple[float, float]:
 def _between(mean: Fraction, square: Fraction, low: Fraction | None, high: Fraction | None) -> tuple[float, float]:
     """phi(r) W of the window; the factor phi(r) adds r^2 times a few units."""
     sd = root(square)
-    a, b = (end if point is None else float(point - mean) / sd for point, end in ((low, -math.inf), (high, math.inf)))
-    both = low is not None and high is not None
-    length = float(high - low) / sd if low is not None and high is not None else math.inf
-    middle = float((high + low) / 2 - mean) / sd if low is not None and high is not None else (0.5 * (a + b) if a != -b else 0.0)
-    columns = [np.array([[value]]) for value in (a, b, middle, length)]
-    found = window(*columns)
-    kind = int(found.reference[0, 0])
-    r = 0.0 if kind == ZERO else middle if kind == MIDDLE else a if kind == LOW else b
-    errors = [np.array([[4.0 * abs(end) if math.isfinite(end) else 0.0]]) for end in (a, b)]
-    moved = float(lever(columns[0], columns[1], columns[3], found.reference, *errors)[0, 0])
+    a = -math.inf if low is None else float(low - mean) / sd
+    b = math.inf if high is None else float(high - mean) / sd
+    middle, length = (0.0 if a == -b else a + b), math.inf
+    if low is not None and high is not None:
+        middle, length = float((low + high) / 2 - mean) / sd, float(high - low) / sd
+    ends = np.array([[a]]), np.array([[b]])
+    found = window(*ends, np.array([[middle]]), np.array([[length]]))
+    r = {ZERO: 0.0, LOW: a, HIGH: b, MIDDLE: middle}[int(found.reference[0, 0])]
+    errors = [4.0 * np.where(np.isfinite(end), np.abs(end), 0.0) for end in ends]
+    moved = float(lever(*ends, np.array([[length]]), found.reference, errors[0], errors[1])[0, 0])
     log = float(found.log[0, 0]) - 0.5 * r * r - 0.5 * math.log(2.0 * math.pi)
     wrong = UNIT * (OWN + moved + 8.0 * r * r + 4.0 * abs(log) + 16.0)
-    tiny = float(np.finfo(float).smallest_subnormal)
-    value = math.exp(log) if log > -745.0 else 0.0
-    del both
+    value, tiny = math.exp(max(log, -750.0)), float(np.finfo(float).smallest_subnormal)
+    if wrong > 0.5:  # so far out that nothing is left
+        return 0.0, tiny
     return max(value * (1.0 - wrong) - tiny, 0.0), min(value * (1.0 + wrong) + tiny, 1.0)

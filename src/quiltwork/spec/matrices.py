@@ -42,7 +42,7 @@ def beside(folder: Path | None) -> Iterator[None]:
         _FOLDER.reset(token)
 
 
-def _given(value: Any) -> Any:
+def given_rows(value: Any) -> Any:
     """Rows of numbers: as they stand, or those of the named CSV file."""
     return _read(value) if isinstance(value, str) else value
 
@@ -86,7 +86,7 @@ def _parsed(name: str, text: str) -> list[list[float]]:
     return found
 
 
-def _even(rows: Rows) -> Rows:
+def even_rows(rows: Rows) -> Rows:
     for index, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise refused(f"must have {len(rows[0])} numbers, as the first row has, got {len(row)}", (index,))
@@ -158,15 +158,15 @@ Row = Annotated[tuple[float, ...], Field(strict=False, min_length=1, max_length=
 ChanceRow = Annotated[tuple[Probability, ...], Field(strict=False, min_length=1, max_length=MOST_ENTRIES)]
 Matrix = Annotated[
     tuple[Row, ...],
-    BeforeValidator(_given),
-    AfterValidator(_even),
+    BeforeValidator(given_rows),
+    AfterValidator(even_rows),
     Field(strict=False, min_length=1, max_length=MOST_ENTRIES),
     WithJsonSchema(_ROWS),
 ]
 Stochastic = Annotated[
     tuple[ChanceRow, ...],
-    BeforeValidator(_given),
-    AfterValidator(_even),
+    BeforeValidator(given_rows),
+    AfterValidator(even_rows),
     AfterValidator(_summing),
     Field(strict=False, min_length=1, max_length=MOST_ROWS),
     WithJsonSchema(_ROWS),

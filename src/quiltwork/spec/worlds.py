@@ -22,7 +22,7 @@ from quiltwork.confounding.laws import TOLERANCE, fraction
 from quiltwork.confounding.pairs import Within, within
 from quiltwork.spec.choice import located, refused
 from quiltwork.spec.fields import Strict, Words
-from quiltwork.spec.matrices import _even, _given
+from quiltwork.spec.matrices import even_rows, given_rows
 from quiltwork.spec.recipes import shown
 
 MOST_SECRETS = 1000
@@ -98,16 +98,16 @@ _ChanceRow = Annotated[tuple[Chance, ...], Field(strict=False, min_length=1, max
 _NumberRow = Annotated[tuple[Number, ...], Field(strict=False, min_length=1, max_length=MOST_OUTPUTS)]
 ChanceTable = Annotated[
     tuple[_ChanceRow, ...],
-    BeforeValidator(_given),
-    AfterValidator(_even),
+    BeforeValidator(given_rows),
+    AfterValidator(even_rows),
     AfterValidator(_laws),
     Field(strict=False, min_length=1, max_length=MOST_VALUES),
     WithJsonSchema(_TABLE),
 ]
 NumberTable = Annotated[
     tuple[_NumberRow, ...],
-    BeforeValidator(_given),
-    AfterValidator(_even),
+    BeforeValidator(given_rows),
+    AfterValidator(even_rows),
     Field(strict=False, min_length=1, max_length=MOST_OUTPUTS),
     WithJsonSchema(_TABLE),
 ]
