@@ -85,7 +85,7 @@ def difference(p: Mixture, q: Mixture, epsilon: float, of: Callable[[Component],
     return lambda x: mp.fsum(weight * function(x) for weight, function in terms)
 
 
-def stick(p: Mixture, q: Mixture, epsilon: float, steps: int = 60) -> mp.mpf:
+def stick(p: Mixture, q: Mixture, epsilon: float, steps: int = 40) -> mp.mpf:
     """E_t(p||q): zeros of p - t q by bisection between the places of a scan, then distribution functions.
 
     Kinks and jumps end the pieces that are scanned, so that a zero can only be missed together with its neighbour.
@@ -104,7 +104,7 @@ def stick(p: Mixture, q: Mixture, epsilon: float, steps: int = 60) -> mp.mpf:
     values = [at(place) for place in ordered]
     cuts = [-(mp.mpf(10) ** 6)]
     for a, b, u, v in zip(ordered, ordered[1:], values, values[1:], strict=False):
-        if u * v < 0:
+        if mp.sign(u) != mp.sign(v):
             cuts.append(_zero(at, a, b, u))
     cuts.append(mp.mpf(10) ** 6)
     sums = [total(place) for place in cuts]
@@ -115,8 +115,8 @@ def _zero(at: Function, a: mp.mpf, b: mp.mpf, u: mp.mpf) -> mp.mpf:
     for _ in range(100):
         middle = (a + b) / 2
         value = at(middle)
-        if u * value > 0:
-            a, u = middle, value
+        if mp.sign(u) == mp.sign(value):
+            a = middle
         else:
             b = middle
     return a

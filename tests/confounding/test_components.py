@@ -126,6 +126,15 @@ def test_kinks_and_jumps_have_no_bend():
         assert part.shapes([part]).log_bend(*ends)[0, 0] == 0
 
 
+@pytest.mark.parametrize("part", [PARTS[0], PARTS[2], PARTS[4], PARTS[8]], ids=repr)
+def test_cells_that_never_end(part):
+    for a, b in ((-math.inf, 0.1), (0.5, math.inf), (-math.inf, math.inf), (50.0, math.inf)):
+        low, high = part.density(a, b)
+        assert low[0] == 0
+        inside = min(max(0.3, a), b)
+        assert truth.density(part)(mp.mpf(inside)) <= high[0] <= 10
+
+
 def test_normal_laplace_is_the_convolution():
     part = NormalLaplace(0.2, 0.6, 0.9)
     normal, laplace = truth.density(Normal(0.0, 0.6)), truth.density(Laplace(0.2, 0.9))

@@ -73,6 +73,22 @@ def test_brackets_are_narrow_where_nothing_is_small(
     assert found.beta(alpha).width < 1e-13
 
 
+HARD_PAIRS = [
+    [[0.5, 0.5], [5e-324, 1.0]],
+    [[0.25, 0.75, 0.0], [1e-300, 0.5, 0.5]],
+    [[1e-320, 1.0], [2e-320, 1.0]],
+    [[1e-16, 1.0, 1e-300], [0.0, 1.0, 1e-310]],
+    [[1 / 3, 1 / 3, 1 / 3], [0.3333333333333334, 0.3333333333333333, 0.3333333333333333]],
+]
+
+
+@pytest.mark.parametrize("rows", HARD_PAIRS)
+def test_every_hard_question_to_every_hard_pair(rows: Any) -> None:
+    truth.assert_curve(
+        curve(rows), truth.both_readings(rows), epsilons=truth.EPSILONS, deltas=truth.DELTAS, alphas=truth.ALPHAS
+    )
+
+
 def test_epsilon_is_narrow() -> None:
     deltas = [0.0, 1e-12, 1e-6, 0.01, 0.1, 0.2]
     found = curve([["1/2", "1/3", "1/6"], ["1/6", "1/3", "1/2"]]).epsilon(deltas)

@@ -10,6 +10,7 @@ from tests.soundness import confounding_checks as checks
 from tests.soundness import confounding_designs as designs
 from tests.soundness import confounding_lines as lines
 from tests.soundness import confounding_losses as losses
+from tests.soundness import confounding_noisy as noisy
 from tests.soundness import confounding_worlds as worlds
 from tests.soundness.confounding_checks import Check
 
@@ -31,6 +32,7 @@ KINDS: dict[str, tuple[Draw, Ask]] = {
     "Theorem B, any release": (_any_world, checks.bounds),
     **{f"Theorem B, {name}": (draw, losses.bounded) for name, draw in losses.KINDS.items()},
     "design": (designs.wanted, designs.designed),
+    **{f"design after noise, {name}": (draw, noisy.designed) for name, draw in noisy.KINDS.items()},
     **{f"line, {name}": (draw, lines.enclosed) for name, draw in lines.KINDS.items()},
     "normal vectors": (lines.vectors, lines.closed_form),
 }

@@ -121,9 +121,9 @@ def _side(z: Any, sd: Any, scale: Any, side: int) -> Any:
 
 @attrs.frozen
 class Law:
-    """A mixture of parts."""
+    """A mixture of parts; weights are divided by their sum."""
 
-    weights: tuple[float, ...]
+    weights: tuple[Any, ...]
     parts: tuple[Part, ...]
 
     @property
@@ -144,7 +144,7 @@ class Law:
         """In floats."""
         logs = np.array([part.log_density(x) for part in self.parts])
         with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(logs + np.log(np.array(self.weights))[:, None], axis=0))
+            return np.asarray(logsumexp(logs + np.log(np.array(self.shares, dtype=float))[:, None], axis=0))
 
     def density(self, x: Any) -> Any:
         """In many digits."""
@@ -169,8 +169,8 @@ class Best:
         return self.p - self.odds * self.q
 
 
-def best_test(first: Law, second: Law, epsilon: float, fine: int = 1) -> Best:
-    """At one threshold e^epsilon; `fine` cells for each of the grid."""
+def best_test(first: Law, second: Law, epsilon: Any, fine: int = 1) -> Best:
+    """At one threshold e^epsilon, a double or in many digits; `fine` cells for each of the grid."""
     odds, parts = mp.exp(mp.mpf(epsilon)), (*first.parts, *second.parts)
     kinks = [float(kink) for part in parts for kink in part.kinks]
     grid = np.unique(np.concatenate([*(part.places for part in parts), kinks]))
@@ -178,7 +178,7 @@ def best_test(first: Law, second: Law, epsilon: float, fine: int = 1) -> Best:
         grid = np.unique(np.concatenate([grid[:-1] + (grid[1:] - grid[:-1]) * step / fine for step in range(fine)]))
     points = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
     with np.errstate(invalid="ignore"):
-        signs = np.nan_to_num(first.log_density(points) - second.log_density(points), nan=-np.inf) > epsilon
+        signs = np.nan_to_num(first.log_density(points) - second.log_density(points), nan=-np.inf) > float(epsilon)
     turns = np.flatnonzero(signs[1:] != signs[:-1])
     marks = [-mp.inf, *(_turn(first, second, odds, *points[k : k + 2].tolist()) for k in turns), mp.inf]
     p = q = mp.zero

@@ -14,7 +14,14 @@ from tests.truth import closed
 
 from quiltwork.curves.bracket import Bracket
 
-FEW = {"design": 5, "normal vectors": 4, "line, mixtures": 4, "line, Gaussian noises": 1, "line, finite data": 1}
+FEW = {
+    "design": 5,
+    "normal vectors": 4,
+    "line, mixtures": 4,
+    "line, Gaussian noises": 1,
+    "line, finite data": 1,
+    "design after noise, binned data": 1,
+}
 TWIN = Table.of([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
 BOTH = [(0, 1), (1, 0)]
 

@@ -74,9 +74,12 @@ class Component:
         shapes = self.shapes([self])
         (at_low, error), (at_high, other) = (shapes.log_density(end) for end in (low, high))
         inside = (low <= shapes.mode_high) & (high >= shapes.mode_low)
-        wrong = np.maximum(error, other) + 4.0 * UNIT
-        least = np.exp(np.minimum(at_low, at_high)) * (1.0 - wrong) - TINY
-        most = np.exp(np.where(inside, shapes.peak, np.maximum(at_low, at_high))) * (1.0 + wrong) + TINY
+        bottom, top = np.minimum(at_low, at_high), np.where(inside, shapes.peak, np.maximum(at_low, at_high))
+        # where a density is zero its stated error says nothing: the least value is 0, the largest that of the other end
+        known, also = (np.where(np.isfinite(at), wrong, 0.0) for at, wrong in ((at_low, error), (at_high, other)))
+        wrong = np.maximum(known, also) + 4.0 * UNIT
+        least = np.where(np.isfinite(bottom), np.exp(bottom) * (1.0 - wrong) - TINY, 0.0)
+        most = np.exp(top) * (1.0 + wrong) + TINY
         return np.maximum(least[0], 0.0), most[0]
 
     def probability(self, a: Any, b: Any) -> tuple[FloatArray, FloatArray]:

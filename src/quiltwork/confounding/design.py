@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from quiltwork.confounding.rational import RationalSolution
     from quiltwork.confounding.world import World
 
-__all__ = ["Design", "design"]
+__all__ = ["Design", "design", "searched", "task_after"]
 
 BITS = 50
 MOST_BITS = 52
@@ -141,7 +141,7 @@ class Design:
     def guarantee(self) -> Guarantee:
         """The whole composition with its words; the curve is exact where it can be listed, else the target itself."""
         curve: Any = self.after
-        if self.after.laws.low.size > SMALL:
+        if isinstance(curve, WorstPair) and curve.laws.low.size > SMALL:
             curve = Profile([self.task.epsilon], [float(self.delta.upper)], symmetric=True)
         assumes = (*self.assumes, "outputs are drawn from exactly this table of whole numbers")
         because = ("everything together evaluated outside the solver (theory/confounding.md 4)",)
@@ -233,7 +233,7 @@ def design(
     (`design.optimum`).  The search stops at a relative `gap`, or after `time_limit` seconds with the best certified
     answer so far.  `clusters` solves on that many groups of earlier outputs; the certificate is for all of them.
     """
-    task = _task(world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
+    task = task_after(world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
     return searched(
         task, exact=exact, gap=gap, time_limit=time_limit, clusters=clusters, bits=bits, progress=progress
     )  # fmt: skip
@@ -271,7 +271,8 @@ def searched(
     return Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
 
 
-def _task(world: World, existing: Any, target: Target) -> Task:
+def task_after(world: World, existing: Any, target: Target) -> Task:
+    """The task after any release of this world, with finitely many outputs or with continuous noise."""
     if existing is None or isinstance(existing, Release):
         return task_of(world, existing, target)
     from quiltwork.confounding.noisy_design import noisy_task

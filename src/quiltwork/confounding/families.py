@@ -18,9 +18,9 @@ from quiltwork import checks
 from quiltwork.confounding.certificate import Counts, counted
 from quiltwork.confounding.channels import noise_channel
 from quiltwork.confounding.costs import best_map
-from quiltwork.confounding.design import BITS, Design, checked_bits
+from quiltwork.confounding.design import BITS, Design, checked_bits, task_after
 from quiltwork.confounding.release import Release
-from quiltwork.confounding.task import Target, Task, task_of
+from quiltwork.confounding.task import Target, Task
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def calibrated(
     if not isinstance(cost, str) and not callable(cost) and outputs is None:
         raise InvalidParameter("outputs", None, "the numbers of the outputs, when the cost is a table")
     bits = checked_bits(bits)
-    task = task_of(world, existing, Target(epsilon, delta, cost, outputs, odds))
+    task = task_after(world, existing, Target(epsilon, delta, cost, outputs, odds))
     x, z = world.values, task.cost.output_values
     span = float(max(x.max(), z.max()) - min(x.min(), z.min()))
     if span <= 0:

@@ -243,6 +243,7 @@ def _sized(name: str, table: Laws, rows: int | None, row_word: str) -> Laws:
     return table
 
 
-def _short(value: Any) -> str:
+def _short(value: Any) -> Any:
+    """The value itself, or the beginning of what would fill the message."""
     text = repr(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return value if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

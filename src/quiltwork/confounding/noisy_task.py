@@ -99,11 +99,17 @@ class NoisyAfter(Searched):
     """Everything together after a new mechanism: the sum over its outputs of sticks on the line."""
 
     method = METHOD
+    close = 1e-7
 
     def __init__(self, task: NoisyTask, table: FloatArray, width: float) -> None:
         self.pieces, self.pairs, self.table = task.pieces, task.world.ordered, table
         self.before = task.before
         self.width = max(width, 1e-12) / table.shape[1]
+
+    def __repr__(self) -> str:
+        return (
+            f"<NoisyAfter of {len(self.pairs)} ordered pairs: a number on the line, and {self.table.shape[1]} outputs>"
+        )
 
     @cached_property
     def _tests(self) -> list[list[tuple[float, float, TwoLaws | None]]]:

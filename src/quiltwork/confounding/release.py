@@ -105,6 +105,9 @@ class WorstPair:
         odds, _ = odds_ends(np.array(checks.real("epsilon", epsilon)))
         return int(np.argmax([float(pair.upper(odds)) for pair in self.contrasts]))
 
+    def __repr__(self) -> str:
+        return f"<WorstPair of {len(self.pairs)} ordered pairs: {self.laws.shape[1]} outputs>"
+
     def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
         """Draw the trade-off function or the privacy profile; returns the axes."""
         from quiltwork.curves.plot import plot_profile, plot_tradeoff
@@ -194,7 +197,8 @@ class Release(WorstPair):
         for part in more:
             table = table.beside(part)
         parts = None if self._parts is None else (*self._parts, *more)
-        return Release(self.world, table, (*self.sizes, *(part.shape[1] for part in more)), parts, self.words)
+        words = f"{self.words}, and {len(more)} more with noise of {'its' if len(more) == 1 else 'their'} own"
+        return Release(self.world, table, (*self.sizes, *(part.shape[1] for part in more)), parts, words)
 
     def then_adaptive(self, then: Any) -> Release:
         """This release and one more mechanism chosen after its outputs: `then[y]` is the channel after output y."""

@@ -26,6 +26,7 @@ class Searched(ABC):
     """A curve from an upper bound on delta: epsilon and beta follow from it."""
 
     method = ""
+    close = 0.0  # relative distance of the two ends at which a search for epsilon stops
     protects = ""
     assumes: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
@@ -78,7 +79,7 @@ class Searched(ABC):
                 return math.inf
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            if not low < middle < high:
+            if not low < middle < high or high - low <= self.close * high:
                 break
             low, high = (low, middle) if self._upper(middle) <= delta else (middle, high)
         return high

@@ -1,7 +1,7 @@
 """The numbers of many slices, in columns of doubles: a normal X ~ N(mean, s^2) in the bin (l, h], plus N(0, v).
 
-The law is that of the fractions given.  Widths and distances are differences of fractions; a location is kept as a double
-and what it misses, so that y - r is right to two units.  Square roots are right to two, all else here to four.
+The law is that of the fractions given.  Widths and distances are differences of fractions; a location is kept as a
+double and what it misses, so that y - r is right to two units.  Square roots are right to two, all else here to four.
 
 Let e be the point of the bin nearest the mean and xi_r = (r - mean)/s.  The probability of the bin is phi(xi_e) P' with
 

@@ -7,9 +7,10 @@ the bin
 
     f(y) = e^(-t_r^2/2 - (xi_r^2 - xi_e^2)/2) W / (sqrt(2 pi) T P'),
 
-where W is the window [a, b] relative to r (`slice_window`).  With r the point of the bin nearest the posterior mean both
-terms of the exponent have one sign, and bins thirty or ten thousand sds out keep their digits.  When the posterior mean
-lies inside, the exponent is (c xi_e)^2/2 - z (z + 2 rho xi_e)/2, z = (y - e)/T; the first term is at most half the rest.
+where W is the window [a, b] relative to r (`slice_window`).  With r the point of the bin nearest the posterior mean
+both terms of the exponent have one sign, and bins thirty or ten thousand sds out keep their digits.  When the
+posterior mean lies inside, the exponent is (c xi_e)^2/2 - z (z + 2 rho xi_e)/2, z = (y - e)/T; the first term is at
+most half the rest.
 
 Shape.  (log f)' = (E[X|y] - y)/v = -(z + rho xi_e)/T + (rho/sqrt v)(phi(a) - phi(b))/D with D = Phi(b) - Phi(a), and
 (log f)'' = -1/v + Var(X|y)/v^2.  A normal law cut to an interval has 0 <= Var <= w^2 (its log density bends by 1/w^2:
@@ -18,7 +19,7 @@ Brascamp and Lieb 1976), so that
     -1/v <= (log f)'' <= -1/T^2 < 0.
 
 Hence f is log-concave and unimodal.  A place y* with |(log f)'(y*)| <= k has the mode within k T^2, and where the slope
-is certainly positive (negative) the mode lies to the right (left).  The search for y* is plain bisection, a suggestion;
+is certainly positive (negative) the mode lies to the right (left).  The search for y* is Newton's rule, a suggestion;
 what counts are the signs of the slope, beyond its error, at two places around it, or else k T^2.  By concavity the
 largest log density is at most log f(y*) + k |mode - y*|, which with the error of log f is `peak`.
 
@@ -26,10 +27,8 @@ Bending.  -(log f)'' = 1/T^2 + (rho^2/v)(1 - Var/w^2) and
 
     1 - Var/w^2 = (b phi(b) - a phi(a))/D + ((phi(a) - phi(b))/D)^2 <= 1.
 
-In y both a and b fall, phi(a)/D falls and phi(b)/D rises (posteriors are ordered by likelihood ratio), and so does their
-difference: on a cell each is bounded by its value at an end.
-
-All errors are in units of 2^-53; see each method.
+In y both a and b fall, phi(a)/D falls and phi(b)/D rises (posteriors are ordered by likelihood ratio), and so does
+their difference: on a cell each is bounded by its value at an end.
 
 Reference: theory/confounding.md section 1; Brascamp and Lieb 1976.
 """
@@ -37,6 +36,7 @@ Reference: theory/confounding.md section 1; Brascamp and Lieb 1976.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -44,14 +44,16 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.shapes import KINK, ROOT2PI, Pair, Shapes
 from quiltwork.confounding.slice_columns import Bin, SliceColumns
-from quiltwork.confounding.slice_tails import Tails
+from quiltwork.confounding.slice_tails import FARTHEST, Tails
 from quiltwork.confounding.slice_window import MIDDLE, OWN, SHORT, ZERO, Window, lever, window
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["SliceShapes"]
 
-HALVINGS = 64
+STEPS = 100
+UNDERFLOW = 1e-250  # a hazard below this may count as none
 WIDENINGS = 40
+REMEMBERED = 150_000  # numbers of one array; larger ones are not kept
 DEEP = 80.0  # twice the fall of the log density where a bin is taken to end, to look for the mode
 
 
@@ -84,15 +86,13 @@ class SliceShapes(SliceColumns, Shapes):
         self._kept: dict[bytes, Pair] = {}
         self.tail_error = np.zeros_like(self.centre)
         self.spread = np.sqrt(self.noise**2 + (0.5 * (self._last - self._first)) ** 2 / 3.0)
-        sides = [self._tails.log_tail(np.arange(len(bins)), self.centre[:, 0], side) for side in (1, -1)]
-        self._sides = [(np.exp(value)[:, None], np.exp(value)[:, None] * error[:, None]) for value, error in sides]
 
     # ---- the density
 
     def _posterior(self, x: FloatArray) -> _Seen:
         """Both ends of the posterior's window with their errors; the last few answers are remembered.
 
-        c xi is known to 6 units of itself, and so is rho t.
+        c xi is known to 12 units of itself, and so is rho t.
         """
         for seen in reversed(self._seen):
             if np.array_equal(seen.x, x):
@@ -107,17 +107,17 @@ class SliceShapes(SliceColumns, Shapes):
             )
             errors = []
             for xi, t in ((self.xi_low, apart[0]), (self.xi_high, apart[1])):
-                error = 6.0 * (np.abs(self.c * xi) + self.rho * np.abs(t))
+                error = 12.0 * (np.abs(self.c * xi) + self.rho * np.abs(t))
                 errors.append(np.where(np.isfinite(error), error, 0.0))
             found = window(a, b, middle, self.length)
             moved = lever(a, b, self.length, found.reference, errors[0], errors[1])
         seen = _Seen(x.copy(), apart, found, a, b, errors[0], errors[1], moved)
-        if x.ndim == 1:
+        if x.ndim == 1 and a.size <= REMEMBERED:
             self._seen = [*self._seen[-1:], seen]
         return seen
 
     def log_density(self, x: FloatArray) -> Pair:
-        """The exponent is right to 16 units of itself."""
+        """The exponent is right to 24 units of its terms, the larger of which is at most itself and (c xi_e)^2/2."""
         seen = self._posterior(x)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             reference, (at_low, at_high, at_middle, at_near) = seen.window.reference, seen.apart
@@ -127,11 +127,13 @@ class SliceShapes(SliceColumns, Shapes):
             fallen = np.choose(reference, [np.zeros_like(self.sd), *self.falls])
             zero = reference == ZERO
             exponent = np.where(zero, inside, -0.5 * t * t - fallen)
-            units = self._base + 16.0 * np.abs(exponent)
-            units = units + np.where(zero, 4.0 * (self.c * self.xi_near) ** 2, 0.0) + 4.0 * np.abs(seen.window.log)
+            units = self._base + 24.0 * np.abs(exponent) + 4.0 * np.abs(seen.window.log)
+            units = units + np.where(zero, 24.0 * (self.c * self.xi_near) ** 2, 0.0)
             value = exponent + seen.window.log - self._common
-        far = np.isinf(x) | np.isnan(value)
-        return np.where(far, -np.inf, value), np.where(far | np.isinf(value), 0.0, UNIT * (units + seen.moved))
+        far = np.abs(at_near) > FARTHEST
+        if bool(np.any(np.isnan(value) & ~far)):
+            raise ArithmeticError("a density of a slice is not a number; report this as a bug")
+        return np.where(far, -np.inf, value), np.where(far, 0.0, UNIT * (units + seen.moved))
 
     def slope(self, x: FloatArray) -> Pair:
         """(log f)' and its absolute error."""
@@ -144,18 +146,17 @@ class SliceShapes(SliceColumns, Shapes):
             z, gain = self.c * seen.apart[3], self.rho / self.noise
             mean = self.rho * self.xi_near
             long = -(z + mean) / self.total + gain * (found.low - found.high)
-            both, hazard = seen.error_a + seen.error_b, (found.low + found.high) * (OWN + seen.moved)
+            both, hazard = seen.error_a + seen.error_b, (found.low + found.high) * (OWN + seen.moved) + UNDERFLOW
             for density, end, error in ((found.low, seen.a, seen.error_a), (found.high, seen.b, seen.error_b)):
                 size = np.where((density > 0) & (found.reference == ZERO), np.abs(end), 0.0)
                 hazard = hazard + density * size * (error + 4.0 * size)
             spread = np.minimum(found.low, found.high)  # the far end's, which carries e^-gap
             hazard = hazard + 8.0 * spread * found.gap
             hazard = hazard + np.minimum(1.0, np.where(spread > 0, spread * self.length, 0.0)) * both
-            rough = 8.0 * (np.abs(z) + np.abs(mean)) / self.total
+            rough = 12.0 * (np.abs(z) + np.abs(mean)) / self.total
             half, slim = 0.5 * np.where(self.length <= SHORT, self.length, 0.0), self.sd * self.c / self.noise**2
             short = -seen.apart[2] / self.noise + slim * found.mean
-            fine = 8.0 * np.abs(seen.apart[2]) / self.noise
-            fine = fine + slim * half * (64.0 + half * both)
+            fine = 8.0 * np.abs(seen.apart[2]) / self.noise + slim * half * (64.0 + half * both)
             is_short = found.reference == MIDDLE
             value = np.where(is_short, short, long)
             return value, UNIT * np.where(is_short, fine, rough + gain * hazard)
@@ -163,23 +164,28 @@ class SliceShapes(SliceColumns, Shapes):
     # ---- the mode
 
     def _find_mode(self) -> None:
-        """Bisection suggests a place; signs of the slope beyond its error, or g T^2, enclose the mode around it."""
+        """Newton's rule in a bracket suggests a place; signs of the slope beyond its error, or k T^2, prove it."""
         low, high = self._first, self._last
-        for _ in range(HALVINGS):
-            place = 0.5 * low + 0.5 * high
-            rising = self.slope(place)[0] > 0
-            low, high = np.where(rising, place, low), np.where(rising, high, place)
-        self.centre = 0.5 * low + 0.5 * high
-        slope, error = self.slope(self.centre)
+        place = 0.5 * low + 0.5 * high
+        for _ in range(STEPS):
+            seen = self._posterior(place)
+            slope, error = self._sloped(seen)
+            low, high = np.where(slope > 0, place, low), np.where(slope > 0, high, place)
+            inner, bend = 0.5 * low + 0.5 * high, self._bend(seen)
+            newton = place + slope / bend
+            settled = (np.abs(slope) <= 2.0 * error) | (inner <= low) | (inner >= high)
+            if bool(settled.all()):
+                break
+            place = np.where(settled, place, np.where((newton > low) & (newton < high), newton, inner))
+        self.centre = place
+        slope, error = self.slope(place)
         self.slope_error = 2.0 * error  # near the mode; `log_bend` makes up for it elsewhere
         most = (np.abs(slope) + error) * (1.0 + 1e-9)
-        ends = []
+        ends, first = [], 2.0 * most / self._bend(self._posterior(place)) + 4.0 * UNIT * np.abs(place)
         for side in (-1.0, 1.0):
-            reach = most * self.total**2 * (1.0 + 1e-9)
-            step, known = 4.0 * UNIT * np.abs(self.centre) + 1e-14 * self.noise, np.zeros(reach.shape, dtype=bool)
+            reach, step, known = most * self.total**2 * (1.0 + 1e-9), first, np.zeros(place.shape, dtype=bool)
             for _ in range(WIDENINGS):
-                place = self.centre + side * step
-                value, wrong = self.slope(place)
+                value, wrong = self.slope(self.centre + side * step)
                 sure = ~known & (-side * value > wrong) & (step < reach)
                 reach, known = np.where(sure, step, reach), known | sure
                 step = np.where(known, step, 2.0 * step)
@@ -190,6 +196,19 @@ class SliceShapes(SliceColumns, Shapes):
         value, wrong = self.log_density(self.centre)
         self.peak = value + wrong + most * np.maximum(ends[1] - self.centre, self.centre - ends[0]) * (1.0 + 1e-9)
         self.peak = self.peak + 4.0 * UNIT * np.abs(self.peak)
+
+    def _bend(self, seen: _Seen) -> FloatArray:
+        """-(log f)'' in plain floats: for steps, not for bounds."""
+        found = seen.window
+        with np.errstate(invalid="ignore"):
+            ends = [
+                np.where(density > 0, end * density, 0.0)
+                for end, density in ((seen.a, found.low), (seen.b, found.high))
+            ]
+            share = np.clip(ends[1] - ends[0] + (found.low - found.high) ** 2, 0.0, 1.0)
+        share = np.where(found.reference == MIDDLE, 1.0, share)
+        answer: FloatArray = 1.0 / self.total**2 + share * (self.rho / self.noise) ** 2
+        return answer
 
     # ---- probabilities
 
@@ -212,6 +231,13 @@ class SliceShapes(SliceColumns, Shapes):
             value[which], error[which] = self._tails.log_tail(rows[which], places[which], side)
         return value, error
 
+    @cached_property
+    def _sides(self) -> list[Pair]:
+        """The probabilities on both sides of the centre, and their errors."""
+        rows = np.arange(len(self.centre))
+        sides = [self._tails.log_tail(rows, self.centre[:, 0], side) for side in (1, -1)]
+        return [(np.exp(value)[:, None], np.exp(value)[:, None] * error[:, None]) for value, error in sides]
+
     def from_centre(self, x: FloatArray) -> Pair:
         """What is left of that side: the mode is not the median."""
         tail, error = self.log_tail(x)
@@ -227,19 +253,28 @@ class SliceShapes(SliceColumns, Shapes):
         return self.slope(x)[0]
 
     def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """From both ends of the cell; at least (1e10 error)^2, so that slopes are right to 1e-10 of the root of it."""
+        """From both ends of the cell.
+
+        An error of a slope beyond what is allowed, e, makes it (1e10 e)^2 at least: so e is 1e-10 of the root of it.
+        """
         known, at = self._at(np.concatenate((a, b)))
-        _, error = self._sloped(known)
-        start, end, low, high = known.a, known.b, known.window.low, known.window.high
+        slope, error = self._sloped(known)
+        excess = np.maximum(error - 5e-10 * np.abs(slope) - self.slope_error, 0.0)
+        low, high = known.window.low, known.window.high
         left, right = at[: a.size], at[a.size :]
         with np.errstate(over="ignore", invalid="ignore"):
-            tilt = np.abs(low - high)
-            ahead = np.where(high[:, right] > 0, np.maximum(end, 0.0)[:, left] * high[:, right], 0.0)
-            behind = np.where(low[:, left] > 0, np.maximum(-start, 0.0)[:, right] * low[:, left], 0.0)
-            bent = ahead + behind + np.maximum(tilt[:, left], tilt[:, right]) ** 2 + 1e-6
+            wrong = error * (self.noise / self.rho)  # of either hazard
+            tilt = np.abs(low - high) + wrong
+            past = np.maximum(known.b, 0.0) + UNIT * known.error_b
+            short_of = np.maximum(-known.a, 0.0) + UNIT * known.error_a
+            ahead = np.where(high > 0, high + wrong, 0.0)[:, right]
+            behind = np.where(low > 0, low + wrong, 0.0)[:, left]
+            ahead = np.where(ahead > 0, past[:, left] * ahead, 0.0)
+            behind = np.where(behind > 0, short_of[:, right] * behind, 0.0)
+            bent = ahead + behind + np.maximum(tilt[:, left], tilt[:, right]) ** 2
             bent = np.where((self.length <= SHORT) | ~(bent < 1.0), 1.0, bent)
             found = 1.0 / self.total**2 + bent * (self.rho / self.noise) ** 2
-            found = np.maximum(found, (1e10 * np.maximum(error[:, left], error[:, right])) ** 2) * (1.0 + 1e-6)
+            found = np.maximum(found, (1e10 * np.maximum(excess[:, left], excess[:, right])) ** 2) * (1.0 + 1e-6)
         return np.where(found < KINK, found, KINK)
 
     def _at(self, places: FloatArray) -> tuple[_Seen, np.ndarray]:
