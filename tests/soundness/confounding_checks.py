@@ -139,6 +139,16 @@ def _direction(ignoring: Any, rows: Table, product: Table, pairs: Pairs, rng: np
     yield Check(f"ignoring {said}", allowed is None or said in allowed, note=f"under {under}, over {over}")
 
 
+def order(case: Case, rng: np.random.Generator) -> Iterator[Check]:
+    """truth <= Theorem B <= min(cap, level of the data) at one epsilon: cheap, for very many worlds."""
+    found, place = case.release.bounds(), float(rng.exponential(0.7))
+    true, theorem = truth.delta(case.rows, case.place.pairs, truth.exp_ends(place)[1]), float(found.amplified(place))
+    yield at_most("truth <= Theorem B", true, theorem, f"epsilon {place!r}")
+    for name, bracket in (("cap", found.cap(place)), ("level of the data", found.data_level(place))):
+        room = Fraction(float(bracket.upper)) + NOTHING
+        yield at_most(f"Theorem B <= {name}", Fraction(theorem) * (1 - Fraction(TOLERANCE)), room, f"epsilon {place!r}")
+
+
 def bounds(case: Case, rng: np.random.Generator) -> Iterator[Check]:
     """max marginal <= truth <= Theorem B <= min(cap, level of the data), and each of them holds its own truth."""
     found, rows, pairs, data = case.release.bounds(), case.rows, case.place.pairs, case.place.data

@@ -30,6 +30,7 @@ def _any_world(rng: np.random.Generator) -> Any:
 KINDS: dict[str, tuple[Draw, Ask]] = {
     **{f"release, {name}": (draw, _release) for name, draw in worlds.KINDS.items()},
     "Theorem B, any release": (_any_world, checks.bounds),
+    "Theorem B, order only": (_any_world, checks.order),
     **{f"Theorem B, {name}": (draw, losses.bounded) for name, draw in losses.KINDS.items()},
     "design": (designs.wanted, designs.designed),
     **{f"design after noise, {name}": (draw, noisy.designed) for name, draw in noisy.KINDS.items()},

@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.laws import Laws
 from quiltwork.errors import Unreachable
 
-__all__ = ["Counts", "certified_counts", "counted"]
+__all__ = ["Counts", "certified_counts", "counted", "without_faint"]
 
 FIRST = 2.0**-44  # the smallest share of a mixture that is tried after none
 HALVINGS = 12
@@ -83,7 +83,7 @@ def certified_counts(
     mixes: list[FloatArray],
 ) -> Counts:
     """The cheapest certified table on the way from the suggestion to one of the channels that tell nothing."""
-    clean = _without_faint(channel)
+    clean = without_faint(channel)
     plain = counted(clean, bits)
     if holds(plain):
         return plain
@@ -102,7 +102,7 @@ def certified_counts(
     return best[1]
 
 
-def _without_faint(channel: FloatArray) -> FloatArray:
+def without_faint(channel: FloatArray) -> FloatArray:
     """Outputs that are the solver's noise are given up; the others share what they had."""
     faint = channel.max(axis=0) < FAINT
     kept = np.where(faint[None, :], 0.0, np.clip(channel, 0.0, None))

@@ -173,7 +173,7 @@ class Design:
             share = f" (gap {self.gap:.2g})" if self.gap is not None else ""
             lines.append(f"No mechanism that meets the target costs less than {self.lower_bound:.9g}{share}.")
         if not self.finished:
-            lines.append("The search was stopped before the gap was closed; the answer is certified all the same.")
+            lines.append("The search ended before the gap was closed; the answer is certified all the same.")
         lines.append("This assumes: " + "; ".join(self.assumes) + ".")
         return "\n".join(lines)
 
@@ -231,9 +231,10 @@ def design(
     output" (it is chosen after the earlier outputs are known).  `odds` states e^epsilon as a fraction instead of
     epsilon; with `exact` and fractions everywhere the best channel and its cost are found as fractions
     (`design.optimum`).  The search stops at a relative `gap`, or after `time_limit` seconds with the best certified
-    answer so far.  `clusters` solves on that many groups of earlier outputs; the certificate is for all of them.
+    answer so far.  `clusters` solves on that many groups of earlier outputs, or cells when they are continuous; the
+    certificate is for all of them.
     """
-    task = task_after(world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
+    task = task_after(world, existing, Target(epsilon, delta, cost, outputs, odds, reads), clusters)
     return searched(
         task, exact=exact, gap=gap, time_limit=time_limit, clusters=clusters, bits=bits, progress=progress
     )  # fmt: skip
@@ -261,17 +262,22 @@ def searched(
 
     problem, certain = relaxed(task, clusters)
     with reporting(None if progress is None else checks.flag("progress", progress)) as report:
-        found = refine(problem, gap=gap, time_limit=time_limit, report=report)
+        options = {"gap": gap, "report": report}
+        found = refine(problem, time_limit=time_limit, **options)
         if isinstance(task, NoisyTask):
-            from quiltwork.confounding.noisy_design import tightened
+            from quiltwork.confounding.noisy_design import noisy_answer
 
-            found = tightened(task, problem, found, {"gap": gap, "time_limit": time_limit, "report": report})
+            table, found = noisy_answer(task, problem, found, bits, time_limit, options)
+        else:
+            table = task.certified(found.channel, bits)
     bound = down(found.lower_bound - task.slack) if certain else None
-    table = task.certified(found.channel, bits)
-    return Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
+    answer = Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
+    # cells of continuous outputs leave a gap of their own
+    closed = not isinstance(task, NoisyTask) or (answer.gap is not None and answer.gap <= gap)
+    return answer if closed else attrs.evolve(answer, finished=False)
 
 
-def task_after(world: World, existing: Any, target: Target) -> Task:
+def task_after(world: World, existing: Any, target: Target, cells: int | None = None) -> Task:
     """The task after any release of this world, with finitely many outputs or with continuous noise."""
     if existing is None or isinstance(existing, Release):
         return task_of(world, existing, target)
@@ -280,7 +286,7 @@ def task_after(world: World, existing: Any, target: Target) -> Task:
 
     if not isinstance(existing, Readout):
         raise InvalidParameter("existing", existing, "a release of this world")
-    return noisy_task(world, existing, target)
+    return noisy_task(world, existing, target, cells)
 
 
 def checked_bits(bits: Any) -> int:

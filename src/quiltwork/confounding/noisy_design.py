@@ -14,6 +14,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.confounding.certificate import Counts, counted, without_faint
 from quiltwork.confounding.components import Mixture, Normal, Point
 from quiltwork.confounding.laws import Laws
 from quiltwork.confounding.noisy_task import NoisyTask, Pieces, cells_of
@@ -29,16 +30,19 @@ if TYPE_CHECKING:
     from quiltwork.confounding.problem import Problem
     from quiltwork.confounding.world import World
 
-__all__ = ["binned_pieces", "binned_table", "noisy_task", "tightened"]
+__all__ = ["binned_pieces", "binned_table", "noisy_answer", "noisy_task"]
 
-CELLS = 256
+CELLS, FINE = 256, 1024  # of the line for the solver: of laws that are slow, or quick, to evaluate
 ROUNDS = 6
 MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
 STATED = 64.0 * UNIT
+FAINT = 1e-280  # probabilities below this are counted as a whole, on the safe side
 
 
-def noisy_task(world: World, existing: Readout, target: Target, pieces: Pieces | None = None) -> NoisyTask:
-    """The task of designing after a release with continuous noise."""
+def noisy_task(
+    world: World, existing: Readout, target: Target, cells: int | None = None, pieces: Pieces | None = None
+) -> NoisyTask:
+    """The task of designing after a release with continuous noise; the solver sees it in so many cells."""
     if existing.curve is None:
         raise Unsupported("a design after this release", existing.why, "release one number with Gaussian noise")
     if target.reads != "data":
@@ -49,7 +53,12 @@ def noisy_task(world: World, existing: Readout, target: Target, pieces: Pieces |
         if existing.world.finite is not world:
             raise InvalidParameter("existing", existing, "a release of this same world")
         pieces = finite_pieces(world, existing)
-    plain = finished_task(world, world.release(), target, cells_of(pieces, CELLS))
+    plain = finished_task(
+        world,
+        world.release(),
+        target,
+        cells_of(pieces, CELLS if cells is None else checks.count("clusters", cells, least=1)),
+    )
     fields = {name.name: getattr(plain, name.name) for name in attrs.fields(Task)}
     task = NoisyTask(**fields, pieces=pieces, curve=existing.curve)
     refuse_violated(task, existing.curve)
@@ -65,8 +74,12 @@ def finite_pieces(world: World, existing: Readout) -> Pieces:
     if not isinstance(reduced, tuple):
         raise Unsupported("a design after this release", "its outputs do not reduce to one number")
     parts = tuple(law.components[0] for law in reduced)
-    rows, count = world.laws.values, len(world.laws.low)
-    return Pieces(tuple(rows), (np.arange(len(parts)),) * count, (parts,) * count, len(parts), STATED)
+    (low, high), count = world.laws.masses, len(world.laws.low)
+    known = low > FAINT
+    error = STATED + float(np.max((high[known] - low[known]) / low[known], initial=0.0))
+    lost = float(np.where(known, 0.0, high).sum(axis=1).max())
+    rows = np.where(known, world.laws.values, 0.0)
+    return Pieces(tuple(rows), (np.arange(len(parts)),) * count, (parts,) * count, len(parts), error, lost)
 
 
 def binned_table(world: ContinuousWorld, edges: FloatArray) -> Laws:
@@ -100,7 +113,7 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
             if not isinstance(part, Normal):
                 raise Unsupported("a design after this release", "the data are no mixture of normal laws")
             low, high = part.probability(edges[:-1], edges[1:])
-            known = low > 1e-280
+            known = low > FAINT
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
                 middle = weight * 0.5 * (low[place] + high[place])
@@ -143,7 +156,7 @@ def binned_design(
         raise InvalidParameter("existing", existing, "a release of this same world")
     target, search = split_options(options)
     pieces = binned_pieces(world, existing, checked_edges(edges))
-    return searched(noisy_task(finite, existing, target, pieces), **search)
+    return searched(noisy_task(finite, existing, target, search.get("clusters"), pieces), **search)
 
 
 def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
@@ -154,23 +167,45 @@ def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
     return target, {name: value for name, value in options.items() if name not in asked}
 
 
-def tightened(task: NoisyTask, problem: Problem, found: Refined, options: dict[str, Any]) -> Refined:
-    """Solved again with as much less delta as the cells had hidden, until the target is met on the line."""
-    asked, best, limit = problem.delta, found, options["time_limit"]
+def noisy_answer(
+    task: NoisyTask, problem: Problem, found: Refined, bits: int, time_limit: float | None, options: dict[str, Any]
+) -> tuple[Counts, Refined]:
+    """A certified table: solved again with as much less delta as the cells hid, at last mixed with a constant."""
     started = time.perf_counter() - found.seconds
+    asked, best, table, excess = problem.delta, found, counted(task.cheapest(), bits), 0.0
+
+    def left() -> float | None:
+        return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 0.0)
+
     for _ in range(ROUNDS):
-        left = None if limit is None else limit - (time.perf_counter() - started)
-        if left is not None and left <= 0:
+        remaining = left()
+        if remaining == 0.0:
             break
-        options["time_limit"] = left
-        excess = task.excess(best.channel)
+        table = counted(without_faint(best.channel), bits)
+        excess = 0.0 if table.silent else task.excess(table.channel)
         if excess <= 0:
             break
         asked -= MARGIN * excess
         if asked <= 0:
             break
         try:
-            best = refine(attrs.evolve(problem, delta=asked), **options)
+            best = refine(attrs.evolve(problem, delta=asked), time_limit=left(), **options)
         except Unreachable:  # the cells of the earlier release alone need more: mixing must do
             break
-    return attrs.evolve(best, lower_bound=found.lower_bound, rounds=found.rounds + best.rounds)
+    if excess > 0:
+        table = _mixed(task, table, excess, bits)
+    rounds, seconds = found.rounds + best.rounds, time.perf_counter() - started
+    return table, attrs.evolve(best, lower_bound=found.lower_bound, rounds=rounds, seconds=seconds)
+
+
+def _mixed(task: NoisyTask, table: Counts, excess: float, bits: int) -> Counts:
+    """The table mixed with a constant: delta is convex along the way, and at its end that of the earlier release."""
+    room = task.delta - float(task.curve.delta(task.epsilon).upper)
+    if room > 0:
+        for more in (1.0, 2.0, 8.0):
+            share = min(more * (excess / (excess + room) + 2.0**-30), 1.0)
+            mixes = [(1.0 - share) * table.channel + share * constant for constant in task.silent(table.channel)]
+            nearest = counted(min(mixes, key=task.price), bits)
+            if task.holds(nearest):
+                return nearest
+    return counted(task.cheapest(), bits)
