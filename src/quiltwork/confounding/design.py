@@ -262,7 +262,7 @@ def searched(
 
     problem, certain = relaxed(task, clusters)
     with reporting(None if progress is None else checks.flag("progress", progress)) as report:
-        options = {"gap": gap, "report": report}
+        options: dict[str, Any] = {"gap": gap, "report": report}
         found = refine(problem, time_limit=time_limit, **options)
         if isinstance(task, NoisyTask):
             from quiltwork.confounding.noisy_design import noisy_answer

@@ -94,7 +94,7 @@ class Difference:
         units = 24.0 + laws.terms + 4.0 * abs(epsilon) + 4.0 * logs
         self.sign, self.sign_error = sign, np.where(both, units * UNIT, 0.0)
         self.size_error = units * UNIT
-        if epsilon == 0.0 and np.array_equal(w, v):  # one and the same law
+        if epsilon == 0.0 and np.array_equal(w, v) and laws.same:
             self.sign, self.sign_error = np.zeros_like(sign), np.zeros_like(sign)
         self.used = (self.sign != 0.0) | (self.sign_error > 0.0)
         self.positive, self.negative = np.maximum(self.sign, 0.0), np.maximum(-self.sign, 0.0)
@@ -157,6 +157,8 @@ class Difference:
             low = np.where(usable, np.maximum(low, below * np.where(below > 0, down, up)), low)
             high = np.where(usable, np.minimum(high, above * np.where(above > 0, up, down)), high)
         stalled = (high <= STALLED * slack) & (span < 2.0)
+        lost = np.isnan(low) | np.isnan(high) | np.isnan(ref)  # nothing is known there: all of P(I) may count
+        low, high, ref = np.where(lost, -np.inf, low), np.where(lost, np.inf, high), np.where(lost, 0.0, ref)
         return Cells(a, b, low, high, stalled, ref, self.sign @ at_a, self.sign @ at_b)
 
     def _tilted(

@@ -183,7 +183,7 @@ def _sandwich(cuts: Sequence[Cut], alpha: FloatArray) -> tuple[FloatArray, Float
     x, y = (np.array(column) for column in zip(*hull, strict=True))
     at = np.clip(np.searchsorted(x, alpha, side="right"), 1, x.size - 1)
     run, fall = x[at] - x[at - 1], y[at - 1] - y[at]
-    share = (alpha - x[at - 1]) / run
+    share = (np.nextafter(alpha, 0.0) - x[at - 1]) / run  # alpha may be the decimal typed
     chord = np.where(share > 0.5, y[at] + (1.0 - share) * fall, y[at - 1] - share * fall)
     upper = up(chord + 8.0 * UNIT * y[at - 1], 4)
     return lower, np.maximum(np.minimum(upper, up(1.0 - alpha, 2)), lower), np.log(fall / run)

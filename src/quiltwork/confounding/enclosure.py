@@ -39,6 +39,7 @@ STRETCH = 60  # how often a tail may be doubled
 DEEPEST = 20_000  # cells beyond which that is given up
 LEAST = 1e-290
 BLIND = 1e-3  # relative error of a density beyond which a tail is given up
+FARTHEST = 1e9  # epsilons beyond are answered from here
 DEEPER = 40  # how often a smaller width may be tried, for the sake of a small delta
 
 
@@ -179,6 +180,8 @@ class _Sweep:
         many, grow = 1.0 + (order.size + 8.0) * UNIT, 1.0 + (a.size + 8.0) * UNIT
         least, most = least / many, most * many
         runs = self.difference.runs(a, b)
+        if any(bool(np.isnan(end).any()) for ends in (runs.p, runs.q, runs.scaled, runs.gain) for end in ends):
+            raise ArithmeticError("a probability is not a number; report this as a bug")
         (p_low, p_high), (q_low, q_high), (s_low, s_high), (gain_low, gain_high) = (
             (np.maximum(low, 0.0), np.maximum(high, 0.0)) for low, high in (runs.p, runs.q, runs.scaled, runs.gain)
         )
@@ -224,6 +227,8 @@ def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6,
         low, high = revealed(laws) if epsilon > 0 else (1.0, 1.0)
         rest = (1.0 - high, 1.0 - low) if epsilon > 0 else (0.0, 0.0)
         return Cut(epsilon, (low, high), rest, (0.0, 1.0), (0.0, 1.0), 0.0, low > 0.0, 0)
+    if abs(epsilon) > FARTHEST:
+        return _far(cut(laws, math.copysign(FARTHEST, epsilon), width, rtol, pure=pure), laws, epsilon)
     difference = Difference(laws, epsilon)
     if not bool(difference.used.any()):
         return Cut(epsilon, (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (1.0, 1.0), 0.0, False, 0)
@@ -240,6 +245,17 @@ def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6,
         if found.delta[1] - found.delta[0] > 0.5 * (before.delta[1] - before.delta[0]):
             break  # what is left is rounding
     return found
+
+
+def _far(near: Cut, laws: TwoLaws, epsilon: float) -> Cut:
+    """At an epsilon whose rounding alone would hide everything: delta falls with epsilon, the rest rises."""
+    if epsilon < 0:
+        return attrs.evolve(near, epsilon=epsilon, delta=(near.delta[0], 1.0), rest=(0.0, near.rest[1]), slope=0.0)
+    hidden = revealed(laws)[0]
+    return attrs.evolve(
+        near, epsilon=epsilon, delta=(min(hidden, near.delta[1]), near.delta[1]),
+        rest=(near.rest[0], min(1.0 - hidden + UNIT, 1.0)), slope=0.0, positive=hidden > 0.0,
+    )  # fmt: skip
 
 
 def _orders(laws: TwoLaws) -> tuple[TailOrder, TailOrder]:

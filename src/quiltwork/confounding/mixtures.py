@@ -18,6 +18,7 @@ from quiltwork.errors import InvalidParameter
 __all__ = ["Mixture"]
 
 SUM = 1e-9  # weights may miss one by this much; they are then divided by their sum
+LEAST = 1e-300  # smaller ones are not known to a few units: doubles lose their digits there
 
 
 def _shares(value: Any) -> FloatArray:
@@ -25,6 +26,8 @@ def _shares(value: Any) -> FloatArray:
     found = checks.numbers("weights", value, allowed, 0.0, 1.0)
     if found.ndim != 1:
         raise InvalidParameter("weights", value, allowed)
+    if bool(np.any((found > 0) & (found < LEAST))):
+        raise InvalidParameter("a positive weight", float(found[found > 0].min()), "at least 1e-300", "use zero")
     return found
 
 
@@ -49,6 +52,10 @@ class Mixture:
 
     weights: FloatArray = attrs.field(converter=_shares)
     components: tuple[Component, ...] = attrs.field(converter=_parts)
+    # the weights in fractions, if None the decimals typed, and nothing when they are not known so well; and by how many
+    # units of roundoff the weights may be off, besides the few of any stated number
+    exact: tuple[Fraction, ...] | None = attrs.field(default=None, kw_only=True)
+    units: float = attrs.field(default=0.0, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         shares, parts = self.weights, self.components
@@ -58,6 +65,9 @@ class Mixture:
         if not abs(total - 1.0) <= SUM:
             raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
         kept = np.flatnonzero(shares)
+        exact = tuple(Fraction(repr(float(share))) for share in shares) if self.exact is None else self.exact
+        whole = sum(exact)
+        object.__setattr__(self, "exact", tuple(exact[i] / whole for i in kept) if exact else ())
         shares = shares[kept] if total == 1.0 else shares[kept] / total
         shares.setflags(write=False)
         object.__setattr__(self, "weights", shares)
@@ -73,7 +83,7 @@ class Mixture:
         return law
 
     def _mapped(self, change: Callable[[Component], Component]) -> Mixture:
-        return Mixture(self.weights, [change(part) for part in self.components])
+        return Mixture(self.weights, [change(part) for part in self.components], exact=self.exact, units=self.units)
 
     def plus_gaussian(self, variance: Any) -> Mixture:
         """After adding independent Gaussian noise of this variance."""

@@ -53,12 +53,9 @@ def noisy_task(
         if existing.world.finite is not world:
             raise InvalidParameter("existing", existing, "a release of this same world")
         pieces = finite_pieces(world, existing)
-    plain = finished_task(
-        world,
-        world.release(),
-        target,
-        cells_of(pieces, CELLS if cells is None else checks.count("clusters", cells, least=1)),
-    )
+        cells = FINE if cells is None else cells
+    count = CELLS if cells is None else checks.count("clusters", cells, least=1)
+    plain = finished_task(world, world.release(), target, cells_of(pieces, count))
     fields = {name.name: getattr(plain, name.name) for name in attrs.fields(Task)}
     task = NoisyTask(**fields, pieces=pieces, curve=existing.curve)
     refuse_violated(task, existing.curve)
@@ -106,6 +103,7 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
     if precision is None:
         raise Unsupported("a design after this release", "it shows the data themselves")
     variance = 1 / (precision * factor**2)
+    borders = [Fraction(float(edge)) if np.isfinite(edge) else None for edge in edges]
     weights, places, parts, error, lost = [], [], [], STATED, 0.0
     for law in world.read([Fraction(1)]):
         row: list[tuple[float, int, Any]] = []
@@ -117,7 +115,7 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
                 middle = weight * 0.5 * (low[place] + high[place])
-                row.append((middle, place, Slice(part.mean, part.sd, edges[place], edges[place + 1], variance)))
+                row.append((middle, place, Slice.of(*part.exact, borders[place], borders[place + 1], variance)))
                 error = max(error, STATED + float((high[place] - low[place]) / low[place]))
         weights.append(np.array([entry[0] for entry in row]))
         places.append(np.array([entry[1] for entry in row]))

@@ -27,12 +27,12 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.certificate import Counts
 from quiltwork.confounding.components import Component, Mixture
-from quiltwork.confounding.difference import TwoLaws
 from quiltwork.confounding.enclosure import cut
 from quiltwork.confounding.joint import Joint
 from quiltwork.confounding.laws import outward
 from quiltwork.confounding.searched import Searched
 from quiltwork.confounding.task import Task
+from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.rounding import UNIT, down, up
 

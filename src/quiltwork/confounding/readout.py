@@ -96,7 +96,7 @@ class Readout:
 
         if self.readings.correlation is not None:
             raise Unsupported("the bound of Theorem B", "it is written for independent noises here")
-        values = [exactly("a value", value) for value in self.world.finite.values.tolist()]
+        values = [exactly("a value", value) for value in self.world.finite.exact_values]
         widest, losses = max(values) - min(values), []
         for row, kind, scale in zip(self.readings.rows, self.readings.kinds, self.readings.scales, strict=True):
             if row[0] and widest:

@@ -70,10 +70,10 @@ class Searched(ABC):
         delta, _ = stated(delta)
         if self._upper(0.0) <= delta:
             return 0.0
-        if self._upper(math.inf) > delta:
+        if not self._upper(math.inf) <= delta:
             return math.inf
         low, high = 0.0, 1.0
-        while self._upper(high) > delta:
+        while not self._upper(high) <= delta:
             low, high = high, 2.0 * high
             if high > FARTHEST:
                 return math.inf

@@ -23,13 +23,14 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component
 from quiltwork.confounding.difference import Difference
 from quiltwork.confounding.shapes import NormalLaplaceShapes
+from quiltwork.confounding.slices import Slice, likelihood_order
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["TailOrder", "revealed", "unbounded"]
 
 ROOM = 1e-9  # slopes computed in floats must differ by this much of their size
-GAUSS, EXPONENTIAL, MIXED = "normal", "laplace", "normal-laplace"
+GAUSS, EXPONENTIAL, MIXED, SLICED = "normal", "laplace", "normal-laplace", "slice"
 
 
 def _support(part: Component) -> tuple[float, float]:
@@ -55,7 +56,7 @@ class TailOrder:
         zero = Fraction(0)
         kinds = np.array([part.kind for part in laws.parts])
         self.normal, self.laplace, self.mixed = kinds == GAUSS, kinds == EXPONENTIAL, kinds == MIXED
-        self.known = self.normal | self.laplace | self.mixed
+        self.known = self.normal | self.laplace | self.mixed | (kinds == SLICED)
         means = [side * part.exact[0] if known else zero for part, known in zip(laws.parts, self.known, strict=True)]
         variances = [part.exact[1] if part.kind in (GAUSS, MIXED) else zero for part in laws.parts]
         scales = [part.exact[-1] if part.kind in (EXPONENTIAL, MIXED) else zero for part in laws.parts]
@@ -70,6 +71,8 @@ class TailOrder:
         self.fixed = (
             (alike & same & before) | (flat & (scale[:, None] <= scale[None, :])) | np.eye(len(kinds), dtype=bool)
         )
+        sliced = np.flatnonzero(kinds == SLICED)
+        self.fixed[np.ix_(sliced, sliced)] |= likelihood_order([laws.parts[i] for i in sliced], side)
         self.narrower = self.normal[:, None] & self.normal[None, :] & (variance[:, None] <= variance[None, :])
         ends = [_support(part) for part in laws.parts]
         self.ends = np.array([end[1] if side > 0 else -end[0] for end in ends])
@@ -125,7 +128,9 @@ def _heaviness(part: Component, side: int) -> tuple[Fraction | int, ...]:
     if part.kind in (EXPONENTIAL, MIXED):
         return (2, part.exact[-1])
     if part.kind == GAUSS:
-        return (1, part.exact[1], side * part.exact[0])
+        return (1, part.exact[1], side * part.exact[0], 0)
+    if isinstance(part, Slice):
+        return part.heaviness(side)
     return (0,)
 
 

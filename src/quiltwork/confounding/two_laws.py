@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +31,9 @@ class TwoLaws:
         self.parts: list[Component] = [entry[0] for entry in order]
         self.first = np.array([entry[1] for entry in order])
         self.second = np.array([entry[2] for entry in order])
-        self.terms = len(first.components) + len(second.components)  # weights of equal components were added
+        # weights of equal components were added; units by which they may be off
+        self.terms = len(first.components) + len(second.components) + max(first.units, second.units)
+        self._sides = (first, second)
         self._groups = _grouped(self.parts)
 
     @property
@@ -39,12 +42,21 @@ class TwoLaws:
         return len(self.parts)
 
     @cached_property
+    def same(self) -> bool:
+        """Whether both are certainly one and the same law: by their fractions, since equal doubles are no proof."""
+        one, two = (_shares(law) for law in self._sides)
+        return bool(one) and one == two
+
+    @cached_property
     def shapes(self) -> list[Shapes]:
         """One for each kind (one for each density of the user's own), in the order of the parts."""
         return [type(group[0]).shapes(group) for group in self._groups]
 
     def _stacked(self, name: str) -> FloatArray:
-        return np.concatenate([getattr(shape, name) for shape in self.shapes])
+        found = np.concatenate([getattr(shape, name) for shape in self.shapes])
+        if bool(np.isnan(found).any()):  # it would compare as "the mode is elsewhere"
+            raise ArithmeticError(f"the {name} of a law is not a number; report this as a bug")
+        return found
 
     @cached_property
     def mode_low(self) -> FloatArray:
@@ -105,6 +117,15 @@ class TwoLaws:
         other.__dict__.update(self.__dict__)
         other.first, other.second = self.second, self.first
         return other
+
+
+def _shares(law: Mixture) -> dict[Any, Fraction]:
+    """The exact weight of each component; empty when they are not known."""
+    found: dict[Any, Fraction] = {}
+    for share, part in zip(law.exact or (), law.components, strict=False):
+        key = (part.kind, part.exact or id(part))
+        found[key] = found.get(key, Fraction(0)) + share
+    return found
 
 
 def _grouped(parts: list[Component]) -> list[list[Component]]:

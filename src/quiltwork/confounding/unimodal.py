@@ -90,6 +90,12 @@ def _logged(function: Callable[[FloatArray], Any]) -> Callable[[FloatArray], Flo
     return log
 
 
+def _known(what: str, x: FloatArray, found: FloatArray) -> None:
+    wrong = np.isnan(found)
+    if bool(wrong.any()):
+        raise InvalidParameter(f"{what} at {float(x[wrong][0]):g}", "NaN", "a number")
+
+
 class UserShapes(Shapes):
     """One density of the user's own, as right as the user says."""
 
@@ -114,6 +120,7 @@ class UserShapes(Shapes):
     def log_density(self, x: FloatArray) -> Pair:
         with np.errstate(divide="ignore", under="ignore"):
             found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
+        _known("the density", x, found[0])
         return found, np.full(found.shape, self.accuracy)
 
     def log_tail(self, x: FloatArray) -> Pair:
@@ -121,6 +128,8 @@ class UserShapes(Shapes):
         found = np.empty(x.shape)
         with np.errstate(divide="ignore", under="ignore"):
             found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
+        found[np.isinf(x)] = -np.inf  # whatever the functions say there
+        _known("a tail", x, found)
         return sure(found[None, :], np.full((1, x.size), self.accuracy / UNIT))
 
     def from_centre(self, x: FloatArray) -> Pair:

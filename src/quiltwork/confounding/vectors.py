@@ -104,7 +104,8 @@ class NormalVectors:
             spread = product(product([weights], square), [[weight] for weight in weights])[0][0]
             return Normal.of(place, spread) if spread > 0 else Point.of(place)
 
-        return Mixture(self.weights, [one(*pair) for pair in zip(self.means, self.covariances, strict=True)])
+        parts = [one(*pair) for pair in zip(self.means, self.covariances, strict=True)]
+        return Mixture(self.weights, parts, exact=None if len(parts) == 1 else ())  # several were divided by their sum
 
     def __repr__(self) -> str:
         return f"<NormalVectors: {len(self.means)} in {self.dimension} dimensions>"
