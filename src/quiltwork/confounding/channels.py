@@ -63,7 +63,7 @@ def repeated(value: Any, count: int) -> Laws:
     refuse_large(max(table.shape[0], size), outcomes)  # the counts themselves are a table, too
     shares = _compositions(count, size)
     low, high, exponents = _powers(table, shares, count)
-    return Laws(low, high, exponents, lambda: _exact_counts(table, shares, count))
+    return Laws(low, high, exponents, lambda: _exact_counts(table, shares, count), (table, count))
 
 
 def _compositions(count: int, size: int) -> np.ndarray:

@@ -72,7 +72,7 @@ class Component:
         """Bounds on the density over each cell [a, b], rounded outward."""
         low, high = _cells(a, b)
         shapes = self.shapes([self])
-        (at_low, error), (at_high, other) = (shapes.log_density(end) for end in (low, high))
+        (at_low, error), (at_high, other) = (_log_density(shapes, end) for end in (low, high))
         inside = (low <= shapes.mode_high) & (high >= shapes.mode_low)
         bottom, top = np.minimum(at_low, at_high), np.where(inside, shapes.peak, np.maximum(at_low, at_high))
         # where a density is zero its stated error says nothing: the least value is 0, the largest that of the other end
@@ -110,6 +110,13 @@ class Component:
     def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
         """Draws for simulations; never for protecting anyone."""
         raise Unsupported(f"draws from {self!r}", "no way to draw was given")
+
+
+def _log_density(shapes: Shapes, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log densities and errors; at infinity a density is zero."""
+    far = np.isinf(x)
+    value, error = shapes.log_density(np.where(far, shapes.centre[0, 0], x))
+    return np.where(far, -np.inf, value), error
 
 
 def _cells(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:

@@ -68,7 +68,7 @@ class LawTest:
             return 0.0, 0.0
         if revealed(self.laws)[0] > delta or (pure and unbounded(self.laws)):
             return math.inf, math.inf
-        low, high = 0.0, math.inf
+        low, high = 0.0, self._highest()
         place = self._next(start, delta, low, high, close)
         for _ in range(STEPS):
             if high - low <= close * max(1.0, low):
@@ -84,6 +84,16 @@ class LawTest:
                 break
             place = self._next(here, delta, low, high, close)
         return low, high
+
+    def _highest(self) -> float:
+        """log of the largest w_j/v_j: with no component of its own, p is at most that many times q everywhere."""
+        shares = self.laws.first > 0
+        first, second = self.laws.first[shares], self.laws.second[shares]
+        if bool(np.any(second <= 0)):
+            return math.inf
+        logs = np.log(first) - np.log(second)
+        rough = (32.0 + 4.0 * self.laws.terms + 4.0 * (np.abs(np.log(first)) + np.abs(np.log(second)))) * UNIT
+        return max(float(np.max(logs + rough)), 0.0)
 
     @staticmethod
     def _exceeds(here: Cut, delta: float) -> bool:

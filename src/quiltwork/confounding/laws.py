@@ -53,8 +53,10 @@ class Laws:
         high: FloatArray,
         exponents: np.ndarray | None = None,
         exact: Callable[[], Exact | None] | None = None,
+        uses: tuple[Laws, int] | None = None,
     ) -> None:
         self.low, self.high = low, high
+        self.uses = uses  # the table and how often it is used, where this one counts the outputs of all uses
         self.exponents = np.zeros(low.shape[1], dtype=np.int64) if exponents is None else exponents
         self._exact = exact
         for array in (self.low, self.high, self.exponents):

@@ -20,7 +20,7 @@ from quiltwork.confounding.laws import Laws
 from quiltwork.confounding.noisy_task import NoisyTask, Pieces, cells_of
 from quiltwork.confounding.readout import Readout
 from quiltwork.confounding.refine import Refined, refine
-from quiltwork.confounding.task import Target, Task, finished_task, refuse_violated
+from quiltwork.confounding.task import Target, Task, finished_task, refuse_violated, split_options
 from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
@@ -115,7 +115,13 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
                 middle = weight * 0.5 * (low[place] + high[place])
-                row.append((middle, place, Slice.of(*part.exact, borders[place], borders[place + 1], variance)))
+                row.append(
+                    (
+                        middle,
+                        place,
+                        Slice.of(part.exact[0], part.exact[1], borders[place], borders[place + 1], variance),
+                    )
+                )
                 error = max(error, STATED + float((high[place] - low[place]) / low[place]))
         weights.append(np.array([entry[0] for entry in row]))
         places.append(np.array([entry[1] for entry in row]))
@@ -155,14 +161,6 @@ def binned_design(
     target, search = split_options(options)
     pieces = binned_pieces(world, existing, checked_edges(edges))
     return searched(noisy_task(finite, existing, target, search.get("clusters"), pieces), **search)
-
-
-def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
-    """What is asked for, and how it is searched."""
-    defaults: dict[str, Any] = {"epsilon": None, "delta": 0, "cost": "squared"}
-    asked = {field.name for field in attrs.fields(Target)}
-    target = Target(**defaults | {name: value for name, value in options.items() if name in asked})
-    return target, {name: value for name, value in options.items() if name not in asked}
 
 
 def noisy_answer(

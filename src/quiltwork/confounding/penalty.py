@@ -11,7 +11,7 @@ Reference: theory/confounding.md sections 3 (b) and 4; seed 000, section IV and 
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import numpy as np
@@ -22,7 +22,10 @@ from quiltwork.confounding.laws import laws
 from quiltwork.confounding.problem import Problem
 from quiltwork.errors import InvalidParameter, NotCertified
 
-__all__ = ["PaperPenalty", "Penalised", "paper_objective", "penalised"]
+if TYPE_CHECKING:
+    from quiltwork.confounding.world import World
+
+__all__ = ["PaperPenalty", "Penalised", "paper_objective", "penalised", "penalised_design"]
 
 _STAGES = 10  # how often the weight of the penalty grows, and by what
 _GROWTH = 2.5
@@ -179,3 +182,12 @@ def _largest_ratio(effective: FloatArray) -> float:
         logs = np.log(effective)
         apart = logs.max(axis=0) - logs.min(axis=0)
     return float(np.max(apart[effective.max(axis=0) > 0]))
+
+
+def penalised_design(world: World, existing: Any, options: dict[str, Any]) -> Penalised:
+    """The penalty method on the task that `world.design` would solve; `steps`, `rate` and `seed` steer it."""
+    from quiltwork.confounding.design import task_after
+    from quiltwork.confounding.task import relaxed, split_options
+
+    target, search = split_options(options)
+    return penalised(relaxed(task_after(world, existing, target))[0], **search)

@@ -20,7 +20,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding import exact as rational
-from quiltwork.confounding.channels import channel, refuse_large
+from quiltwork.confounding.channels import channel, refuse_large, repeated
 from quiltwork.confounding.laws import Laws, fraction
 from quiltwork.confounding.sticks import Contrast, contrast, odds_ends
 from quiltwork.curves.bracket import Bracket
@@ -168,10 +168,18 @@ class Release(WorstPair):
     def product(self) -> Laws:
         """The law of outputs if each effective mechanism drew on its own: what ignoring the confounder assumes."""
         refuse_large(len(self.world.laws.low), math.prod(map(float, self.sizes)))
-        found = self.world.laws.through(self.part(0))
+        found = self._alone_given_secret(0)
         for index in range(1, len(self.sizes)):
-            found = found.beside(self.world.laws.through(self.part(index)))
+            found = found.beside(self._alone_given_secret(index))
         return found
+
+    def _alone_given_secret(self, index: int) -> Laws:
+        """The effective mechanism, with every use of a repeated one on its own."""
+        part = self.part(index)
+        if part.uses is None:
+            return self.world.laws.through(part)
+        once, count = part.uses
+        return repeated(self.world.laws.through(once), count)
 
     def ignoring_confounder(self) -> Ignoring:
         """What composing the effective mechanisms would say; a diagnostic, never a bound."""

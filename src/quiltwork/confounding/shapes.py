@@ -213,8 +213,10 @@ class NormalLaplaceShapes(Shapes):
 
     def log_density(self, x: FloatArray) -> Pair:
         z, rate, error = self._distances(x)
-        far = -0.5 * z * z + np.log(erfcx((self.kappa + z) / ROOT2))
-        return self._height + np.logaddexp(self._near(z, rate), far), UNIT * (self._base + error)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            far = -0.5 * z * z + np.log(erfcx((self.kappa + z) / ROOT2))
+            found = self._height + np.logaddexp(self._near(z, rate), far)
+        return np.where(np.isinf(z), -np.inf, found), UNIT * np.where(np.isinf(z), 0.0, self._base + error)
 
     def log_slope(self, x: FloatArray) -> FloatArray:
         """The derivative of the log density: -(1/b) tanh((log near - log far)/2), near and far the two terms of f."""
@@ -233,8 +235,30 @@ class NormalLaplaceShapes(Shapes):
         return sure(found, 128.0 + error)
 
     def log_bend(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """(log f)'' = -1/s^2 + Var(Laplace part | x)/s^4."""
-        return np.broadcast_to(1.0 / self.sd**2, (self.centre.size, a.size))
+        """At most 1/s^2, since (log f)'' = -1/s^2 + Var(Laplace part | x)/s^4; and less in the tails.
+
+        With phi the normal density, f - b^2 f'' = phi.  As |(log f)'| <= 1/b, that leaves -(log f)'' <= phi/(b^2 f),
+        which falls away from the centre: there the Laplace part is on the side of x.
+        """
+        near = np.where(a > self.centre, a, np.where(b < self.centre, b, self.centre))
+        value, error = self.log_density(near)
+        z = np.abs(near - self.centre) / self.sd
+        log_phi = -0.5 * z * z - np.log(self.sd) - ROOT2PI
+        wrong = error + UNIT * (64.0 + self._base + 16.0 * z * z + 4.0 * z * self._shift)
+        with np.errstate(over="ignore", under="ignore"):
+            tail = np.exp(log_phi - value + wrong) / self.scale**2
+        return np.minimum(tail * (1.0 + 1e-9), 1.0 / self.sd**2)
+
+    def ceiling(self, x: FloatArray) -> FloatArray:
+        """An upper end of log(e^(|y|/b) f) on the tail beyond x, over its value at x; a column.
+
+        The tail falls by less than 1/b a unit, so that it rises to its asymptote e^(kappa^2/2 - |y|/b)/(2b).
+        """
+        value, error = self.log_density(x)
+        rate = np.abs(x - self.centre) / self.scale
+        units = 64.0 + 4.0 * np.abs(self._height) + 16.0 * (self.kappa**2 + rate) + 4.0 * self._shift * self.kappa
+        found = 0.5 * self.kappa**2 - rate + self._height + math.log(2.0) - value
+        return np.maximum(found, 0.0) + error + UNIT * units
 
     def landmarks(self, count: int) -> FloatArray:
         steps = np.linspace(-1.0, 1.0, max(count, 3))

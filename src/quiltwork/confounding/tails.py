@@ -6,7 +6,8 @@ with a positive coefficient, then for x >= R
     sum of c_j f_j(x)/f_k(x) over positive c  <=  the same at R,
 
 and negative components whose ratio to f_k rises count with their value at R.  So the sign at R is the sign beyond.
-Both logs are concave, which leaves to compare slopes: those of a normal fall without end, those of a Laplace law are
+A Laplace law, or the sum of a normal and a Laplace variable, may also be compared with a plain exponential.  Both logs
+are concave, which leaves to compare slopes: those of a normal fall without end, those of a Laplace law are
 -1/b, and those of a sum of both fall towards -1/b.  Equal parameters are compared as fractions.
 
 Reference: theory/confounding.md section 1 (tails), extended.
@@ -29,6 +30,7 @@ from quiltwork.curves.rounding import UNIT
 
 __all__ = ["TailOrder", "revealed", "unbounded"]
 
+LARGE = 600.0
 ROOM = 1e-9  # slopes computed in floats must differ by this much of their size
 GAUSS, EXPONENTIAL, MIXED, SLICED = "normal", "laplace", "normal-laplace", "slice"
 
@@ -61,6 +63,7 @@ class TailOrder:
         variances = [part.exact[1] if part.kind in (GAUSS, MIXED) else zero for part in laws.parts]
         scales = [part.exact[-1] if part.kind in (EXPONENTIAL, MIXED) else zero for part in laws.parts]
         mean, variance, scale = _ranks(means), _ranks(variances), _ranks(scales)
+        self.rank = scale
         self.means, self.variances = np.array(means, dtype=float), np.array(variances, dtype=float)
         self.scales = np.array(scales, dtype=float)
         before = mean[:, None] <= mean[None, :]
@@ -120,7 +123,34 @@ class TailOrder:
             pivots = self.known & (least > 0) & (falling | ~present[:, None]).all(axis=0)
             if bool(np.any(falling[pivots] @ least >= most.sum() * (1.0 + 1e-9) + 1e-290)):
                 return sign
+            if self._outweighed(mirrored, least, most, present):
+                return sign
         return 0
+
+    def _outweighed(self, mirrored: float, least: FloatArray, most: FloatArray, present: np.ndarray) -> bool:
+        """The same with e^(-x/b) as pivot, for the scale b of some component.
+
+        Beyond R Laplace laws and sums of scale >= b fall more slowly than it; of scale <= b they stay below their
+        asymptotes, which fall faster, and so does a normal law that is steeper at R.
+        """
+        slow = (self.laplace | self.mixed) & (least > 0)
+        if not bool(slow.any()):
+            return False
+        slope, error = self.slopes(mirrored), self.laws.slope_error[:, 0]
+        steep = np.where(self.normal, slope + ROOM * np.abs(slope) + error, np.inf)
+        grown, at = np.zeros(least.size), np.array([self.side * mirrored])
+        if self.mixed.any():
+            shapes = [shape for shape in self.laws.shapes if isinstance(shape, NormalLaplaceShapes)]
+            grown[self.mixed] = np.concatenate([shape.ceiling(at)[:, 0] for shape in shapes])
+        with np.errstate(over="ignore"):
+            most = most * np.exp(np.minimum(grown, LARGE)) * np.where(grown < LARGE, 1.0, np.inf)
+        for rank in np.unique(self.rank[slow]):
+            floor = -1.0 / self.scales[self.rank == rank][0]
+            fits = ((self.laplace | self.mixed) & (self.rank <= rank)) | (steep <= floor * (1.0 + ROOM))
+            against = float(most[present].sum())
+            if bool(fits[present].all()) and least[slow & (self.rank >= rank)].sum() >= against * (1.0 + 1e-9) + 1e-290:
+                return True
+        return False
 
 
 def _heaviness(part: Component, side: int) -> tuple[Fraction | int, ...]:

@@ -33,7 +33,7 @@ from quiltwork.errors import InvalidParameter, Unreachable
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
 
-__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "task_of"]
+__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "split_options", "task_of"]
 
 FEW = 20_000  # entries of a table that is evaluated in fractions
 FAINT, LOOSE = 1e-250, 1e-6  # probabilities below the first, or with wider ends than the second, are taken as unknown
@@ -144,6 +144,14 @@ class Target:
     outputs: Any = None
     odds: Any = None
     reads: str = "data"
+
+
+def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
+    """What is asked for, and how it is searched."""
+    defaults: dict[str, Any] = {"epsilon": None, "delta": 0, "cost": "squared"}
+    asked = {field.name for field in attrs.fields(Target)}
+    target = Target(**defaults | {name: value for name, value in options.items() if name in asked})
+    return target, {name: value for name, value in options.items() if name not in asked}
 
 
 def task_of(world: World, existing: Release | None, target: Target) -> Task:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from quiltwork.confounding.bounds import Amplified
     from quiltwork.confounding.continuous import ContinuousWorld
     from quiltwork.confounding.design import Design
+    from quiltwork.confounding.penalty import Penalised
 
 __all__ = ["World"]
 
@@ -154,7 +155,8 @@ class World:
             return self._noisy(noises, len(channels))
         tables = [channel(f"channel {index}", value, self.inputs) for index, value in enumerate(channels)]
         refuse_large(self.inputs, math.prod(float(table.shape[1]) for table in tables))
-        words = "one mechanism" if len(tables) == 1 else f"{len(tables)} mechanisms, independent given the data"
+        uses = sum(1 if table.uses is None else table.uses[1] for table in tables)
+        words = "one mechanism" if uses == 1 else f"{uses} mechanisms, independent given the data"
         return Release(self, independent(*tables), [table.shape[1] for table in tables], tables, words)
 
     def _joint(self, table: Laws, outputs: Sequence[int] | None) -> Release:
@@ -199,6 +201,12 @@ class World:
         from quiltwork.confounding.families import calibrated
 
         return calibrated(self, existing, **options)
+
+    def penalised(self, existing: Release | None = None, **options: Any) -> Penalised:
+        """The same task by the penalty method, to compare with; never certified.  Options as for `design`."""
+        from quiltwork.confounding.penalty import penalised_design
+
+        return penalised_design(self, existing, options)
 
     def __repr__(self) -> str:
         many = "" if self.priors == 1 else f", {self.priors} priors"
