@@ -8,6 +8,7 @@ import pytest
 
 from quiltwork.confounding.penalty import paper_objective, penalised
 from quiltwork.confounding.problem import Problem
+from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, NotCertified
 
 FLIP = [[0.9, 0.1], [0.1, 0.9]]
@@ -133,3 +134,15 @@ def test_bad_problems() -> None:
             paper_objective(prior, data, tau)
     with pytest.raises(InvalidParameter):
         paper_objective([0.5, 0.5], FLIP, 2.0, outputs=0)
+
+
+def test_a_world_can_ask_for_the_comparison() -> None:
+    """The same task as a design, ended near the target and never certified."""
+    world = World(data=[["3/4", "1/4"], ["1/4", "3/4"]])
+    existing = world.release([[0.6, 0.4], [0.4, 0.6]])
+    found = world.penalised(existing, epsilon=1.0, delta=0.02, cost="zero-one", steps=800)
+    best = world.design(existing, epsilon=1.0, delta=0.02, cost="zero-one")
+    assert abs(found.delta - 0.02) < 2e-3
+    assert found.cost == pytest.approx(best.cost, abs=5e-3)
+    with pytest.raises(NotCertified):
+        found.guarantee()
