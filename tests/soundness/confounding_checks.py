@@ -117,7 +117,7 @@ def finite(case: Case, rng: np.random.Generator) -> Iterator[Check]:
         found = case.release.exact_epsilon(share)
         yield from between_logs("release: exact epsilon", found.lower, odds, found.upper, f"delta {share}")
     if rng.random() < 0.3:
-        product = truth.beside(*(case.place.data.through(part) for part in case.parts))
+        product = case.product
         ignoring = case.release.ignoring_confounder()
         yield from curve(ignoring, product, pairs, rng, "ignoring")
         yield from _direction(ignoring, rows, product, pairs, rng)
@@ -154,7 +154,7 @@ def bounds(case: Case, rng: np.random.Generator) -> Iterator[Check]:
     found, rows, pairs, data = case.release.bounds(), case.rows, case.place.pairs, case.place.data
     inputs = range(case.channel.shape[0])
     values = [(x, y) for x in inputs for y in inputs if x != y]
-    alone = [data.through(part) for part in case.parts]
+    alone = [rows] if case.uses > 1 else [data.through(part) for part in case.parts]
     for place in (0.0, float(rng.uniform(0.0, 0.6)), float(rng.exponential(1.5)))[rng.integers(3) :]:
         note = f"epsilon {place!r}"
         low, high = truth.exp_ends(place)

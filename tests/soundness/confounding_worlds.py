@@ -41,6 +41,14 @@ class Case:
     channel: Table  # all outputs together
     parts: list[Table]  # each mechanism alone
     rational: bool
+    uses: int = 1  # of the one mechanism, which ignoring the confounder takes for independent given the secret
+
+    @property
+    def product(self) -> Table:
+        """P(all outputs | secret) if every effective mechanism drew on its own."""
+        if self.uses > 1:
+            return _several(self.place.data.through(self.parts[0]), self.uses)
+        return beside(*(self.place.data.through(part) for part in self.parts))
 
     @property
     def rows(self) -> Table:
@@ -196,8 +204,13 @@ def repeating(rng: np.random.Generator) -> Case:
     if floats:
         given, one = as_floats(rng, one)
     exact = Table.of(one)
-    joint = beside(*[exact] * times) if size**times <= 64 else _counted(exact, times)
-    return Case(place, place.world.release(repeated(given, times)), joint, [joint], not floats)
+    release = place.world.release(repeated(given, times))
+    return Case(place, release, _several(exact, times), [exact], not floats, times)
+
+
+def _several(one: Table, times: int) -> Table:
+    """Some uses with noise of their own: listed, or counted when they are many."""
+    return beside(*[one] * times) if one.shape[1] ** times <= 64 else _counted(one, times)
 
 
 def _counted(one: Table, times: int) -> Table:

@@ -15,7 +15,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component, exactly, masses, placed, root, size
 from quiltwork.confounding.mixtures import Mixture
-from quiltwork.confounding.shapes import LaplaceShapes, NormalLaplaceShapes, NormalShapes, Shapes, UniformShapes
+from quiltwork.confounding.normal_laplace import NormalLaplaceShapes
+from quiltwork.confounding.shapes import LaplaceShapes, NormalShapes, Shapes, UniformShapes
 from quiltwork.confounding.unimodal import Unimodal
 from quiltwork.errors import InvalidParameter
 

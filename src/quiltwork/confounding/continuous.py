@@ -22,15 +22,14 @@ from quiltwork.confounding.component import Component, exactly
 from quiltwork.confounding.components import Mixture, Point, Unimodal
 from quiltwork.confounding.enclosed import EnclosedCurve
 from quiltwork.confounding.gaussian_world import GaussianCurve, product, separations, worst_square
-from quiltwork.confounding.laws import Laws
 from quiltwork.confounding.laws import laws as table
+from quiltwork.confounding.mixtures import table_weights
 from quiltwork.confounding.observed import Readings, readings
 from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.confounding.readout import Readout
 from quiltwork.confounding.sampled import FiniteDraws, LineDraws, Sampler, VectorDraws
 from quiltwork.confounding.vectors import NormalVectors, Square, exact_vector
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["ContinuousWorld", "gaussian_world", "mixture_world", "noisy"]
 
 Law = Mixture | NormalVectors
-LOOSE = 1e-6  # how well probabilities of values must be known that get noise
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -282,25 +280,10 @@ def mixture_world(laws: Any, *, secret: Any = None, pairs: Any = "all") -> Conti
     return _world(found, secret, pairs)
 
 
-def _stated(rows: Laws) -> list[tuple[FloatArray, tuple[Fraction, ...], float]]:
-    """Each row as plain weights, as fractions if these are known, and by how many units the weights may be off."""
-    low, high = rows.masses
-    wide = (rows.possible) & (high - low > LOOSE * low)
-    if bool(wide.any()):
-        raise InvalidParameter(
-            "a positive probability", float(high[wide].min()), f"known to {LOOSE:g} of itself, at least 1e-300",
-            "take it as zero, or join it with another value",
-        )  # fmt: skip
-    with np.errstate(invalid="ignore"):
-        units = np.where(rows.possible, (high - low) / (low * UNIT), 0.0).max(axis=1)
-    exact = [()] * len(low) if rows.exact is None else [tuple(row) for row in rows.exact]
-    return list(zip(rows.values, exact, units.tolist(), strict=True))
-
-
 def noisy(world: World, noises: Sequence[Any], correlation: Any = None) -> Readout:
     """A finite world whose values are released with continuous noise: mixtures of one component a value."""
     values = [Point.of(exactly("a value", value)) for value in world.exact_values]
-    laws = tuple(Mixture(row, values, exact=exact, units=units) for row, exact, units in _stated(world.laws))
+    laws = tuple(Mixture(row, values, exact=exact, units=units) for row, exact, units in table_weights(world.laws))
     prior = np.full(len(laws), 1.0 / len(laws))
     found = ContinuousWorld(prior, laws, world.ordered, world)
     if any(checks.non_negative("scale", getattr(one, "scale", one)) == 0 for one in noises):

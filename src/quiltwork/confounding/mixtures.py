@@ -13,11 +13,14 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component
+from quiltwork.confounding.laws import Laws
+from quiltwork.curves.rounding import UNIT
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "table_weights"]
 
 SUM = 1e-9  # weights may miss one by this much; they are then divided by their sum
+LOOSE = 1e-6  # how well probabilities of values must be known that get noise
 LEAST = 1e-300  # smaller ones are not known to a few units: doubles lose their digits there
 
 
@@ -106,3 +109,18 @@ class Mixture:
 
     def __repr__(self) -> str:
         return f"<Mixture of {len(self.components)} component{'s' if len(self.components) > 1 else ''}>"
+
+
+def table_weights(rows: Laws) -> list[tuple[FloatArray, tuple[Fraction, ...], float]]:
+    """Each row as plain weights, as fractions if these are known, and by how many units the weights may be off."""
+    low, high = rows.masses
+    wide = (rows.possible) & (high - low > LOOSE * low)
+    if bool(wide.any()):
+        raise InvalidParameter(
+            "a positive probability", float(high[wide].min()), f"known to {LOOSE:g} of itself, at least 1e-300",
+            "take it as zero, or join it with another value",
+        )  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        units = np.where(rows.possible, (high - low) / (low * UNIT), 0.0).max(axis=1)
+    exact = [()] * len(low) if rows.exact is None else [tuple(row) for row in rows.exact]
+    return list(zip(rows.values, exact, units.tolist(), strict=True))

@@ -23,14 +23,14 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component
 from quiltwork.confounding.difference import Difference
-from quiltwork.confounding.shapes import NormalLaplaceShapes
+from quiltwork.confounding.normal_laplace import NormalLaplaceShapes
 from quiltwork.confounding.slices import Slice, likelihood_order
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
 
 __all__ = ["TailOrder", "revealed", "unbounded"]
 
-LARGE = 600.0
+LARGE, TINY = 600.0, 1e-290
 ROOM = 1e-9  # slopes computed in floats must differ by this much of their size
 GAUSS, EXPONENTIAL, MIXED, SLICED = "normal", "laplace", "normal-laplace", "slice"
 
@@ -75,7 +75,8 @@ class TailOrder:
             (alike & same & before) | (flat & (scale[:, None] <= scale[None, :])) | np.eye(len(kinds), dtype=bool)
         )
         sliced = np.flatnonzero(kinds == SLICED)
-        self.fixed[np.ix_(sliced, sliced)] |= likelihood_order([laws.parts[i] for i in sliced], side)
+        bins = [part for part in laws.parts if isinstance(part, Slice)]
+        self.fixed[np.ix_(sliced, sliced)] |= likelihood_order(bins, side)
         self.narrower = self.normal[:, None] & self.normal[None, :] & (variance[:, None] <= variance[None, :])
         ends = [_support(part) for part in laws.parts]
         self.ends = np.array([end[1] if side > 0 else -end[0] for end in ends])
@@ -142,13 +143,13 @@ class TailOrder:
         if self.mixed.any():
             shapes = [shape for shape in self.laws.shapes if isinstance(shape, NormalLaplaceShapes)]
             grown[self.mixed] = np.concatenate([shape.ceiling(at)[:, 0] for shape in shapes])
-        with np.errstate(over="ignore"):
-            most = most * np.exp(np.minimum(grown, LARGE)) * np.where(grown < LARGE, 1.0, np.inf)
+        # a density that underflowed may yet rise to its asymptote
+        most = np.where(present, np.maximum(most, TINY) * np.exp(np.minimum(grown, LARGE)), 0.0)
         for rank in np.unique(self.rank[slow]):
             floor = -1.0 / self.scales[self.rank == rank][0]
             fits = ((self.laplace | self.mixed) & (self.rank <= rank)) | (steep <= floor * (1.0 + ROOM))
-            against = float(most[present].sum())
-            if bool(fits[present].all()) and least[slow & (self.rank >= rank)].sum() >= against * (1.0 + 1e-9) + 1e-290:
+            fits &= grown < LARGE
+            if bool(fits[present].all()) and least[slow & (self.rank >= rank)].sum() >= most.sum() * (1.0 + 1e-9):
                 return True
         return False
 
