@@ -39,6 +39,7 @@ __all__ = ["Design", "design", "searched", "task_after"]
 
 BITS = 50
 MOST_BITS = 52
+ROUNDING = 1e-9  # a relative gap that is put down to rounding
 METHOD = "partition refinement"
 SAME = 1e-6
 SCHEMA = "quiltwork/design/1"
@@ -272,8 +273,8 @@ def searched(
             table = task.certified(found.channel, bits)
     bound = down(found.lower_bound - task.slack) if certain else None
     answer = Design(task, table, bound, found.finished, METHOD, found.rounds, found.seconds)
-    # cells of continuous outputs leave a gap of their own
-    closed = not isinstance(task, NoisyTask) or (answer.gap is not None and answer.gap <= gap)
+    # the certificate, or cells of continuous outputs, may leave a gap that the solver does not know of
+    closed = answer.gap is None or answer.gap <= max(gap, ROUNDING)
     return answer if closed else attrs.evolve(answer, finished=False)
 
 
