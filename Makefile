@@ -64,6 +64,9 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 	$(BIN)/python examples/regions.py build/figures
 	$(BIN)/python examples/tables.py build/figures
 	$(BIN)/python examples/pufferfish_figures.py build/figures
+	$(BIN)/python examples/confounding_medical.py --figure build/figures/confounding_medical.svg
+	$(BIN)/python examples/confounding_telematics.py --figure build/figures/confounding_telematics.svg
+	$(BIN)/python examples/confounding_xor_pad.py --figure build/figures/confounding_xor_pad.svg
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

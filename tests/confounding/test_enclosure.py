@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.confounding import line_truth as truth
+from tests.ids import named
 
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.constructors import laplace as laplace_loss
@@ -210,7 +211,7 @@ def test_a_dip_between_two_zeros_is_seen(gap):
         Unimodal.of(stats.norm(0, 0.1), 0.0),
         Unimodal.of(stats.norm(0, 0.001), 0.0),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_what_hides_inside_a_cell_is_seen(hidden):
     """p - t q is positive at both ends, and deep below zero at a bump of q that the ends do not show."""

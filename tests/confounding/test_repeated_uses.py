@@ -6,7 +6,7 @@ Reference: theory/confounding.md 2.1 (k-fold BSC(.3) of a bit that is BSC(.25) o
 from __future__ import annotations
 
 import math
-from fractions import Fraction as F
+from fractions import Fraction
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_twelve_uses_cost_far_less_than_composing_them_would_say() -> None:
     assert float(release.epsilon(0.0).upper) == pytest.approx(1.0985, abs=5e-5)
     assert float(ignoring.epsilon(0.0).upper) == pytest.approx(4.8656, abs=5e-5)
     # each use alone has odds 3/5 : 2/5, and twelve of them multiply
-    assert ignoring.exact_odds() == F(3, 2) ** 12
+    assert ignoring.exact_odds() == Fraction(3, 2) ** 12
     assert ignoring.direction == OVER
 
 
@@ -31,7 +31,7 @@ def test_twelve_uses_cost_far_less_than_composing_them_would_say() -> None:
 def test_counts_and_single_uses_agree(count: int) -> None:
     world = World(data=DATA)
     counted, listed = world.release(repeated(FLIP, count)), world.release(*[FLIP] * count)
-    for odds in (F(1), F(6, 5), F(2), F(5, 2)):
+    for odds in (Fraction(1), Fraction(6, 5), Fraction(2), Fraction(5, 2)):
         assert counted.exact_delta(odds) == listed.exact_delta(odds)
         assert counted.ignoring_confounder().exact_delta(odds) == listed.ignoring_confounder().exact_delta(odds)
     assert (counted.ignoring_confounder().direction == SAME) == (count == 1)

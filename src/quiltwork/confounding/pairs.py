@@ -5,7 +5,7 @@ A pair is always protected in both orders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -50,7 +50,7 @@ def within(distance: Any, radius: float) -> Within:
     return Within(distance, checks.non_negative("radius", radius))
 
 
-def ordered_pairs(pairs: Any, count: int, possible: np.ndarray) -> np.ndarray:
+def ordered_pairs(pairs: Any, count: int, possible: np.ndarray, names: Sequence[str] = ()) -> np.ndarray:
     """Both orders of each protected pair of secrets that can occur, sorted."""
     if isinstance(pairs, Within):
         found = pairs.pairs(count)
@@ -59,7 +59,7 @@ def ordered_pairs(pairs: Any, count: int, possible: np.ndarray) -> np.ndarray:
             raise InvalidParameter("pairs", pairs, ALLOWED)
         found = [(i, j) for i in range(count) for j in range(i + 1, count)]
     else:
-        found = _listed(pairs, count)
+        found = _listed(pairs, count, {name: index for index, name in enumerate(names)})
     kept = sorted({pair for i, j in found if possible[i] and possible[j] for pair in ((i, j), (j, i))})
     if not kept:
         raise InvalidParameter(
@@ -68,7 +68,7 @@ def ordered_pairs(pairs: Any, count: int, possible: np.ndarray) -> np.ndarray:
     return np.array(kept, dtype=np.int64)
 
 
-def _listed(pairs: Any, count: int) -> list[tuple[int, int]]:
+def _listed(pairs: Any, count: int, names: dict[str, int]) -> list[tuple[int, int]]:
     found = []
     try:
         listed = [tuple(pair) for pair in pairs]
@@ -76,8 +76,8 @@ def _listed(pairs: Any, count: int) -> list[tuple[int, int]]:
         raise InvalidParameter("pairs", pairs, ALLOWED) from None
     for pair in listed:
         if len(pair) != 2:
-            raise InvalidParameter("a pair", pair, "two secrets, by their number")
-        i, j = (checks.count("a secret in pairs", part) for part in pair)
+            raise InvalidParameter("a pair", pair, "two secrets, by their number or name")
+        i, j = (checks.count("a secret in pairs", names.get(part, part)) for part in pair)
         if i == j or max(i, j) >= count:
             raise InvalidParameter("a pair", pair, f"two different secrets from 0 to {count - 1}")
         found.append((i, j))

@@ -39,7 +39,7 @@ class Readout:
 
     def _certified(self, asked: str) -> Curve:
         if self.curve is None:
-            raise Unsupported(asked, self.why, "try estimate(...), a simulation, or bound(), which needs the law of the data only")
+            raise Unsupported(asked, self.why, "try estimate(...), a simulation, or bound(), from the law of the data")
         return self.curve
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:

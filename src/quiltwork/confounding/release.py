@@ -205,8 +205,10 @@ class Release(WorstPair):
         for part in more:
             table = table.beside(part)
         parts = None if self._parts is None else (*self._parts, *more)
-        words = f"{self.words}, and {len(more)} more with noise of {'its' if len(more) == 1 else 'their'} own"
-        return Release(self.world, table, (*self.sizes, *(part.shape[1] for part in more)), parts, words)
+        sizes = (*self.sizes, *(part.shape[1] for part in more))
+        told = sum(size > 1 for size in self.sizes) + len(more)
+        words = "one mechanism" if told == 1 else f"{told} mechanisms, the last with noise of its own"
+        return Release(self.world, table, sizes, parts, words)
 
     def then_adaptive(self, then: Any) -> Release:
         """This release and one more mechanism chosen after its outputs: `then[y]` is the channel after output y."""

@@ -43,6 +43,9 @@ class Unimodal(Component):
     logs: Any = attrs.field(default=None, repr=False, kw_only=True)
     exact: tuple[Fraction, ...] = attrs.field(default=(), repr=False, init=False)
 
+    def __repr__(self) -> str:
+        return f"Unimodal(mode={self.mode:g}, support={self.support})"
+
     def __attrs_post_init__(self) -> None:
         low, high = (float(end) for end in self.support)
         if not low <= self.mode <= high or low == high:
@@ -93,7 +96,7 @@ def _logged(function: Callable[[FloatArray], Any]) -> Callable[[FloatArray], Flo
 def _known(what: str, x: FloatArray, found: FloatArray) -> None:
     wrong = np.isnan(found)
     if bool(wrong.any()):
-        raise InvalidParameter(f"{what} at {float(x[wrong][0]):g}", "NaN", "a number")
+        raise InvalidParameter(f"{what} at {float(x[wrong][0]):g}", math.nan, "a number")
 
 
 class UserShapes(Shapes):
@@ -118,15 +121,21 @@ class UserShapes(Shapes):
         self.tail_error = np.zeros_like(self.centre)
 
     def log_density(self, x: FloatArray) -> Pair:
-        with np.errstate(divide="ignore", under="ignore"):
+        with np.errstate(all="ignore"):  # what is no number is refused
             found = np.asarray(self._log_pdf(x), dtype=float)[None, :]
         _known("the density", x, found[0])
+        if bool(np.any((found > self.peak + 4.0 * self.accuracy) & (found < np.inf))):
+            raise InvalidParameter(
+                "mode", float(self.centre[0, 0]), "where the density is largest",
+                f"it is larger at {float(x[np.argmax(np.where(found[0] < np.inf, found[0], -np.inf))]):g}",
+            )  # fmt: skip
+        found = np.where(found < np.inf, found, np.nan)  # nothing is known there
         return found, np.full(found.shape, self.accuracy)
 
     def log_tail(self, x: FloatArray) -> Pair:
         right = x >= self.centre[0]
         found = np.empty(x.shape)
-        with np.errstate(divide="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             found[right], found[~right] = self._log_sf(x[right]), self._log_cdf(x[~right])
         found[np.isinf(x)] = -np.inf  # whatever the functions say there
         _known("a tail", x, found)
@@ -145,7 +154,8 @@ class UserShapes(Shapes):
         return np.full((1, a.size), KINK)
 
     def kinks(self) -> FloatArray:
-        return np.concatenate([np.nextafter(self._ends, -np.inf), self._ends, np.nextafter(self._ends, np.inf)])
+        step = np.maximum(np.spacing(np.abs(self._ends)), 1e-290)  # below that few functions keep their digits
+        return np.concatenate([self._ends - step, self._ends, self._ends + step])
 
     def _steps(self, count: int) -> FloatArray:
         return 0.5 * np.sinh(np.linspace(-5.5, 5.5, max(count, 3)))

@@ -69,7 +69,7 @@ class World:
         self.secrets = _names("secrets", secrets, self.count, "secret")
         self.data_names = _names("data_names", data_names, self.laws.shape[1], "value")
         blocks = [
-            ordered_pairs(pairs, self.count, self.secret.possible[theta]) + theta * self.count
+            ordered_pairs(pairs, self.count, self.secret.possible[theta], self.secrets) + theta * self.count
             for theta in range(self.priors)
         ]
         self.ordered = np.vstack(blocks)
