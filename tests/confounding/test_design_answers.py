@@ -144,3 +144,29 @@ def test_progress_is_silent_unless_asked_for(monkeypatch: pytest.MonkeyPatch) ->
     with progress.reporting(True) as report:
         assert report is None
     assert WORLD.design(RELEASE, epsilon=0.5, delta=0.05, progress=True).finished
+
+
+def test_a_design_after_an_adaptive_design() -> None:
+    """What was designed may be the existing release of the next design; its table is evaluated here in fractions."""
+    data = [["3/4", "1/4"], ["1/4", "3/4"]]
+    world = World(data=data)
+    existing = world.release([["3/5", "2/5"], ["2/5", "3/5"]])
+    first = world.design(existing, odds=2, delta="1/50", cost="zero-one", reads="data and output")
+    channel = first.release.table.exact
+    law = np.array([[Fraction(entry) for entry in row] for row in data]) @ channel
+    worst = max(sum(max(a - 2 * b, 0) for a, b in zip(law[i], law[1 - i], strict=True)) for i in (0, 1))
+    assert worst <= Fraction(1, 50)
+    assert float(first.release.delta(first.task.epsilon).upper) >= float(worst)
+    second = world.design(first.release, odds=3, delta="1/20", cost="zero-one")
+    assert second.delta.safe <= 0.05
+    with pytest.raises(InvalidParameter, match="a curve alone"):
+        world.design(world.design(odds=2, delta=0, reads="secret").release, odds=3)
+
+
+def test_the_best_constant_under_several_priors_is_a_law() -> None:
+    """Two priors that want different outputs: a fair coin costs 1/2 under both, each output alone more under one."""
+    tables = [[["9/10", "1/10"], ["9/10", "1/10"]], [["1/10", "9/10"], ["1/10", "9/10"]]]
+    world = World(secret=["1/2", "1/2"], data=tables)
+    # nothing about the secret is in these data, so everything may be told; with one output for all, the coin is best
+    constant = world.design(epsilon=0, delta=0, cost=[[0, 1], [1, 0]], time_limit=0)
+    assert constant.cost == pytest.approx(0.5, abs=1e-12)

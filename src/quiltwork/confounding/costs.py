@@ -116,6 +116,21 @@ def remapped(channel: Any, cost: Any, law: Any, values: Any, outputs: Any = None
     return found, best
 
 
+def cheapest_law(costs: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """The law of outputs whose worst cost over the priors (rows) is least: a matrix game, by linear programming."""
+    from scipy.optimize import linprog
+
+    priors, outputs = costs.shape
+    objective = np.append(np.zeros(outputs), 1.0)
+    above = np.hstack([costs, -np.ones((priors, 1))])
+    whole = np.append(np.ones(outputs), 0.0)[None]
+    bounds = [(0.0, None)] * outputs + [(None, None)]
+    found: Any = linprog(objective, above, np.zeros(priors), whole, [1.0], bounds, method="highs")
+    law = np.clip(found.x[:-1], 0.0, None) if found.status == 0 else otherwise
+    law = law / law.sum()
+    return law if float((costs @ law).max()) < float((costs @ otherwise).max()) else otherwise
+
+
 def best_map(channel: FloatArray, weights: FloatArray) -> np.ndarray:
     """For each output the replacement of least expected cost (of the priors' mean when there are several)."""
     return np.asarray(np.argmin(channel.T @ weights.mean(axis=0), axis=1))

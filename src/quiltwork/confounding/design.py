@@ -112,14 +112,21 @@ class Design:
 
     @cached_property
     def release(self) -> WorstPair:
-        """Everything together as a release; a plain curve when its table would be large or reads more than data."""
-        existing = self.task.before
-        if not isinstance(existing, Release):
+        """Everything together as a release, which may be the `existing` of the next design.
+
+        It is a plain curve when its table would be large, when earlier outputs are continuous, or when the secret
+        itself is read.
+        """
+        existing, reads = self.task.before, self.task.reads
+        if not isinstance(existing, Release) or reads == "secret":
             return self.after
-        size = float(existing.table.shape[0]) * existing.outputs * self.channel.shape[1]
-        if self.task.reads != "data" or size > SMALL:
+        if float(existing.table.shape[0]) * existing.outputs * self.channel.shape[1] > SMALL:
             return self.after
-        together = existing.then(self.table.laws())
+        if reads == "data":
+            together = existing.then(self.table.laws())
+        else:  # row x n + y of the table is what is done with the value x after the output y
+            together = existing.then_adaptive([self.table.laws().rows(slice(y, None, existing.outputs))
+                                               for y in range(existing.outputs)])  # fmt: skip
         together.laws = self.after.laws  # the same numbers as in the certificate, to the last digit
         return together
 
@@ -286,7 +293,9 @@ def task_after(world: World, existing: Any, target: Target, cells: int | None = 
     from quiltwork.confounding.readout import Readout
 
     if not isinstance(existing, Readout):
-        raise InvalidParameter("existing", existing, "a release of this world")
+        raise InvalidParameter(
+            "existing", existing, "a release of this world", "a curve alone does not say what the data told"
+        )
     return noisy_task(world, existing, target, cells)
 
 

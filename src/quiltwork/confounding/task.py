@@ -20,7 +20,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.certificate import Counts, certified_counts, counted
 from quiltwork.confounding.channels import merged
 from quiltwork.confounding.cluster import clustered
-from quiltwork.confounding.costs import Cost, cost_of
+from quiltwork.confounding.costs import Cost, cheapest_law, cost_of
 from quiltwork.confounding.joint import Joint, joint_of
 from quiltwork.confounding.laws import fraction, laws
 from quiltwork.confounding.problem import Problem
@@ -121,10 +121,10 @@ class Task:
         return [own] if self.delta == 0 else [self.cheapest(), own]
 
     def cheapest(self) -> FloatArray:
-        """The output that costs least when it is always returned."""
-        channel = np.zeros(self.weights.shape[1:])
-        channel[:, int(np.argmin(self.weights.sum(axis=1).max(axis=0)))] = 1.0
-        return channel
+        """The law of outputs that costs least when it is the same for every input: one output for one prior."""
+        costs = self.weights.sum(axis=1)
+        law = np.eye(costs.shape[1])[int(np.argmin(costs.max(axis=0)))]
+        return np.tile(law if len(costs) == 1 else cheapest_law(costs, law), (self.weights.shape[1], 1))
 
     def certified(self, channel: FloatArray, bits: int) -> Counts:
         """A table near this channel that certainly meets the target."""
