@@ -110,11 +110,11 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
         for weight, part in zip(law.weights, law.components, strict=True):
             if not isinstance(part, Normal):
                 raise Unsupported("a design after this release", "the data are no mixture of normal laws")
-            low, high = part.probability(edges[:-1], edges[1:])
+            low, high = (weight * end for end in part.probability(edges[:-1], edges[1:]))
             known = low > FAINT
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
-                middle = weight * 0.5 * (low[place] + high[place])
+                middle = 0.5 * (low[place] + high[place])
                 row.append(
                     (
                         middle,

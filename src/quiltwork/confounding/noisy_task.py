@@ -35,6 +35,7 @@ from quiltwork.confounding.task import Task
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.errors import NotCertified
 
 __all__ = ["NoisyAfter", "NoisyTask", "Pieces", "cells_of"]
 
@@ -62,7 +63,7 @@ class Pieces:
             return 0.0, None
         kept = np.flatnonzero(weights > 0)
         law = weights[kept] / math.fsum(weights[kept])
-        return total, Mixture(law, [self.components[row][index] for index in kept])
+        return total, Mixture(law, [self.components[row][index] for index in kept], exact=())
 
 
 def cells_of(pieces: Pieces, count: int) -> Joint:
@@ -141,7 +142,10 @@ class NoisyAfter(Searched):
                 shift = math.log(q / p)
                 blur = 4.0 * error + 8.0 * UNIT * (abs(shift) + min(abs(epsilon), 1e9))
                 parts.append(p * cut(laws, epsilon + shift - outwards * blur, self.width / p, 1.0).delta[side])
-            worst = max(worst, math.fsum(parts) * (1.0 + outwards * 2.0 * error))
+            found = math.fsum(parts) * (1.0 + outwards * 2.0 * error)
+            if math.isnan(found):  # the larger of a number and NaN would be the number
+                raise NotCertified("delta", "a bound came out as no number: please report this as a bug")
+            worst = max(worst, found)
         if side:
             return min(up(worst + self.pieces.lost), 1.0) if worst > 0 or self.pieces.lost else 0.0
         return max(down(worst - self._gone(epsilon)), 0.0)
