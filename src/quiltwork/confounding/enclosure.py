@@ -27,6 +27,7 @@ from quiltwork.confounding.difference import Cells, Difference
 from quiltwork.confounding.tails import TailOrder, revealed
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.rounding import UNIT
+from quiltwork.errors import NotCertified
 
 __all__ = ["Cut", "cut", "stick"]
 
@@ -173,7 +174,7 @@ class _Sweep:
         order = np.argsort(a, kind="stable")
         a, b, sign, least, most = a[order], b[order], sign[order], least[order], most[order]
         if not np.array_equal(b[:-1], a[1:]):
-            raise ArithmeticError("the cells do not cover the line; report this as a bug")
+            raise NotCertified("an enclosure", "the cells do not cover the line: please report this as a bug")
         starts = np.flatnonzero(np.concatenate(([True], (sign[1:] != sign[:-1]) | (sign[1:] == 0))))
         least, most = np.add.reduceat(least, starts), np.add.reduceat(most, starts)
         a, b, sign = a[starts], b[np.append(starts[1:], a.size) - 1], sign[starts]
@@ -181,7 +182,7 @@ class _Sweep:
         least, most = least / many, most * many
         runs = self.difference.runs(a, b)
         if any(bool(np.isnan(end).any()) for ends in (runs.p, runs.q, runs.scaled, runs.gain) for end in ends):
-            raise ArithmeticError("a probability is not a number; report this as a bug")
+            raise NotCertified("a probability", "it is not a number: please report this as a bug")
         (p_low, p_high), (q_low, q_high), (s_low, s_high), (gain_low, gain_high) = (
             (np.maximum(low, 0.0), np.maximum(high, 0.0)) for low, high in (runs.p, runs.q, runs.scaled, runs.gain)
         )

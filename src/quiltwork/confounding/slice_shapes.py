@@ -47,6 +47,7 @@ from quiltwork.confounding.slice_columns import Bin, SliceColumns
 from quiltwork.confounding.slice_tails import FARTHEST, Tails
 from quiltwork.confounding.slice_window import MIDDLE, OWN, SHORT, ZERO, Window, lever, window
 from quiltwork.curves.rounding import UNIT
+from quiltwork.errors import NotCertified
 
 __all__ = ["SliceShapes"]
 
@@ -132,7 +133,7 @@ class SliceShapes(SliceColumns, Shapes):
             value = exponent + seen.window.log - self._common
         far = np.abs(at_near) > FARTHEST
         if bool(np.any(np.isnan(value) & ~far)):
-            raise ArithmeticError("a density of a slice is not a number; report this as a bug")
+            raise NotCertified("a density of a slice", "it is not a number: please report this as a bug")
         return np.where(far, -np.inf, value), np.where(far, 0.0, UNIT * (units + seen.moved))
 
     def slope(self, x: FloatArray) -> Pair:

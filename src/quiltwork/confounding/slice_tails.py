@@ -29,6 +29,7 @@ from quiltwork.confounding.slice_columns import SliceColumns
 from quiltwork.confounding.slice_rule import CHUNK, COUNT, Panels, Sided, gauss, truncation
 from quiltwork.confounding.slice_window import MIDDLE, OWN, lever, window
 from quiltwork.curves.rounding import UNIT
+from quiltwork.errors import NotCertified
 
 __all__ = ["FARTHEST", "Tails"]
 
@@ -94,7 +95,7 @@ class Tails:
                 wrong = np.where(wrong < 0.5, -np.log1p(-np.minimum(wrong, 0.5)), LOST)
                 far = np.abs((side * places[part] - columns.near[row]) / columns.noise[row]) > FARTHEST
             if bool(np.any(np.isnan(log) & ~far)):
-                raise ArithmeticError("a tail of a slice is not a number; report this as a bug")
+                raise NotCertified("a tail of a slice", "it is not a number: please report this as a bug")
             nothing = ~(log > -1e300)
             value[part] = np.where(nothing, -np.inf, np.minimum(log, 0.0))
             error[part] = np.where(nothing, 0.0, wrong)

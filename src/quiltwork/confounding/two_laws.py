@@ -12,6 +12,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.component import Component, masses
 from quiltwork.confounding.mixtures import Mixture
 from quiltwork.confounding.shapes import Shapes
+from quiltwork.errors import NotCertified
 
 __all__ = ["TwoLaws"]
 
@@ -55,7 +56,7 @@ class TwoLaws:
     def _stacked(self, name: str) -> FloatArray:
         found = np.concatenate([getattr(shape, name) for shape in self.shapes])
         if bool(np.isnan(found).any()):  # it would compare as "the mode is elsewhere"
-            raise ArithmeticError(f"the {name} of a law is not a number; report this as a bug")
+            raise NotCertified(f"the {name} of a law", "it is not a number: please report this as a bug")
         return found
 
     @cached_property
