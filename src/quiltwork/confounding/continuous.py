@@ -126,7 +126,12 @@ class ContinuousWorld:
         if self.dimension != 1 or self.finite is not None:
             raise Unsupported("bins", "they are made for continuous data on the line")
         pairs = sorted({(min(i, j), max(i, j)) for i, j in self.ordered.tolist()})
-        return World(self.secret[None, :], binned_table(self, places), pairs, values=values or middles(places))
+        return World(
+            self.secret[None, :],
+            binned_table(self, places),
+            pairs,
+            values=middles(places) if values is None else values,
+        )
 
     def design(self, existing: Readout | None = None, *, edges: Any, values: Any = None, **options: Any) -> Design:
         """The next mechanism, which reads the bin of the data; see `quiltwork.confounding.design.design`."""

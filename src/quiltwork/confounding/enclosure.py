@@ -141,11 +141,12 @@ class _Sweep:
     def _stretch(self, side: int, target: float) -> None:
         """Decide the sign of a tail, or move it out until its probability is below the target."""
         for _ in range(STRETCH):
-            if self.tail_sign[side] or (target > 0 and self._tail(side) <= max(target, LEAST)):
+            if self.tail_sign[side]:
                 return
             self.tail_sign[side] = self.orders[side].sign(self.difference, self.ends[side])
-            blind = float(self.difference.laws.log_density(np.array([self.ends[side]]))[1].max()) > BLIND
-            if self.tail_sign[side] or blind:
+            if self.tail_sign[side] or (target > 0 and self._tail(side) <= max(target, LEAST)):
+                return
+            if float(self.difference.laws.log_density(np.array([self.ends[side]]))[1].max()) > BLIND:
                 return
             self.reach *= 2.0
             old, new = self.ends[side], self.middle + (2 * side - 1) * self.reach

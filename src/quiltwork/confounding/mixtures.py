@@ -120,7 +120,6 @@ def table_weights(rows: Laws) -> list[tuple[FloatArray, tuple[Fraction, ...], fl
             "a positive probability", float(high[wide].min()), f"known to {LOOSE:g} of itself, at least 1e-300",
             "take it as zero, or join it with another value",
         )  # fmt: skip
-    with np.errstate(invalid="ignore"):
-        units = np.where(rows.possible, (high - low) / (low * UNIT), 0.0).max(axis=1)
+    units = ((high - low) / np.where(low > 0, low, 1.0) / UNIT).max(axis=1)
     exact = [()] * len(low) if rows.exact is None else [tuple(row) for row in rows.exact]
     return list(zip(rows.values, exact, units.tolist(), strict=True))

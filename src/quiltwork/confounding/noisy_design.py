@@ -5,7 +5,9 @@ Reference: theory/confounding.md section 4, scaling (iv) and (v).
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,7 @@ __all__ = ["binned_pieces", "binned_table", "noisy_answer", "noisy_task"]
 
 CELLS, FINE = 256, 1024  # of the line for the solver: of laws that are slow, or quick, to evaluate
 ROUNDS = 6
+WORTH = 1e-4  # of the cost: what is worth another evaluation
 MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
 STATED = 64.0 * UNIT
 FAINT = 1e-280  # probabilities below this are counted as a whole, on the safe side
@@ -189,19 +192,40 @@ def noisy_answer(
         except Unreachable:  # the cells of the earlier release alone need more: mixing must do
             break
     if excess > 0:
-        table = _mixed(task, table, excess, bits)
+        table = _mixed(task, table, excess, bits, left)
+    if table.silent and left() != 0.0:  # the solver may have failed: from the best output of each input
+        plain = counted(np.eye(task.weights.shape[2])[task.weights.sum(axis=0).argmin(axis=1)], bits)
+        excess = 0.0 if plain.silent else task.excess(plain.channel)
+        plain = plain if excess <= 0 else _mixed(task, plain, excess, bits, left)
+        table = min(table, plain, key=lambda answer: task.price(answer.channel))
     rounds, seconds = found.rounds + best.rounds, time.perf_counter() - started
     return table, attrs.evolve(best, lower_bound=found.lower_bound, rounds=rounds, seconds=seconds)
 
 
-def _mixed(task: NoisyTask, table: Counts, excess: float, bits: int) -> Counts:
-    """The table mixed with a constant: delta is convex along the way, and at its end that of the earlier release."""
-    room = task.delta - float(task.curve.delta(task.epsilon).upper)
-    if room > 0:
-        for more in (1.0, 2.0, 8.0):
-            share = min(more * (excess / (excess + room) + 2.0**-30), 1.0)
-            mixes = [(1.0 - share) * table.channel + share * constant for constant in task.silent(table.channel)]
-            nearest = counted(min(mixes, key=task.price), bits)
-            if task.holds(nearest):
-                return nearest
-    return counted(task.cheapest(), bits)
+def _mixed(
+    task: NoisyTask, table: Counts, excess: float, bits: int, left: Callable[[], float | None]
+) -> Counts:  # fmt: skip
+    """The table mixed with a constant: delta is convex along the way, and at its end that of the earlier release.
+
+    So a share of excess/(excess + room) is enough; where that is much, less is tried by bisection.
+    """
+    room, step = task.delta - float(task.curve.delta(task.epsilon).upper), 2.0 ** -min(30, bits - 1)
+    enough = min(excess / (excess + room) + step, 1.0) if room > 0 else 1.0
+    answers = [counted(task.cheapest(), bits)]
+    for constant in sorted(task.silent(table.channel), key=task.price):
+        if left() == 0.0 and len(answers) > 1:
+            break
+        shares = [share for share in (enough, 2.0 * enough, 8.0 * enough) if share < 1.0]
+        mixes = {share: counted((1.0 - share) * table.channel + share * constant, bits) for share in shares}
+        high = next((share for share in shares if task.holds(mixes[share])), 1.0)
+        saved = abs(task.price(constant) - task.price(table.channel))
+        low, best = step, mixes.get(high, counted(constant, bits))
+        while (high - low) * saved > WORTH * task.price(best.channel) and high > 1.1 * low and left() != 0.0:
+            middle = math.sqrt(low * high)
+            nearer = counted((1.0 - middle) * table.channel + middle * constant, bits)
+            if task.holds(nearer):
+                high, best = middle, nearer
+            else:
+                low = middle
+        answers.append(best)
+    return min(answers, key=lambda answer: task.price(answer.channel))

@@ -40,6 +40,7 @@ from quiltwork.errors import NotCertified
 __all__ = ["NoisyAfter", "NoisyTask", "Pieces", "cells_of"]
 
 SHARE = 1e-6  # of delta that enclosures may be wide: where two laws nearly tie, more digits would take very many cells
+NARROWEST = 1e-22  # the same, whatever delta is
 BACK = (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5)  # steps back from an epsilon that holds
 METHOD = "certified cells, one for each new output"
 
@@ -105,7 +106,7 @@ class NoisyAfter(Searched):
     def __init__(self, task: NoisyTask, table: FloatArray, width: float) -> None:
         self.pieces, self.pairs, self.table = task.pieces, task.world.ordered, table
         self.before = task.before
-        self.width = max(width, 1e-12) / table.shape[1]
+        self.pure, self.width = width == 0.0, max(width, NARROWEST) / table.shape[1]
 
     def __repr__(self) -> str:
         return (
@@ -141,7 +142,8 @@ class NoisyAfter(Searched):
                     continue
                 shift = math.log(q / p)
                 blur = 4.0 * error + 8.0 * UNIT * (abs(shift) + min(abs(epsilon), 1e9))
-                parts.append(p * cut(laws, epsilon + shift - outwards * blur, self.width / p, 1.0).delta[side])
+                place = epsilon + shift - outwards * blur
+                parts.append(p * cut(laws, place, self.width / p, 1.0, pure=self.pure).delta[side])
             found = math.fsum(parts) * (1.0 + outwards * 2.0 * error)
             if math.isnan(found):  # the larger of a number and NaN would be the number
                 raise NotCertified("delta", "a bound came out as no number: please report this as a bug")
