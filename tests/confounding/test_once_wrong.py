@@ -14,6 +14,7 @@ from tests.confounding import line_truth as truth
 
 from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Unimodal
 from quiltwork.confounding.continuous import gaussian_world, mixture_world
+from quiltwork.confounding.difference import Difference
 from quiltwork.confounding.enclosed import LawTest, odds_for
 from quiltwork.confounding.enclosure import cut, stick
 from quiltwork.confounding.laws import Laws
@@ -22,7 +23,7 @@ from quiltwork.confounding.noise import noise
 from quiltwork.confounding.searched import Searched
 from quiltwork.confounding.shapes import NormalShapes, Pair
 from quiltwork.confounding.slices import Slice
-from quiltwork.confounding.tails import unbounded
+from quiltwork.confounding.tails import TailOrder, unbounded
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, NotCertified
@@ -291,6 +292,30 @@ def test_tails_against_exponentials(seed: int) -> None:
         for epsilon in (0.4, high):
             assert enclosed(*test.cut(epsilon).delta, truth.stick(p, q, epsilon, 120))
         assert truth.stick(p, q, high, 120) <= mp.mpf("1e-3") <= truth.stick(p, q, low, 120)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "epsilon", "early", "late"),
+    [
+        (NormalLaplace(0, 1, 1), NormalLaplace(-1, 1, 1), 0.9, 0.2, 30.0),  # the ratio rises to e
+        (Normal(0, 5), Laplace(0, 1), 4.0, 6.0, 60.0),  # the normal law falls more slowly at first
+        (NormalLaplace(0, 1, 2), Laplace(0, 1), 0.5, 0.1, 60.0),  # the larger scale wins in the end
+        (NormalLaplace(0, 3, 0.5), Laplace(0, 1), 0.9, 0.5, 60.0),  # the normal part holds it up for a while
+    ],
+    ids=["rising", "normal", "scale", "held up"],
+)
+def test_tails_that_are_not_yet_what_they_will_be(p: Any, q: Any, epsilon: float, early: float, late: float) -> None:
+    laws = TwoLaws(Mixture.of(p), Mixture.of(q))
+    with mp.workdps(60):
+        gap = truth.difference(Mixture.of(p), Mixture.of(q), epsilon, truth.density)
+        for place in (early, late):
+            for side in (1, -1):
+                sign = TailOrder(laws, side).sign(Difference(laws, epsilon), side * place)
+                beyond = [gap(mp.mpf(side * (place + step))) for step in (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 60.0)]
+                assert all(sign * value >= 0 for value in beyond)
+    ends = [TailOrder(laws, 1).sign(Difference(laws, epsilon), place) for place in (early, late)]
+    assert ends[0] == 0
+    assert ends[1] != 0
 
 
 def test_shared_components_bound_the_ratio() -> None:
