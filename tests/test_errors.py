@@ -14,6 +14,12 @@ PARENTS = {
     "Unreachable": ValueError,
     "UnboundedLossError": ValueError,
     "BudgetExceeded": ValueError,
+    "NotOpen": ValueError,
+    "AlreadyRun": ValueError,
+    "AccessDenied": PermissionError,
+    "BrokenChain": ValueError,
+    "ClockWentBack": ValueError,
+    "LedgerUnavailable": OSError,
     "MissingExtra": ImportError,
 }
 
@@ -72,6 +78,42 @@ EXAMPLES = [
         errors.BudgetExceeded(budget="zcdp(rho=0.5)", requested="rho 0.2", remaining="rho 0.1"),
         "budget zcdp(rho=0.5) has rho 0.1 left, this release needs rho 0.2: lower its cost, or open a new budget",
         {"requested": "rho 0.2", "remaining": "rho 0.1", "hint": ""},
+    ),
+    (
+        errors.NotOpen("budget 'patients'", "paused", "an admin resumes it"),
+        "budget 'patients' is paused; nothing was spent: an admin resumes it",
+        {"what": "budget 'patients'", "state": "paused"},
+    ),
+    (
+        errors.AlreadyRun("reservation 7", "it was started", "it stays spent"),
+        "reservation 7: it was started; it stays spent",
+        {"what": "reservation 7", "why": "it was started"},
+    ),
+    (
+        errors.AccessDenied("spend", "bo is a viewer"),
+        "spend is not allowed: bo is a viewer",
+        {"act": "spend", "why": "bo is a viewer"},
+    ),
+    (
+        errors.BrokenChain("its hash is another", 12),
+        "entry 12: its hash is another",
+        {"problem": "its hash is another", "seq": 12},
+    ),
+    (errors.BrokenChain("the receipt is unsigned"), "the receipt is unsigned", {"seq": None}),
+    (
+        errors.ClockWentBack("09:00", "10:00"),
+        "the clock shows 09:00, the ledger's last entry is of 10:00: set the clock; nothing was done",
+        {"now": "09:00", "last": "10:00"},
+    ),
+    (
+        errors.LedgerUnavailable("the database is locked", "try again later"),
+        "the database is locked; nothing was changed: try again later",
+        {"certain": True, "key": None},
+    ),
+    (
+        errors.LedgerUnavailable("the connection was lost", certain=False, key="job-7"),
+        "the connection was lost; it is not known whether it was written: ask again with key='job-7'",
+        {"certain": False, "key": "job-7"},
     ),
     (
         errors.MissingExtra("matplotlib", "report"),

@@ -55,10 +55,11 @@ _TABLES = [
     "user",
     "window",
 ]
-_ROOMS = ("compose", "confounding", "data", "mechanisms", "pufferfish", "tables")
+_ROOMS = ("compose", "confounding", "data", "ledger", "mechanisms", "pufferfish", "tables")
 _HOMES = {
     **dict.fromkeys(_TABLES, "quiltwork.tables"),
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
+    "Ledger": "quiltwork.ledger",
     "Loss": "quiltwork.compose.loss",
     "calibrate": "quiltwork.compose.calibrate",
     "Bracket": "quiltwork.curves",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss, compose
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
+    from quiltwork.ledger import Ledger
     from quiltwork.tables import (
         Cat,
         Date,
@@ -130,6 +132,7 @@ __all__ = [
     "Guarantee",
     "Id",
     "Int",
+    "Ledger",
     "Loss",
     "Plan",
     "Profile",
@@ -159,6 +162,7 @@ __all__ = [
     "geo",
     "join",
     "laplace",
+    "ledger",
     "manhattan",
     "mechanisms",
     "metric",

@@ -9,6 +9,12 @@
     +-- Unreachable       (ValueError)       no parameter value meets the target
     +-- UnboundedLossError (ValueError)      a plan for which no finite epsilon follows
     +-- BudgetExceeded    (ValueError)       a release was refused, and nothing was spent
+    +-- NotOpen           (ValueError)       a budget, or the lease of a reservation, is not open
+    +-- AlreadyRun        (ValueError)       a release ran, or its key stands for another one
+    +-- AccessDenied      (PermissionError)  who asks may not do that
+    +-- BrokenChain       (ValueError)       a ledger or a receipt is not what was written
+    +-- ClockWentBack     (ValueError)       the clock is behind the last entry of a ledger
+    +-- LedgerUnavailable (OSError)          the database of a ledger is locked, full, read only or gone
     +-- MissingExtra      (ImportError)      an optional dependency is not installed
 
     DisconnectedDomainWarning (UserWarning)  no two tables are neighbours, so that every promise is empty
@@ -22,12 +28,18 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "AccessDenied",
+    "AlreadyRun",
+    "BrokenChain",
     "BudgetExceeded",
+    "ClockWentBack",
     "DisconnectedDomainWarning",
     "InvalidParameter",
     "InvalidPlan",
+    "LedgerUnavailable",
     "MissingExtra",
     "NotCertified",
+    "NotOpen",
     "PrivateFitWarning",
     "QuiltworkError",
     "UnboundedLossError",
@@ -117,6 +129,61 @@ class BudgetExceeded(QuiltworkError, ValueError):
             + (hint or "lower its cost, or open a new budget")
         )
         self.budget, self.requested, self.remaining, self.hint = budget, requested, remaining, hint
+
+
+class NotOpen(QuiltworkError, ValueError):
+    """A budget is paused, closed or past its time, or a lease has lapsed; nothing was spent."""
+
+    def __init__(self, what: str, state: str, hint: str = "") -> None:
+        super().__init__(f"{what} is {state}; nothing was spent" + (f": {hint}" if hint else ""))
+        self.what, self.state, self.hint = what, state, hint
+
+
+class AlreadyRun(QuiltworkError, ValueError):
+    """What was asked for happened before, or may have: it is not done a second time, and not undone."""
+
+    def __init__(self, what: str, why: str, hint: str = "") -> None:
+        super().__init__(f"{what}: {why}" + (f"; {hint}" if hint else ""))
+        self.what, self.why, self.hint = what, why, hint
+
+
+class AccessDenied(QuiltworkError, PermissionError):
+    """Who asks is not known, or may not do that; nothing was done."""
+
+    def __init__(self, act: str, why: str) -> None:
+        super().__init__(f"{act} is not allowed: {why}")
+        self.act, self.why = act, why
+
+
+class BrokenChain(QuiltworkError, ValueError):
+    """Something is not what was written; `seq` is the first entry that does not hold, when it is known."""
+
+    def __init__(self, problem: str, seq: int | None = None) -> None:
+        super().__init__(problem if seq is None else f"entry {seq}: {problem}")
+        self.problem, self.seq = problem, seq
+
+
+class ClockWentBack(QuiltworkError, ValueError):
+    """The clock shows a time before the last entry: periods, leases and expiry would be wrong, so nothing was done."""
+
+    def __init__(self, now: str, last: str) -> None:
+        super().__init__(
+            f"the clock shows {now}, the ledger's last entry is of {last}: set the clock; nothing was done"
+        )
+        self.now, self.last = now, last
+
+
+class LedgerUnavailable(QuiltworkError, OSError):
+    """The database cannot do it now. `certain` is False when a commit may or may not have happened.
+
+    `key` is then the key to ask again with: the same request under the same key is done once.
+    """
+
+    def __init__(self, problem: str, hint: str = "", *, certain: bool = True, key: str | None = None) -> None:
+        again = "ask again" if key is None else f"ask again with key={key!r}"
+        done = "nothing was changed" if certain else f"it is not known whether it was written: {again}"
+        super().__init__(f"{problem}; {done}" + (f": {hint}" if hint else ""))
+        self.problem, self.hint, self.certain, self.key = problem, hint, certain, key
 
 
 class DisconnectedDomainWarning(UserWarning):

@@ -16,9 +16,9 @@ from quiltwork.errors import InvalidParameter, NotCertified, QuiltworkError
 
 __all__ = ["Bracket", "Contradiction", "Quantity"]
 
-Quantity = Literal["epsilon", "delta", "beta"]
+Quantity = Literal["epsilon", "delta", "beta", "cost", "room"]
 
-_QUANTITIES = ("epsilon", "delta", "beta")
+_QUANTITIES = ("epsilon", "delta", "beta", "cost", "room")
 _SCHEMA = "quiltwork/bracket/1"
 
 
@@ -59,7 +59,8 @@ def _joined(one: str, two: str) -> str:
 class Bracket:
     """Two ends with the truth between them, always.
 
-    `upper` may be published for epsilon and delta, `lower` for beta; `safe` is that end.  Delta and beta are known to
+    `upper` may be published for epsilon and delta, `lower` for beta; `safe` is that end.  A budget has a cost, of which
+    the upper end is safe, and room, of which the lower end is.  Delta and beta are known to
     lie in [0, 1], so an end outside it is pulled in.  Ends may be arrays of one shape; then everything is elementwise.
 
     >>> bracket = Bracket(1.25, 1.5, "epsilon")
@@ -80,7 +81,7 @@ class Bracket:
         if np.shape(self.lower) != np.shape(self.upper):
             shapes = (np.shape(self.lower), np.shape(self.upper))
             raise InvalidParameter("the two ends of a bracket", shapes, "arrays of one shape")
-        if self.quantity != "epsilon":
+        if self.quantity in ("delta", "beta"):
             object.__setattr__(self, "lower", _plain(np.maximum(self.lower, 0.0)))
             object.__setattr__(self, "upper", _plain(np.minimum(self.upper, 1.0)))
         if not np.all(np.less_equal(self.lower, self.upper)):
@@ -88,10 +89,10 @@ class Bracket:
 
     @property
     def safe(self) -> float | FloatArray:
-        """The end that may be published: upper for epsilon and delta, lower for beta."""
+        """The end that may be published: upper for epsilon, delta and costs, lower for beta and room."""
         if not self.certified:
             raise NotCertified(self.quantity, f"method: {self.method or 'not named'}")
-        return self.lower if self.quantity == "beta" else self.upper
+        return self.lower if self.quantity in ("beta", "room") else self.upper
 
     @property
     def width(self) -> float | FloatArray:
@@ -149,7 +150,7 @@ class Bracket:
     def worst(self, other: Bracket) -> Bracket:
         """The bracket of the less private of two numbers: larger epsilon or delta, smaller beta."""
         self._same_quantity(other)
-        pick = np.minimum if self.quantity == "beta" else np.maximum
+        pick = np.minimum if self.quantity in ("beta", "room") else np.maximum
         return Bracket(
             pick(self.lower, other.lower),
             pick(self.upper, other.upper),

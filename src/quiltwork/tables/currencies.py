@@ -5,7 +5,8 @@ privacy losses in general. Sums that hold on every path are: epsilon (the likeli
 and Rényi divergences at fixed orders (a supermartingale), mu^2 of GDP, and the number of touches when every release is
 dominated by the same symmetric pair.
 
-A currency turns the loss of a query into one that is counted in it, and a composition into a total.
+A currency turns the loss of a query into one that is counted in it, and a composition into a total. What one release
+costs is in compose/path_costs.py, which the filters of a ledger use too.
 
 Reference: theory/granularity.md section 3.2; Feldman and Zrnic 2021 (Rényi filters); Koskela, Tobaben and Honkela 2023
 (GDP filter).
@@ -20,24 +21,20 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from scipy.special import log_expit, ndtri_exp
 
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import worst_moments
+from quiltwork.compose.path_costs import divergences, gaussian_cost, pure_cost, pure_to_gdp, squared_cost, stated
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.decimals import at_least
-from quiltwork.losses.discrete import DiscreteLaplace
 from quiltwork.losses.family import Family
 from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.laplace import Laplace
 from quiltwork.losses.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.response import Pure
 from quiltwork.tables.scaling import is_symmetric
 from quiltwork.tables.strength import Ladders
 
-__all__ = ["Currency", "currency"]
+__all__ = ["Currency", "currency", "pure_to_gdp"]
 
-STEEPEST = math.sqrt(math.pi / 2) * (1 + 1e-15)  # of mu as a function of epsilon, at 0
 Total = tuple[Fraction, ...]
 
 
@@ -91,11 +88,6 @@ def currency(budget: Any) -> Currency:
     )
 
 
-def _largest(loss: Loss) -> float:
-    """The largest loss; infinite when there is none."""
-    return float(np.max(loss.epsilon(0.0).upper))
-
-
 @attrs.frozen
 class PureCurrency(Currency):
     """epsilon adds on every path."""
@@ -114,24 +106,20 @@ class PureCurrency(Currency):
         return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
 
     def total(self, loss: Loss) -> Total:
-        largest = _largest(loss)
+        largest = float(np.max(loss.epsilon(0.0).upper))
         if math.isinf(largest):
             raise Unsupported(f"{loss} in a pure budget", "its loss is unbounded")
-        return (Fraction(repr(largest)),)
+        return (stated(largest),)
 
     def shown(self, total: Total) -> str:
         return f"epsilon {float(total[0]):.6g}"
 
 
 def _pure(family: Family) -> float:
-    if isinstance(family, Pure):
-        return family.epsilon
-    if isinstance(family, (Laplace, DiscreteLaplace)):
-        return at_least(Fraction(repr(family.sensitivity)) / Fraction(repr(family.scale)))
-    largest = _largest(Loss.of(family))
-    if math.isinf(largest):
+    epsilon = pure_cost(family)
+    if epsilon is None:
         raise Unsupported(f"{family} in a pure budget", "its loss is unbounded", "use a zCDP, GDP or Rényi budget")
-    return largest
+    return at_least(epsilon)
 
 
 @attrs.frozen
@@ -147,34 +135,17 @@ class SquareCurrency(Currency):
 
     @property
     def limit(self) -> Total:
-        known = (part.count * self._stated(part.family) for part in self.budget.parts)
+        known = (part.count * self._rho(part.family) for part in self.budget.parts)
         return (sum(known, Fraction(0)),)
 
     def counted(self, loss: Loss) -> Loss:
         return Loss(tuple(attrs.evolve(part, family=amount(self._rho(part.family))) for part in loss.parts))
 
-    @staticmethod
-    def _stated(family: Family) -> Fraction:
-        """rho of a family that states it."""
-        if isinstance(family, ZeroConcentrated):
-            return Fraction(repr(family.rho))
-        if isinstance(family, Gaussian):
-            return (Fraction(repr(family.sensitivity)) / Fraction(repr(family.sigma))) ** 2 / 2
-        if isinstance(family, GaussianPrivacy):
-            return Fraction(repr(family.mu)) ** 2 / 2
-        raise Unsupported(f"{family} in a budget", "it states no rho")
-
     def _rho(self, family: Family) -> Fraction:
-        if isinstance(family, (Gaussian, GaussianPrivacy)) or (
-            isinstance(family, ZeroConcentrated) and self.unit == "rho"
-        ):
-            return self._stated(family)
-        largest = math.inf if isinstance(family, (Renyi, ZeroConcentrated)) else _largest(Loss.of(family))
-        if math.isinf(largest):
+        rho = squared_cost(family) if self.unit == "rho" else gaussian_cost(family)
+        if rho is None:
             raise Unsupported(f"{family} in a {self.unit} budget", "no conversion is proved", "use a Rényi budget")
-        if self.unit == "rho":  # Bun and Steinke 2016, Proposition 1.4
-            return Fraction(repr(largest)) ** 2 / 2
-        return Fraction(pure_to_gdp(largest)) ** 2 / 2 * Fraction(1 + 1e-12)
+        return rho
 
     def total(self, loss: Loss) -> Total:
         costs = (part.count * self._cost(part.family) for part in loss.parts)
@@ -185,7 +156,7 @@ class SquareCurrency(Currency):
         if isinstance(family, Amount):
             return family.exact
         if isinstance(family, ZeroConcentrated):
-            return Fraction(repr(family.rho))
+            return stated(family.rho)
         if isinstance(family, Renyi):  # a bound on sums of rho alpha: every order shows it, the least is the bound
             rates = (
                 Fraction(e) / Fraction(a)
@@ -218,16 +189,6 @@ def amount(rho: Fraction) -> Amount:
     return Amount(at_least(rho), rho)
 
 
-def pure_to_gdp(epsilon: float) -> float:
-    """The least mu such that every epsilon-DP release is mu-GDP: mu = -2 Phi^-1(1 / (1 + e^epsilon)).
-
-    Reference: theory/granularity.md section 5 (tight).
-    """
-    if epsilon < 1e-3:  # the quantile loses its digits there, and the slope at 0 is above the concave curve
-        return epsilon * STEEPEST
-    return min(float(-2 * ndtri_exp(log_expit(-epsilon))) * (1 + 1e-13), epsilon * STEEPEST)
-
-
 @attrs.frozen
 class RenyiCurrency(Currency):
     """Rényi divergences add on every path, at each order of the budget."""
@@ -255,16 +216,8 @@ class RenyiCurrency(Currency):
         return loss
 
     def _costs(self, loss: Loss) -> list[float]:
-        if not loss.parts:
-            return [0.0] * self.tilts.size
-        moments, reveal = worst_moments(loss.parts)
-        if reveal > 0:
-            return [math.inf] * self.tilts.size
-        with np.errstate(all="ignore"):
-            return [
-                float(max(k, 0.0)) / float(t) * (1 + 1e-13)
-                for k, t in zip(moments(self.tilts), self.tilts, strict=True)
-            ]
+        found, reveal = divergences(loss.parts, self.tilts)
+        return [math.inf] * self.tilts.size if reveal > 0 else found
 
     def total(self, loss: Loss) -> Total:
         costs = self._costs(loss)

@@ -1,0 +1,306 @@
+"""Spends by the second on SQLite and PostgreSQL, and a ledger of a million entries.
+
+    python benchmarks/ledger.py [--quick] [--entries N] [--check] [--markdown FILE]
+
+Every spend is a transaction that waits for the disk. PostgreSQL is a server of its own in a temporary directory; where
+it is not installed its lines are left out. Exit code 0, or 1 with --check when a bar is missed. A full run takes about
+five minutes, --quick (50,000 entries) about one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import importlib.metadata
+import io
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.ledger.crew import together
+from tests.ledger.servers import NoServer, PostgresServer
+
+import quiltwork as qw
+from benchmarks import report
+from benchmarks.report import Bar, at_most, plain, rows_as_markdown
+from quiltwork.ledger import Ledger
+from quiltwork.ledger.entries import Entry, canonical, moment
+from quiltwork.ledger.keys import SigningKey
+from quiltwork.ledger.receipts import message
+
+COST, SPENDS, PROCESSES = 0.001, 500, (1, 8)
+SMALL, TAIL = 10_000, 100
+SLOWEST = {"sqlite": 150.0, "postgresql": 300.0}  # spends a second of 8 processes
+SPEED_HEAD = ["database", "processes", "spends", "spends/s", "p50 ms", "p99 ms", "slowest ms"]
+SIZE_HEAD = [
+    "database",
+    "entries",
+    "build s",
+    "file MB",
+    "open ms",
+    "balance ms",
+    "history ms",
+    "verify s",
+    "verify MB",
+]
+SPEED = "Each process spends one after another, all on one budget; ms: from the call to the receipt."
+SIZE = (
+    "balance, history (the last 100 entries): median of 20 calls. verify MB: the most memory of a fresh process while "
+    "it verifies, above what it held before. build: restored from exported lines, every entry checked."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Speed:
+    """Spends of some processes at once."""
+
+    database: str
+    processes: int
+    wall: float
+    seconds: list[float]
+
+    @property
+    def rate(self) -> float:
+        return len(self.seconds) / self.wall
+
+    @property
+    def cells(self) -> list[str]:
+        cuts = statistics.quantiles(self.seconds, n=100)
+        times = [f"{1e3 * value:.1f}" for value in (cuts[49], cuts[98], max(self.seconds))]
+        return [self.database, str(self.processes), f"{len(self.seconds):,}", f"{self.rate:,.0f}", *times]
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """A ledger of many entries."""
+
+    database: str
+    entries: int
+    build: float
+    megabytes: float
+    opened: float
+    balance: float
+    history: float
+    verify: float
+    memory: float
+
+    @property
+    def cells(self) -> list[str]:
+        return [
+            self.database,
+            f"{self.entries:,}",
+            f"{self.build:.1f}",
+            f"{self.megabytes:.0f}",
+            *(f"{1e3 * value:.1f}" for value in (self.opened, self.balance, self.history)),
+            f"{self.verify:.1f}",
+            f"{self.memory:.1f}",
+        ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Spend, build, ask, print."""
+    options = parse(arguments)
+    entries = options.entries or (50_000 if options.quick else 1_000_000)
+    speeds, sizes = [], []
+    with tempfile.TemporaryDirectory(prefix="quiltwork-") as folder, contextlib.ExitStack() as stack:
+        places = Places(Path(folder), stack)
+        for database in places.databases:
+            for processes in PROCESSES:
+                speeds.append(raced(database, places.fresh(database), processes, 100 if options.quick else SPENDS))
+            for count in (SMALL, entries):
+                sizes.append(grown(places, database, count))
+    bars = list(judged(speeds, sizes))
+    sections = [
+        (SPEED, [SPEED_HEAD, *(line.cells for line in speeds)], set(range(1, 7))),
+        (SIZE, [SIZE_HEAD, *(line.cells for line in sizes)], set(range(1, 9))),
+        ("Bars", [report.BAR_HEAD, *(bar.cells for bar in bars)], set()),
+    ]
+    print("\n".join(versions()))
+    for note, lines, right in sections:
+        print(f"\n{note}\n\n{plain(lines, right)}")
+    if options.markdown:
+        text = ["# The ledger", "\n".join(versions())]
+        text += [f"{note}\n\n{rows_as_markdown(lines, right)}" for note, lines, right in sections]
+        options.markdown.write_text("\n\n".join(text) + "\n", encoding="utf-8")
+    return 1 if options.check and not all(bar.passed for bar in bars) else 0
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Command-line options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer spends and entries")
+    parser.add_argument("--entries", type=int, help="entries of the large ledger")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
+    return parser.parse_args(arguments)
+
+
+def versions() -> list[str]:
+    """What ran, and what is below it."""
+    found = [f"{name} {importlib.metadata.version(name)}" for name in ("sqlalchemy", "psycopg")]
+    return [*report.versions(), ", ".join(found) + "."]
+
+
+class Places:
+    """Where ledgers can be kept here."""
+
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.folder, self.server = folder, None
+        try:
+            self.server = stack.enter_context(PostgresServer())
+        except NoServer as error:
+            print(f"without PostgreSQL: {error}", file=sys.stderr)
+        self.databases = ["sqlite", "postgresql"] if self.server else ["sqlite"]
+        self._count = 0
+
+    def fresh(self, database: str) -> str:
+        """The URL of a place with nothing in it."""
+        self._count += 1
+        if database == "sqlite":
+            return f"sqlite:///{self.folder}/{self._count}.db"
+        assert self.server is not None
+        return self.server.database()
+
+    def megabytes(self, url: str) -> float:
+        """What a ledger takes on the disk."""
+        if url.startswith("sqlite"):
+            file = Path(url.removeprefix("sqlite:///"))
+            return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*")) / 1e6
+        assert self.server is not None
+        name = url.partition("?")[0].rpartition("/")[2]
+        return float(self.server.execute(f"SELECT pg_database_size('{name}')")[0][0]) / 1e6
+
+
+# ---- speed
+
+
+def raced(database: str, url: str, processes: int, count: int) -> Speed:
+    """All processes at once."""
+    with Ledger(url) as ledger:
+        ledger.open("city", epsilon=1e6, protects="one person")
+    done = together(spender, [(url, count)] * processes)
+    wall = max(end for _, end, _ in done) - min(begin for begin, _, _ in done)
+    return Speed(database, processes, wall, [one for _, _, seconds in done for one in seconds])
+
+
+def spender(ready: Callable[[], object], url: str, count: int) -> tuple[float, float, list[float]]:
+    """Begin, end and the seconds of each spend."""
+    with Ledger(url, timeout=120.0) as ledger:
+        loss = qw.pure(COST)
+        ledger.spend("city", loss)  # the first one opens the connection
+        ready()
+        times = [time.perf_counter()]
+        for _ in range(count):
+            ledger.spend("city", loss)
+            times.append(time.perf_counter())
+    return times[0], times[-1], [two - one for one, two in itertools.pairwise(times)]
+
+
+# ---- size
+
+
+def grown(places: Places, database: str, count: int) -> Size:
+    """A ledger of that many entries, and how fast it answers."""
+    url, key = places.fresh(database), places.folder / f"{database} {count}.key"
+    SigningKey.create(key)
+    begin = time.perf_counter()
+    Ledger.restore(url, lines(places.fresh("sqlite"), count, key), key=key).dispose()
+    seconds = time.perf_counter() - begin
+    ((opened, balance, history),) = together(asked, [(url,)])
+    ((verify, memory),) = together(verified, [(url, count)], patience=3600.0)
+    return Size(database, count, seconds, places.megabytes(url), opened, balance, history, verify, memory)
+
+
+def lines(seed: str, count: int, key: Path) -> Iterator[str]:
+    """The export of a ledger in which one spend follows another; the first one is real, the others are made like it."""
+    stream = io.StringIO()
+    with Ledger(seed, key=key) as ledger:
+        ledger.open("city", epsilon=1e6, protects="one person")
+        ledger.spend("city", qw.pure(COST), key="0")
+        ledger.export(stream)
+    header, *written, closing = stream.getvalue().splitlines()
+    yield json.dumps({**json.loads(header), "entries": count})
+    yield from written
+    first, last = (Entry.from_json(json.loads(written[place])) for place in (0, -1))
+    body, begin = last.body, moment(last.time)
+    for seq in range(last.seq + 1, count + 1):
+        last = Entry.made(
+            previous=last.hash, seq=seq, time=begin + timedelta(milliseconds=seq), kind="spend",
+            budget="city", principal=None, key=str(seq), body=body,
+        )  # fmt: skip
+        yield canonical(last.to_json())
+    signature = SigningKey.load(key).signature(message(str(first.content["id"]), last.hash))
+    yield json.dumps({**json.loads(closing), "seq": count, "hash": last.hash, "signature": signature})
+
+
+def asked(_: Callable[[], object], url: str) -> tuple[float, float, float]:
+    """Seconds to open the ledger, for a balance, and for the newest entries."""
+    begin = time.perf_counter()
+    with Ledger(url) as ledger:
+        ledger.budgets()
+        opened = time.perf_counter() - begin
+        last = ledger.balance("city")
+        newest = sum(1 for _ in ledger.history())
+    del last
+    with Ledger(url) as ledger:
+        balance = timed(lambda: ledger.balance("city"))
+        history = timed(lambda: list(ledger.history(after=newest - TAIL)))
+    return opened, balance, history
+
+
+def timed(call: Callable[[], Any]) -> float:
+    seconds = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def verified(_: Callable[[], object], url: str, count: int) -> tuple[float, float]:
+    """Seconds to verify, and the megabytes that it took at most."""
+    with Ledger(url) as ledger:
+        ledger.balance("city")
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts again
+        before = peak()
+        begin = time.perf_counter()
+        checked = ledger.verify()
+        seconds = time.perf_counter() - begin
+        assert checked.holds, checked
+        assert checked.entries == count, checked
+    return seconds, peak() - before
+
+
+def peak() -> float:
+    """Most megabytes that this process held."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+def judged(speeds: list[Speed], sizes: list[Size]) -> Iterator[Bar]:
+    """What was promised."""
+    for speed in speeds:
+        if speed.processes == PROCESSES[-1]:
+            least = SLOWEST[speed.database]
+            name = f"{speed.processes} processes on {speed.database}"
+            yield Bar(name, f">= {least:g} spends/s", f"{speed.rate:,.0f} spends/s", speed.rate >= least)
+    for small, large in zip(sizes[::2], sizes[1::2], strict=True):
+        name = f"{large.entries:,} entries on {large.database}"
+        yield at_most(f"balance of {name}", 100.0, 1e3 * large.balance, " ms")
+        yield at_most(
+            f"memory to verify {name}", small.memory + 10.0, large.memory, " MB", f" (10,000: {small.memory:.1f})"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

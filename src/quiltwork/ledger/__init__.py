@@ -1,0 +1,52 @@
+"""Budgets that last: opened once, spent by many, never overspent, every entry explained and checked.
+
+Ledger(url)          the facade: open, spend, reserve, balance, history, verify, export ...
+Blocks               a partition of the domain, each part with the whole budget
+Receipt, Entry       what was written, and what vouches for it
+adapters             losses from Opacus histories, dp_accounting events and OpenDP measurements
+
+ledger -> requests (price) -> rules (fits?) -> writer (chain, head) -> store (transaction)
+book (what entries change)  <- verify, transfer (replay)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quiltwork.ledger.entries import Entry
+    from quiltwork.ledger.keys import SigningKey
+    from quiltwork.ledger.ledger import Ledger
+    from quiltwork.ledger.receipts import Receipt
+    from quiltwork.ledger.rules import Forecast
+    from quiltwork.ledger.terms import Blocks
+    from quiltwork.ledger.verify import Verification
+    from quiltwork.ledger.views import Balance, Budget
+
+__all__ = ["Balance", "Blocks", "Budget", "Entry", "Forecast", "Ledger", "Receipt", "SigningKey", "Verification"]
+
+_HOMES = {
+    "Balance": "views",
+    "Blocks": "terms",
+    "Budget": "views",
+    "Entry": "entries",
+    "Forecast": "rules",
+    "Ledger": "ledger",
+    "Receipt": "receipts",
+    "SigningKey": "keys",
+    "Verification": "verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        try:
+            return getattr(import_module(f"quiltwork.ledger.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name in ("sqlalchemy", "cryptography", "psycopg", "argon2"):
+                from quiltwork.errors import MissingExtra
+
+                raise MissingExtra(error.name, "ledger") from None
+            raise
+    raise AttributeError(f"module 'quiltwork.ledger' has no attribute {name!r}")

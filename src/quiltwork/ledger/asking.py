@@ -1,0 +1,93 @@
+"""Questions to a ledger; they change nothing and wait for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from quiltwork import checks
+from quiltwork.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+)
+from quiltwork.ledger import rules, words
+from quiltwork.ledger.book import Account
+from quiltwork.ledger.changes import give_back
+from quiltwork.ledger.connected import Connected
+from quiltwork.ledger.entries import Entry, stamp
+from quiltwork.ledger.receipts import Receipt
+from quiltwork.ledger.requests import request
+from quiltwork.ledger.rows import LiveBook, entries_after, entry_at
+from quiltwork.ledger.rules import Forecast
+from quiltwork.ledger.views import Balance, balance_of
+
+__all__ = ["Asking"]
+
+
+class Asking(Connected):
+    """Balances, forecasts, histories."""
+
+    def would_exceed(
+        self, name: str, loss: Any = None, *, release: str | None = None, times: int = 1, blocks: Any = None
+    ) -> bool:
+        """Whether such a spend would be refused for its cost now; nothing is spent."""
+        asked = request(self._terms_of(name), loss, release, times, blocks)
+
+        def work(book: LiveBook, now: datetime) -> bool:
+            account = self._current(book, asked.budget, now)
+            try:
+                rules.admit(book, account, asked.charge(account, now))
+            except BudgetExceeded:
+                return True
+            return False
+
+        return self._read(work)
+
+    def forecast(self, name: str, loss: Any = None, *, release: str | None = None, blocks: Any = None) -> Forecast:
+        """How many more of this release fit."""
+        asked = request(self._terms_of(name), loss, release, 1, blocks)
+
+        def work(book: LiveBook, now: datetime) -> Forecast:
+            account = self._current(book, asked.budget, now)
+            return rules.forecast(book, account, asked.charge(account, now))
+
+        return self._read(work)
+
+    def balance(self, name: str, block: str | None = None) -> Balance:
+        """What was spent and what is left now, of everything or of one block."""
+        name = words.name("budget", name)
+        return self._read(lambda book, now: balance_of(book, self._current(book, name, now), now, block))
+
+    def _current(self, book: LiveBook, name: str, now: datetime) -> Account:
+        """The budget as of now: leases that ended count as given back although nobody wrote it down yet."""
+        account = self._account(book, name)
+        if account.standing.held:
+            for one in book.over(name, stamp(now)):
+                give_back(book, one)
+        return self._account(book, name)
+
+    def history(self, name: str | None = None, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """Entries in order, of one budget or of all."""
+        after = checks.count("after", after)
+        limit = None if limit is None else checks.count("limit", limit)
+        if name is not None:
+            self._terms_of(name)
+        self._read(lambda book, now: None)  # who may not read is told so before the first entry
+        return self._entries(name, after, limit)
+
+    def _entries(self, name: str | None, after: int, limit: int | None) -> Iterator[Entry]:
+        with self._store.reading() as connection:
+            yield from entries_after(connection, after, name, limit)
+
+    def receipt(self, seq: int) -> Receipt:
+        """The receipt of an entry, once more."""
+        seq = checks.count("seq", seq, least=1)
+
+        def work(book: LiveBook, now: datetime) -> Receipt:
+            entry = entry_at(book.connection, seq)
+            if entry is None:
+                raise InvalidParameter("seq", seq, "the number of an entry")
+            return Receipt.issued(self.identity, entry, self._key)
+
+        return self._read(work)

@@ -1,0 +1,55 @@
+"""Verification, export and import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Self, TextIO
+
+from sqlalchemy import Connection
+
+from quiltwork.errors import (
+    InvalidParameter,
+)
+from quiltwork.ledger import transfer
+from quiltwork.ledger.addresses import address, shown
+from quiltwork.ledger.connected import Connected
+from quiltwork.ledger.receipts import Receipt
+from quiltwork.ledger.store import Store
+from quiltwork.ledger.verify import Verification, verified
+
+__all__ = ["Integrity"]
+
+
+class Integrity(Connected):
+    """Acts that show, or carry over, that everything is as it was written."""
+
+    def verify(
+        self, *, progress: Callable[[int, int], None] | None = None, receipts: Iterable[Receipt] = ()
+    ) -> Verification:
+        """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too."""
+        return self._read(lambda book, now: verified(book.connection, progress, tuple(receipts)))
+
+    def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
+        """Write the chain as JSON lines; returns how many entries."""
+        return self._read(lambda book, now: transfer.export(book.connection, stream, progress))
+
+    @classmethod
+    def restore(cls, url: str, lines: Iterable[str], *, key: str | os.PathLike[str] | None = None) -> Self:
+        """A new ledger from exported lines; refused, and nothing made, when they do not hold together."""
+        store = Store(address(url), 30.0, None)
+        try:
+            if store.version() is not None:
+                raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+            made = [False]
+
+            def fill(connection: Connection) -> None:
+                transfer.load(connection, lines)
+                made[0] = True
+
+            store.make(fill)
+            if not made[0]:
+                raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+        finally:
+            store.dispose()
+        return cls(url, key=key)

@@ -1,0 +1,110 @@
+"""The first schema: entries that can only be added, and the rows that follow from them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from quiltwork.errors import Unsupported
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def upgrade() -> None:
+    """Create every table, and the triggers that keep entries as they were written."""
+    op.create_table(
+        "ledger_entries",
+        sa.Column("seq", NUMBER, autoincrement=False, nullable=False),
+        sa.Column("time", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("budget", sa.Text),
+        sa.Column("principal", sa.Text),
+        sa.Column("key", sa.Text),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("previous", sa.Text, nullable=False),
+        sa.Column("hash", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("seq", name="pk_ledger_entries"),
+        sa.UniqueConstraint("budget", "key", name="uq_ledger_entries_key"),
+    )
+    op.create_index("ix_ledger_entries_budget", "ledger_entries", ["budget", "seq"])
+    op.create_table(
+        "ledger_head",
+        sa.Column("id", sa.Integer, autoincrement=False, nullable=False),
+        sa.Column("seq", NUMBER, nullable=False),
+        sa.Column("time", sa.Text, nullable=False),
+        sa.Column("hash", sa.Text, nullable=False),
+        sa.Column("signature", sa.Text),
+        sa.Column("public_key", sa.Text),
+        sa.Column("guarded", sa.Boolean, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_ledger_head"),
+    )
+    op.create_table(
+        "ledger_budgets",
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("opened", NUMBER, nullable=False),
+        sa.Column("terms", sa.Text, nullable=False),
+        sa.Column("standing", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_ledger_budgets"),
+    )
+    op.create_table(
+        "ledger_tallies",
+        sa.Column("budget", sa.Text, nullable=False),
+        sa.Column("period", NUMBER, autoincrement=False, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("amount", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("budget", "period", "name", name="pk_ledger_tallies"),
+    )
+    op.create_table(
+        "ledger_reservations",
+        sa.Column("seq", NUMBER, autoincrement=False, nullable=False),
+        sa.Column("budget", sa.Text, nullable=False),
+        sa.Column("status", sa.Text, nullable=False),
+        sa.Column("until", sa.Text, nullable=False),
+        sa.Column("charge", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("seq", name="pk_ledger_reservations"),
+    )
+    op.create_index("ix_ledger_reservations_waiting", "ledger_reservations", ["budget", "status", "until"])
+    op.create_table(
+        "ledger_principals",
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("identity", sa.Text, nullable=False),
+        sa.Column("stored", sa.Text, nullable=False),
+        sa.Column("expires", sa.Text),
+        sa.Column("revoked", sa.Boolean, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_ledger_principals"),
+        sa.UniqueConstraint("identity", name="uq_ledger_principals_identity"),
+    )
+    _append_only()
+
+
+def _append_only() -> None:
+    if op.get_bind().dialect.name == "sqlite":
+        for act in ("UPDATE", "DELETE"):
+            op.execute(
+                f"CREATE TRIGGER ledger_entries_no_{act.lower()} BEFORE {act} ON ledger_entries "
+                "BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only added'); END"
+            )
+        return
+    op.execute(
+        "CREATE FUNCTION ledger_entries_stay() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'entries of a ledger are only added'; END $$"
+    )
+    op.execute(
+        "CREATE TRIGGER ledger_entries_stay BEFORE UPDATE OR DELETE ON ledger_entries "
+        "FOR EACH ROW EXECUTE FUNCTION ledger_entries_stay()"
+    )
+    op.execute(
+        "CREATE TRIGGER ledger_entries_not_emptied BEFORE TRUNCATE ON ledger_entries "
+        "FOR EACH STATEMENT EXECUTE FUNCTION ledger_entries_stay()"
+    )
+
+
+def downgrade() -> None:
+    """Refused: entries are never thrown away."""
+    raise Unsupported("going back to no schema", "the entries would be lost", "export the ledger, then drop its tables")

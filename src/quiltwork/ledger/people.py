@@ -1,0 +1,86 @@
+"""Principals: admitted, revoked, signed in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Self
+
+import attrs
+from sqlalchemy import Connection, func, select
+
+from quiltwork.errors import (
+    InvalidParameter,
+)
+from quiltwork.ledger import access, schema, tokens, words
+from quiltwork.ledger.book import Principal
+from quiltwork.ledger.connected import Connected
+from quiltwork.ledger.entries import Entry, stamp
+from quiltwork.ledger.receipts import Receipt
+from quiltwork.ledger.rows import LiveBook
+from quiltwork.ledger.writer import Writer
+
+__all__ = ["People"]
+
+
+class People(Connected):
+    """Acts on who may use the ledger."""
+
+    def admit(self, name: str, role: str, *, expires: datetime | None = None) -> str:
+        """Name a principal (viewer, spender or admin); returns its token, which is shown this once.
+
+        The first one must be an admin: from then on every use of the ledger asks for a token. A principal that is
+        admitted again gets a new token, and the old one ends.
+        """
+        name, role = words.name("principal", name), access.role(role)
+        until = None if expires is None else stamp(words.moment("expires", expires))
+        token, identity, stored = tokens.new_token()
+
+        def work(writer: Writer) -> Entry:
+            if not writer.guarded and role != "admin":
+                raise InvalidParameter("role", role, "admin for the first principal", "somebody must name the others")
+            if until is not None and until <= stamp(writer.now):
+                raise InvalidParameter("expires", until, "in the future")
+            if not writer.guarded and until is not None:
+                raise InvalidParameter("expires", until, "left out for the first admin", "nobody could follow")
+            body = {"name": name, "role": role, "identity": identity, "stored": stored, "expires": until}
+            writer.guarded = True
+            return writer.append("admit", None, body)
+
+        self._write("manage", work)
+        return token
+
+    def revoke(self, name: str) -> Receipt:
+        """The token of a principal ends now."""
+        name = words.name("principal", name)
+
+        def work(writer: Writer) -> Entry:
+            found = writer.book.principal(name)
+            if found is None or found.revoked:
+                raise InvalidParameter("principal", name, "the name of a principal that is not revoked")
+            if found.role == "admin" and _lasting_admins(writer.connection) <= 1 and found.expires is None:
+                raise InvalidParameter("principal", name, "not the last admin", "admit another one first")
+            return writer.append("revoke", None, {"name": name})
+
+        return self._write("manage", work)
+
+    def principals(self) -> tuple[Principal, ...]:
+        """Everybody who was admitted."""
+
+        def work(book: LiveBook, now: datetime) -> tuple[Principal, ...]:
+            rows = book.connection.execute(select(schema.principals).order_by(schema.principals.c.name))
+            return tuple(attrs.evolve(Principal(*row), stored="") for row in rows)
+
+        return self._read(work)
+
+    def sign_in(self, token: str) -> Self:
+        """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._who = self._signed_in(token)
+        return other
+
+
+def _lasting_admins(connection: Connection) -> int:
+    table = schema.principals
+    asked = select(func.count()).where(table.c.role == "admin", table.c.revoked.is_(False), table.c.expires.is_(None))
+    return int(connection.execute(asked).scalar_one())

@@ -1,0 +1,106 @@
+"""What somebody asks to spend: checked, and priced, before the ledger is locked."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.compose.filters import Cost
+from quiltwork.compose.loss import Loss
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
+from quiltwork.ledger import words
+from quiltwork.ledger.book import Account, Charge
+from quiltwork.ledger.entries import Entry, canonical
+from quiltwork.ledger.terms import Terms, stated_loss
+
+__all__ = ["Request", "request"]
+
+LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
+
+
+@attrs.frozen
+class Request:
+    """A spend of one budget with its cost; the period is known once the ledger is locked."""
+
+    budget: str
+    loss: dict[str, Any] | None  # of adaptive budgets: that of a planned release is in its plan
+    release: str | None
+    times: int
+    cost: Cost
+    blocks: tuple[str, ...] | None
+
+    def charge(self, account: Account, now: datetime) -> Charge:
+        """What it takes from the budget now."""
+        return Charge(account.period(now), self.cost, self.blocks, self.release, self.times)
+
+    def body(self, charge: Charge, note: str) -> dict[str, Any]:
+        """The content of its entry."""
+        return {**charge.fields(), "loss": self.loss, "note": note}
+
+    def check_same(self, entry: Entry, kind: str) -> None:
+        """AlreadyRun unless the entry that stands under the same key is this very request."""
+        content = entry.content
+        mine = (kind, self.loss, self.release, self.times, None if self.blocks is None else list(self.blocks))
+        theirs = (entry.kind, *(content.get(name) for name in ("loss", "release", "times", "blocks")))
+        if canonical(list(mine)) != canonical(list(theirs)):
+            raise AlreadyRun(
+                f"key {entry.key!r} of budget {self.budget!r}",
+                f"it stands for another request, entry {entry.seq}",
+                "give every release a key of its own",
+            )
+
+
+def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
+    """Check a spend against what was fixed at opening, and price it."""
+    times = checks.count("times", times, least=1)
+    if terms.kind == "planned":
+        if blocks is not None:
+            raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} is planned")
+        return Request(terms.name, None, _planned(terms, loss, release), times, (), None)
+    if release is not None:
+        hint = f"budget {terms.name!r} is adaptive: say the loss"
+        raise InvalidParameter("release", release, "left out", hint)
+    if terms.blocks is None and blocks is not None:
+        raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} has none")
+    chosen = None if terms.blocks is None or blocks is None else terms.blocks.chosen(blocks)
+    stated = _loss(terms, loss)
+    written = stated.to_json()
+    if len(canonical(written)) > LONGEST_LOSS:
+        raise InvalidParameter("loss", "a very long one", "of at most a million characters of JSON")
+    if terms.filter is None:
+        raise Unsupported("spending", f"budget {terms.name!r} has no filter")
+    cost = tuple(times * one for one in terms.filter.cost(stated))
+    return Request(terms.name, written, None, times, cost, chosen)
+
+
+def _loss(terms: Terms, given: Any) -> Loss:
+    """A loss; a guarantee is taken when it protects what the budget does."""
+    if isinstance(given, Guarantee):
+        if given.protects != terms.protects:
+            raise InvalidParameter(
+                "loss", f"a guarantee for {given.protects!r}", f"for what budget {terms.name!r} protects",
+                f"{terms.protects!r}",
+            )  # fmt: skip
+        given = given.curve
+    return stated_loss(given)
+
+
+def _planned(terms: Terms, loss: Any, release: Any) -> str:
+    """The planned release that is meant: by its name, or by its loss when no other one has the same."""
+    if release is not None:
+        found = terms.release(words.name("release", release))
+        if loss is not None and stated_loss(loss) != found.loss:
+            raise InvalidParameter("loss", loss, f"that of {found.name!r}, {found.loss}", "or left out")
+        return found.name
+    if loss is None:
+        raise InvalidParameter("release", release, "the name of a planned release", "name what is about to run")
+    stated = stated_loss(loss)
+    same = [one.name for one in terms.plan if one.loss == stated]
+    if len(same) != 1:
+        hint = f"planned with that loss: {', '.join(same[:5])}" if same else "its loss is not in the plan"
+        raise InvalidParameter("release", None, "given", hint)
+    return same[0]

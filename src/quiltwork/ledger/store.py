@@ -1,0 +1,191 @@
+"""Transactions on the database of a ledger: one writer at a time, everything or nothing.
+
+SQLite: write-ahead log, full synchronisation, BEGIN IMMEDIATE. PostgreSQL: the row of the head is locked first, so that
+writers queue there, and every commit waits for the disk. Both give the same promise: what was granted is on disk, what
+was refused left no trace.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy.exc import DBAPIError
+
+from quiltwork.errors import Unsupported
+from quiltwork.ledger import schema
+from quiltwork.ledger.addresses import connect_arguments, shown
+from quiltwork.ledger.troubles import is_locked, trouble
+from quiltwork.ledger.words import moment
+
+__all__ = ["Store"]
+
+Clock = Callable[[], datetime]
+BRIEF = 0.002  # seconds: mean pause before asking SQLite for its lock again
+RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
+MAKING = 0x7175696C74  # number of the PostgreSQL lock under which tables are made
+
+
+class Store:
+    """Connections to one database. After a fork each process opens its own."""
+
+    def __init__(self, url: URL, timeout: float, clock: Clock | None) -> None:
+        self.url, self.timeout, self._clock = url, timeout, clock
+        self._engine: Engine | None = None
+        self._process = 0
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def engine(self) -> Engine:
+        """The connections of this process."""
+        if self._engine is None or self._process != os.getpid():
+            if self._engine is not None:
+                self._engine.dispose(close=False)  # they belong to the parent
+            self._engine, self._process = self._made(), os.getpid()
+        return self._engine
+
+    def _made(self) -> Engine:
+        made = create_engine(self.url, connect_args=connect_arguments(self.url, self.timeout), pool_size=5)
+        if self.is_sqlite:
+            event.listen(made, "connect", _careful)
+        return made
+
+    def dispose(self) -> None:
+        """Close every connection of this process."""
+        if self._engine is not None and self._process == os.getpid():
+            self._engine.dispose()
+        self._engine = None
+
+    def now(self, connection: Connection) -> datetime:
+        """The time: of the server, when there is one, so that all machines share a clock."""
+        if self._clock is not None:
+            return moment("clock", self._clock())
+        if self.is_sqlite:
+            return datetime.now(UTC)
+        found: datetime = connection.execute(_SERVER_TIME).scalar_one()
+        return found.astimezone(UTC)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent view, that waits for nobody."""
+        try:
+            with self.engine.connect() as connection:
+                if self.is_sqlite:
+                    connection.exec_driver_sql("BEGIN")
+                else:
+                    connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield connection
+                connection.rollback()
+        except DBAPIError as error:
+            raise trouble(error) from error
+
+    @contextmanager
+    def writing(self, key: str | None = None) -> Iterator[Connection]:
+        """Alone with the database; committed when the block ends, undone when it raises.
+
+        LedgerUnavailable.certain is False when the connection broke while committing.
+        """
+        committing = False
+        try:
+            with self.engine.connect() as connection:
+                self._alone(connection)
+                yield connection
+                committing = True
+                connection.commit()
+        except DBAPIError as error:
+            raise trouble(error, certain=not committing, key=key) from error
+
+    def _alone(self, connection: Connection) -> None:
+        if self.is_sqlite:
+            self._immediate(connection)
+        else:
+            connection.execute(_LOCK)
+
+    def _immediate(self, connection: Connection) -> None:
+        """Ask for SQLite's lock again and again, after short random pauses: fairer than its own growing ones."""
+        end = time.monotonic() + self.timeout
+        connection.exec_driver_sql("PRAGMA busy_timeout=1")
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={RECOVERY}")
+                return
+            except DBAPIError as error:
+                if not is_locked(error) or time.monotonic() > end:
+                    raise
+            time.sleep(random.expovariate(1 / BRIEF))
+
+    # ---- making and upgrading
+
+    def version(self) -> str | None:
+        """The revision of the schema; None for a database that has no ledger yet."""
+        try:
+            with self.engine.connect() as connection:
+                if not inspect(connection).has_table(schema.VERSION_TABLE):
+                    return None
+                return connection.execute(_VERSION).scalar()
+        except DBAPIError as error:
+            raise trouble(error) from error
+
+    def make(self, first: Callable[[Connection], None]) -> None:
+        """Create the tables and the first entry, unless another process did in the meantime."""
+        from quiltwork.ledger.migrations import upgrade
+
+        try:
+            with self.engine.connect() as connection:
+                self._claim(connection)
+                if not inspect(connection).has_table(schema.VERSION_TABLE):
+                    upgrade(connection)
+                    first(connection)
+                connection.commit()
+        except DBAPIError as error:
+            raise trouble(error) from error
+
+    def _claim(self, connection: Connection) -> None:
+        if self.is_sqlite:
+            self._immediate(connection)
+        else:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
+
+    def upgrade(self) -> None:
+        """Bring an older schema to the newest."""
+        from quiltwork.ledger.migrations import upgrade
+
+        try:
+            with self.engine.connect() as connection:
+                self._claim(connection)
+                upgrade(connection)
+                connection.commit()
+        except DBAPIError as error:
+            raise trouble(error) from error
+
+    def check_version(self, found: str) -> None:
+        """Refuse a schema that this release does not know."""
+        if found != schema.HEAD:
+            raise Unsupported(
+                f"the ledger at {shown(self.url)}",
+                f"its schema is version {found}, this release reads version {schema.HEAD}",
+                "install the release that wrote it, or run: quiltwork ledger upgrade",
+            )
+
+
+_LOCK = select(schema.head.c.seq).where(schema.head.c.id == 1).with_for_update()
+_SERVER_TIME = text("SELECT clock_timestamp()")
+_VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
+
+
+def _careful(connection: Any, _record: Any) -> None:
+    """Settings of a new SQLite connection: nothing that was committed is lost, not even when the power fails."""
+    cursor = connection.cursor()
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF", f"busy_timeout={RECOVERY}"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()

@@ -1,0 +1,190 @@
+"""Verification: the chain is walked from its first entry, replayed into an empty book, and held against every row.
+
+A changed byte breaks the hash of its entry, a missing or moved entry breaks the numbers or the links, and a change of a
+derived row differs from the replay. One signature, of the head, then vouches for all of it. Memory does not grow with
+the number of entries.
+
+What it cannot see without help: a database put back to an earlier state, head and signature included. A receipt that
+was kept elsewhere shows it: give `receipts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+from sqlalchemy import Connection, func, select
+
+from quiltwork.errors import BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
+from quiltwork.ledger import rules, schema
+from quiltwork.ledger.book import ENDED, Charge, MemoryBook, fingerprint, reservation_row
+from quiltwork.ledger.changes import apply
+from quiltwork.ledger.entries import GENESIS, Entry, canonical, moment
+from quiltwork.ledger.keys import signed_by
+from quiltwork.ledger.receipts import Receipt, message
+from quiltwork.ledger.rows import entries_after
+
+__all__ = ["Checker", "Verification", "verified"]
+
+Progress = Callable[[int, int], None]
+
+
+@attrs.frozen
+class Verification:
+    """Whether everything is as it was written; if not, the first entry that is not, and why."""
+
+    holds: bool
+    entries: int
+    first_bad: int | None = None
+    problem: str | None = None
+    signed: bool = False
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def explain(self) -> str:
+        """One line."""
+        if self.holds:
+            signed = "signed by the ledger's key" if self.signed else "not signed"
+            return f"All {self.entries:,} entries are as they were written; the chain is {signed}."
+        place = "The ledger" if self.first_bad is None else f"Entry {self.first_bad}"
+        return f"{place} is not as it was written: {self.problem}."
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": "quiltwork/verification/1", **attrs.asdict(self)}
+
+
+class Checker:
+    """Entries one by one, from the first: each must follow from those before."""
+
+    def __init__(self, book: MemoryBook | None = None) -> None:
+        self.book = MemoryBook() if book is None else book
+        self.seq, self.hash, self.time, self.identity = 0, GENESIS, "", ""
+
+    def take(self, entry: Entry) -> None:
+        """BrokenChain when this is not the next entry."""
+        if entry.seq != self.seq + 1:
+            raise BrokenChain(f"it is missing, or out of order (found {entry.seq})", self.seq + 1)
+        if not entry.sound():
+            raise BrokenChain("its hash is not that of its content", entry.seq)
+        if entry.previous != self.hash:
+            raise BrokenChain("it does not follow the entry before", entry.seq)
+        if entry.time < self.time:
+            raise BrokenChain("its time is before that of the entry before", entry.seq)
+        if (entry.seq == 1) != (entry.kind == "ledger"):
+            raise BrokenChain("a ledger begins with one entry of kind 'ledger'", entry.seq)
+        try:
+            self._rule(entry)
+            apply(self.book, entry)
+        except BrokenChain:
+            raise
+        except QuiltworkError as error:
+            raise BrokenChain(f"its content cannot be read ({error})", entry.seq) from None
+        if entry.seq == 1:
+            self.identity = str(entry.content.get("id"))
+        self.seq, self.hash, self.time = entry.seq, entry.hash, entry.time
+
+    def _rule(self, entry: Entry) -> None:
+        """No entry may pass the limit of its budget."""
+        account = self.book.account(entry.budget) if entry.budget is not None else None
+        if entry.kind not in ("spend", "reserve") or account is None:
+            return
+        try:
+            charge = Charge.read(entry.content)
+            rules.check_open(account, moment(entry.time))
+            rules.admit(self.book, account.at(charge.period), charge)
+        except BudgetExceeded:
+            raise BrokenChain(f"it passes the limit of budget {entry.budget!r}", entry.seq) from None
+        except NotOpen:
+            raise BrokenChain(f"budget {entry.budget!r} was not open", entry.seq) from None
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
+
+
+def verified(connection: Connection, progress: Progress | None, receipts: Iterable[Receipt]) -> Verification:
+    """The whole ledger in one consistent view."""
+    checker = Checker()
+    kept = {receipt.seq: receipt for receipt in receipts}
+    total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
+    try:
+        for receipt in kept.values():
+            receipt.check(allow_unsigned=True)
+        for entry in entries_after(connection, -(2**62)):
+            checker.take(entry)
+            if entry.seq in kept and kept.pop(entry.seq).hash != entry.hash:
+                raise BrokenChain("it is not the entry of the receipt", entry.seq)
+            if progress is not None and entry.seq % 1000 == 0:
+                progress(entry.seq, total)
+        if kept:
+            raise BrokenChain("the receipt's entry is gone", min(kept))
+        signed = _head(connection, checker)
+        _rows(connection, checker)
+    except BrokenChain as error:
+        return Verification(False, checker.seq, error.seq, error.problem)
+    if progress is not None:
+        progress(total, total)
+    return Verification(True, checker.seq, signed=signed)
+
+
+def _head(connection: Connection, checker: Checker) -> bool:
+    heads = connection.execute(select(schema.head)).all()
+    if len(heads) != 1 or heads[0].id != 1:
+        raise BrokenChain("the head of the chain is missing or not alone", checker.seq)
+    head, last, public = heads[0], checker.seq, checker.book.public_key
+    if (head.seq, head.hash, head.time) != (last, checker.hash, checker.time):
+        first = last + 1 if isinstance(head.seq, int) and head.seq > last else last
+        raise BrokenChain("the head of the chain names another last entry", first)
+    if head.public_key != public:
+        raise BrokenChain("the head of the chain names another key", last)
+    if bool(head.guarded) != bool(checker.book.principals):
+        raise BrokenChain("the head of the chain says otherwise whether tokens are asked for", last)
+    if public is None:
+        if head.signature is not None:
+            raise BrokenChain("the head of the chain is signed by nobody's key", last)
+        return False
+    if not signed_by(public, message(checker.identity, checker.hash), head.signature):
+        raise BrokenChain("the head of the chain is not signed by the ledger's key", last)
+    return True
+
+
+def _rows(connection: Connection, checker: Checker) -> None:
+    """Every derived row against the replay; a difference is laid at the last entry that could have written it."""
+    book, last = checker.book, checker.seq
+    for row in connection.execute(select(schema.budgets)):
+        account = book.accounts.pop(row.name, None)
+        if account is None:
+            raise BrokenChain(f"a row of budget {row.name!r} was never written", last)
+        mine = (account.opened, canonical(account.terms.to_json()), account.standing.text())
+        if tuple(row)[1:] != mine:
+            raise BrokenChain(f"the row of budget {row.name!r} says something else", account.standing.last)
+    if book.accounts:
+        name, account = min(book.accounts.items())
+        raise BrokenChain(f"the row of budget {name!r} is missing", account.standing.last)
+    _compare(connection, schema.tallies, {place: {"amount": value} for place, value in book.amounts.items()}, last)
+    _compare(connection, schema.principals, {(one.name,): attrs.asdict(one) for one in book.principals.values()}, last)
+    active = {(one.seq,): reservation_row(one) for one in book.reservations.values()}
+    _compare(connection, schema.reservations, active, last, schema.reservations.c.status.not_in(ENDED))
+    rows = connection.execution_options(yield_per=1000).execute(
+        select(schema.reservations).where(schema.reservations.c.status.in_(ENDED))
+    )
+    found = 0
+    for row in rows:
+        found = (found + fingerprint(dict(row._mapping))) % 2**256
+    if found != book.ended:
+        raise BrokenChain("a row of a reservation that has ended is not as it was written", last)
+
+
+def _compare(
+    connection: Connection, table: Any, mine: dict[tuple[Any, ...], dict[str, Any]], last: int, where: Any = None
+) -> None:
+    keys = [column.name for column in table.primary_key]
+    asked = select(table) if where is None else select(table).where(where)
+    for row in connection.execute(asked).mappings():
+        expected = mine.pop(tuple(row[name] for name in keys), None)
+        if expected is None:
+            raise BrokenChain(f"a row of {table.name} was never written", last)
+        if any(row[name] != value for name, value in expected.items()):
+            raise BrokenChain(f"a row of {table.name} says something else", last)
+    if mine:
+        raise BrokenChain(f"a row of {table.name} is missing", last)

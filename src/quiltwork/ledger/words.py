@@ -1,0 +1,63 @@
+"""Names, notes and times as a ledger keeps them: short, printable, the same in every database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+LONGEST_NAME, LONGEST_NOTE = 200, 2000
+
+
+def name(what: str, given: Any) -> str:
+    """A printable text of one line without white space at its ends."""
+    allowed = f"a printable text of 1 to {LONGEST_NAME} characters"
+    found = checks.text(what, given, allowed)
+    if len(found) > LONGEST_NAME or found != found.strip() or not found.isprintable():
+        raise InvalidParameter(what, given, allowed, "no line breaks, no spaces at its ends")
+    return found
+
+
+def names(what: str, given: Any, most: int) -> tuple[str, ...]:
+    """Several names, each once."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidParameter(what, given, "a list of names")
+    found = tuple(name(what, one) for one in given)
+    if len(set(found)) < len(found):
+        raise InvalidParameter(what, given, "names, each once")
+    if len(found) > most:
+        raise InvalidParameter(what, f"{len(found)} names", f"at most {most:,} names")
+    return found
+
+
+def note(given: Any) -> str:
+    """A remark, which may be empty."""
+    allowed = f"a text of at most {LONGEST_NOTE} characters"
+    if not isinstance(given, str) or len(given) > LONGEST_NOTE:
+        raise InvalidParameter("note", given, allowed)
+    if not all(char.isprintable() or char in "\n\t" for char in given):
+        raise InvalidParameter("note", given, allowed, "no control characters")
+    return given
+
+
+def moment(what: str, given: Any) -> datetime:
+    """A time that says its zone, in UTC."""
+    if not isinstance(given, datetime) or given.utcoffset() is None:
+        raise InvalidParameter(what, given, "a datetime with a time zone", "for example datetime.now(timezone.utc)")
+    try:
+        return given.astimezone(UTC)
+    except OverflowError:
+        raise InvalidParameter(what, given, "a time between the years 1 and 9999") from None
+
+
+def span(what: str, given: Any) -> timedelta:
+    """A length of time greater than zero: a timedelta, or seconds."""
+    allowed = "a timedelta, or a number of seconds, > 0 and at most 100 years"
+    seconds = given.total_seconds() if isinstance(given, timedelta) else checks.real(what, given, allowed)
+    found = timedelta(seconds=min(seconds, 4e9)) if seconds > 0 else timedelta(0)
+    if not timedelta(0) < found <= timedelta(days=36525):
+        raise InvalidParameter(what, given, allowed)
+    return found

@@ -1,0 +1,104 @@
+"""One transaction on the chain: entries are added to its end, the book follows, and the new head is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from quiltwork.errors import BrokenChain, ClockWentBack
+from quiltwork.ledger import schema
+from quiltwork.ledger.changes import apply
+from quiltwork.ledger.entries import Entry, moment, stamp
+from quiltwork.ledger.keys import SigningKey
+from quiltwork.ledger.receipts import message
+from quiltwork.ledger.rows import LiveBook
+from quiltwork.ledger.terms import Terms
+
+__all__ = ["TOLERANCE", "Writer", "read_head"]
+
+TOLERANCE = timedelta(minutes=1)  # clocks of several machines differ a little; times in the chain never go back
+
+_HEAD = select(schema.head).where(schema.head.c.id == 1)
+_NEW_ENTRIES = insert(schema.entries)
+_NEW_HEAD = (
+    update(schema.head)
+    .where(schema.head.c.id == 1)
+    .values({name: bindparam(f"new_{name}") for name in ("seq", "time", "hash", "signature", "public_key", "guarded")})
+)
+
+
+def read_head(connection: Connection) -> Any:
+    """The row that says where the chain ends."""
+    row = connection.execute(_HEAD).first()
+    if row is None:
+        raise BrokenChain("the ledger has lost its head: restore it from an export")
+    return row
+
+
+class Writer:
+    """Adds entries; nothing is written until `finish`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        now: datetime,
+        identity: str,
+        key: SigningKey | None,
+        parse: Callable[[str], Terms],
+    ) -> None:
+        head = read_head(connection)
+        self.connection, self.head = connection, head
+        self.now = _not_before(now, moment(head.time))
+        self.principal: str | None = None
+        self.guarded: bool = bool(head.guarded)
+        self.book = LiveBook(connection, parse)
+        self.book.public_key = head.public_key
+        self._identity, self._key = identity, key
+        self._seq, self._hash = int(head.seq), str(head.hash)
+        self._entries: list[Entry] = []
+
+    def append(self, kind: str, budget: str | None, body: Mapping[str, Any], key: str | None = None) -> Entry:
+        """One more entry, already applied to the book."""
+        entry = Entry.made(
+            previous=self._hash, seq=self._seq + 1, time=self.now, kind=kind,
+            budget=budget, principal=self.principal, key=key, body=body,
+        )  # fmt: skip
+        apply(self.book, entry)
+        self._entries.append(entry)
+        self._seq, self._hash = entry.seq, entry.hash
+        return entry
+
+    def finish(self) -> None:
+        """Write the entries, what follows from them, and the signed head."""
+        if not self._entries:
+            return
+        self.connection.execute(_NEW_ENTRIES, [_columns(entry) for entry in self._entries])
+        self.book.flush()
+        public = self.book.public_key
+        signature = None
+        if public is not None and self._key is not None:
+            signature = self._key.signature(message(self._identity, self._hash))
+        self.connection.execute(
+            _NEW_HEAD,
+            {
+                "new_seq": self._seq,
+                "new_time": stamp(self.now),
+                "new_hash": self._hash,
+                "new_signature": signature,
+                "new_public_key": public,
+                "new_guarded": self.guarded,
+            },
+        )
+
+
+def _columns(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in schema.entries.c.keys()}  # noqa: SIM118
+
+
+def _not_before(now: datetime, last: datetime) -> datetime:
+    if now < last - TOLERANCE:
+        raise ClockWentBack(stamp(now), stamp(last))
+    return max(now, last)

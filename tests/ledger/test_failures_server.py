@@ -1,0 +1,419 @@
+"""When the database server of a ledger is away, cut off or unwilling: a clear error, nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ledger.crew import together
+from tests.ledger.servers import NoServer, PostgresServer
+from tests.ledger.test_failures import COST, made, own_disk, spent_until_refused, state, unharmed
+
+import quiltwork as qw
+from quiltwork.errors import AlreadyRun, LedgerUnavailable, QuiltworkError
+from quiltwork.ledger import Ledger
+
+
+def named(url: str) -> str:
+    """The database in a URL."""
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+def refused(url: str, **options: Any) -> LedgerUnavailable:
+    with pytest.raises(LedgerUnavailable) as caught, Ledger(url, **options) as ledger:
+        ledger.spend("city", qw.pure(COST))
+    assert caught.value.certain
+    return caught.value
+
+
+# ---- the server is away
+
+
+def test_server_is_down(postgres, postgres_url):
+    made(postgres_url)
+    with unharmed(postgres_url), Ledger(postgres_url) as ledger:
+        ledger.balance("city")
+        postgres.stop()
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable) as caught:
+                ledger.spend("city", qw.pure(COST))
+            assert caught.value.certain
+        with pytest.raises(LedgerUnavailable):
+            ledger.balance("city")
+        refused(postgres_url)
+        postgres.start()
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_server_comes_back_between_two_spends(postgres, postgres_url, how):
+    """The old connection is dead: one clear error at most, then it goes on with a new one."""
+    made(postgres_url)
+    with Ledger(postgres_url) as ledger:
+        first = ledger.spend("city", qw.pure(COST), key="one").seq
+        getattr(postgres, how)()
+        postgres.start()
+        with contextlib.suppress(LedgerUnavailable):
+            ledger.spend("city", qw.pure(COST), key="two")
+        assert ledger.spend("city", qw.pure(COST), key="two").seq == first + 1
+    assert len(state(postgres_url)[1]) == first + 1
+
+
+def test_connection_is_ended_between_two_spends(postgres, postgres_url):
+    made(postgres_url)
+    with Ledger(postgres_url) as ledger:
+        first = ledger.spend("city", qw.pure(COST), key="one").seq
+        end_clients(postgres, named(postgres_url))
+        with contextlib.suppress(LedgerUnavailable):
+            ledger.spend("city", qw.pure(COST), key="two")
+        assert ledger.spend("city", qw.pure(COST), key="two").seq == first + 1
+    assert len(state(postgres_url)[1]) == first + 1
+
+
+def end_clients(server: PostgresServer, name: str) -> int:
+    """How many connections to the database were ended."""
+    question = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'quiltwork%'"
+    return len(server.execute(f"{question} AND datname = '{name}'"))
+
+
+def test_connection_is_ended_in_the_middle(postgres, postgres_url):
+    """The spend waits for its turn when its connection is ended: it asks again by itself, or says that it did not."""
+    made(postgres_url)
+    granted: list[int] = []
+    before = len(state(postgres_url)[1])
+
+    def spend() -> None:
+        with Ledger(postgres_url) as ledger, contextlib.suppress(LedgerUnavailable):
+            granted.append(ledger.spend("city", qw.pure(COST), key="mine").seq)
+
+    with locked(postgres, named(postgres_url)):
+        thread = threading.Thread(target=spend)
+        thread.start()
+        waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        end = time.monotonic() + 20
+        while not postgres.execute(waiting) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert end_clients(postgres, named(postgres_url))
+    thread.join(20)
+    assert len(state(postgres_url)[1]) == before + len(granted)
+    with Ledger(postgres_url) as ledger:
+        assert ledger.spend("city", qw.pure(COST), key="mine").seq == before + 1
+    assert len(state(postgres_url)[1]) == before + 1
+
+
+@contextlib.contextmanager
+def locked(server: PostgresServer, name: str) -> Iterator[None]:
+    """Somebody else holds the head of the ledger."""
+    with server.connect(name) as connection, connection.transaction():
+        connection.execute("SELECT * FROM ledger_head FOR UPDATE")
+        yield
+
+
+def test_locked_by_another_transaction(postgres, postgres_url):
+    made(postgres_url)
+    with unharmed(postgres_url), locked(postgres, named(postgres_url)):
+        assert "locked" in str(refused(postgres_url, timeout=0.3))
+        with Ledger(postgres_url) as ledger:
+            assert ledger.balance("city").spent.upper == pytest.approx(COST)  # who only reads does not wait
+
+
+# ---- the line is cut
+
+
+class Line:
+    """A line to the server that is cut at a word: before the server hears it, or after it has answered."""
+
+    def __init__(self, port: int) -> None:
+        self.target, self.word, self.heard = port, b"", True
+        self.refusing, self.meanwhile = (
+            False,
+            lambda: None,
+        )  # whether it stays cut; what happens before the client knows
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self._threads: list[threading.Thread] = []
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in [self._accepting, *self._threads]:
+            thread.join(10)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self.refusing:
+                    client.close()
+                    continue
+                self._threads.append(threading.Thread(target=self._carry, args=(client,), daemon=True))
+                self._threads[-1].start()
+
+    def _carry(self, client: socket.socket) -> None:
+        cut = False
+        with contextlib.suppress(OSError), client, contextlib.ExitStack() as stack:
+            server = socket.create_connection(("127.0.0.1", self.target))
+            stack.callback(self._ended, server)
+            while True:
+                ready, _, _ = select.select([client, server], [], [])
+                source, sink = (client, server) if client in ready else (server, client)
+                data = source.recv(65536)
+                if not data or (cut and source is server):
+                    return
+                if source is client and self.word and self.word in data:
+                    self.word, cut = b"", True
+                    if not self.heard:
+                        return
+                sink.sendall(data)
+
+    def _ended(self, server: socket.socket) -> None:
+        server.close()
+        self.meanwhile()
+        self.meanwhile = lambda: None
+
+
+def through(line: Line, server: PostgresServer, url: str) -> str:
+    """The URL of the same database at the other end of the line."""
+    return server.tcp_url(named(url)).replace(f":{server.port}/", f":{line.port}/")
+
+
+@pytest.mark.parametrize("act", ["spend", "reserve"])
+@pytest.mark.parametrize("key", ["mine", None])
+def test_line_is_cut_at_the_commit(postgres, postgres_url, act, key):
+    """Whoever can ask again finds out: what the server heard is granted once, what it did not hear is not written."""
+    made(postgres_url)
+    more = {"lease": 3600} if act == "reserve" else {}
+    with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
+        call: Callable[..., Any] = getattr(ledger, act)
+        before = len(list(ledger.history()))
+        line.word, line.heard = b"COMMIT", False
+        with pytest.raises(LedgerUnavailable) as caught:
+            call("city", qw.pure(COST), key=key, **more)
+        assert caught.value.certain
+        assert len(list(ledger.history())) == before
+        line.word, line.heard = b"COMMIT", True
+        assert call("city", qw.pure(COST), key=key, **more).seq == before + 1
+        assert not line.word
+    assert len(state(postgres_url)[1]) == before + 1
+
+
+@pytest.mark.parametrize("heard", [False, True])
+@pytest.mark.parametrize("act", ["spend", "reserve"])
+@pytest.mark.parametrize("key", ["mine", None])
+def test_line_stays_cut_after_the_commit(postgres, postgres_url, heard, act, key):
+    """Nobody can know whether it was written: the error says so and gives the key, and asking again settles it."""
+    made(postgres_url)
+    more = {"lease": 3600} if act == "reserve" else {}
+    with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
+        call: Callable[..., Any] = getattr(ledger, act)
+        before = len(list(ledger.history()))
+        line.word, line.heard, line.refusing = b"COMMIT", heard, True
+        with pytest.raises(LedgerUnavailable) as caught:
+            call("city", qw.pure(COST), key=key, **more)
+        assert not caught.value.certain
+        again = caught.value.key
+        assert again == key if key else again
+        assert repr(again) in str(caught.value)
+        line.refusing = False
+        for _ in range(2):
+            assert call("city", qw.pure(COST), key=again, **more).seq == before + 1
+    assert len(state(postgres_url)[1]) == before + 1
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_start_that_was_cut_off_is_not_anothers(postgres, postgres_url, heard):
+    """A second process starts the reservation before the first one can look: only one of them may run the job."""
+    made(postgres_url)
+    wins: list[str] = []
+
+    def start(ledger: Any, who: str) -> None:
+        with contextlib.suppress(AlreadyRun, LedgerUnavailable):
+            ledger.start(seq)
+            wins.append(who)
+
+    with (
+        Line(postgres.port) as line,
+        Ledger(postgres_url) as other,
+        Ledger(through(line, postgres, postgres_url)) as ledger,
+    ):
+        seq = ledger.reserve("city", qw.pure(COST), lease=3600).seq
+        line.word, line.heard, line.meanwhile = b"COMMIT", heard, lambda: start(other, "other")
+        start(ledger, "first")
+    assert wins == (["first"] if heard else ["other"])
+    state(postgres_url)
+
+
+def test_a_key_that_was_cut_off_is_not_anothers(postgres, postgres_url):
+    """The same with a key: another process takes it for another request."""
+    made(postgres_url)
+    with (
+        Line(postgres.port) as line,
+        Ledger(postgres_url) as other,
+        Ledger(through(line, postgres, postgres_url)) as ledger,
+    ):
+        ledger.balance("city")
+        line.word, line.heard = b"COMMIT", False
+        line.meanwhile = lambda: other.spend("city", qw.pure(2 * COST), key="mine")
+        with pytest.raises((AlreadyRun, LedgerUnavailable)):
+            ledger.spend("city", qw.pure(COST), key="mine")
+        with pytest.raises(AlreadyRun):
+            ledger.spend("city", qw.pure(COST), key="mine")
+    state(postgres_url)
+
+
+def test_line_is_cut_before_the_commit(postgres, postgres_url):
+    """It is asked again once by itself, on a new line; if that is cut too, the error is certain."""
+    made(postgres_url)
+    with unharmed(postgres_url), Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
+        ledger.balance("city")
+        line.word, line.refusing = b"INSERT INTO ledger_entries", True
+        with pytest.raises(LedgerUnavailable) as caught:
+            ledger.spend("city", qw.pure(COST))
+        assert caught.value.certain
+
+
+def silence(_: Callable[[], object], port: int) -> tuple[str, float]:
+    begin = time.monotonic()
+    with pytest.raises(LedgerUnavailable) as caught:
+        Ledger(f"postgresql+psycopg://somebody@127.0.0.1:{port}/budgets", timeout=0.5).budgets()
+    return str(caught.value), time.monotonic() - begin
+
+
+def test_server_never_answers():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ((problem, seconds),) = together(silence, [(listener.getsockname()[1],)], patience=60)
+    assert "cannot be reached" in problem
+    assert seconds < 30  # not a measure of speed: it ends at all
+
+
+# ---- the server is unwilling
+
+
+def test_wrong_password(postgres, postgres_url):
+    made(postgres_url)
+    with unharmed(postgres_url):
+        error = refused(postgres.tcp_url(named(postgres_url), "not-the-password"))
+    assert "password" in str(error)
+    told: BaseException | None = error
+    while told is not None:
+        assert "not-the-password" not in f"{told} {told!r}"
+        told = told.__cause__
+
+
+def test_no_such_database_user_or_server(postgres, postgres_url):
+    for url in (
+        postgres.url("nowhere"),
+        postgres_url.replace("quiltwork@", "stranger@"),
+        postgres_url.replace(f"port={postgres.port}", "port=1"),
+        "postgresql+psycopg://somebody@name.invalid/budgets",
+        "postgresql+psycopg://somebody@127.0.0.1:1/budgets",
+    ):
+        refused(url)
+
+
+def test_read_only_server(postgres, postgres_url):
+    made(postgres_url)
+    name = named(postgres_url)
+    with unharmed(postgres_url):
+        postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        assert "read only" in str(refused(postgres_url))
+        with Ledger(postgres_url) as ledger:
+            assert ledger.verify().holds  # reading goes on
+        postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+
+def test_a_user_without_rights(postgres, postgres_url):
+    made(postgres_url)
+    name = named(postgres_url)
+    with unharmed(postgres_url):
+        postgres.execute("CREATE ROLE reader LOGIN")
+        postgres.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", name)
+        url = postgres_url.replace("quiltwork@", "reader@")
+        refused(url)
+        with Ledger(url) as ledger:
+            assert ledger.balance("city").spent.upper == pytest.approx(COST)
+        postgres.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM reader", name)
+        postgres.execute("DROP ROLE reader")
+
+
+def test_no_connection_is_free(postgres, postgres_url):
+    made(postgres_url)
+    with unharmed(postgres_url), contextlib.ExitStack() as stack:
+        import psycopg
+
+        with contextlib.suppress(psycopg.OperationalError):
+            while True:
+                stack.enter_context(postgres.connect())
+        assert "too many" in str(refused(postgres_url))
+
+
+def test_a_stricter_isolation_changes_nothing(postgres, postgres_url):
+    """A database whose transactions are serializable by default: writers still queue, nobody fails."""
+    made(postgres_url)
+    postgres.execute(f"ALTER DATABASE {named(postgres_url)} SET default_transaction_isolation = 'serializable'")
+    together(few, [(postgres_url, who) for who in range(4)])
+    assert len(state(postgres_url)[1]) == 3 + 4 * 25
+
+
+def few(ready: Callable[[], object], url: str, who: int) -> None:
+    with Ledger(url) as ledger:
+        ready()
+        for turn in range(25):
+            ledger.spend("city", qw.pure(COST), key=f"{who}-{turn}")
+
+
+def test_a_table_is_missing(postgres, postgres_url):
+    made(postgres_url)
+    postgres.execute("DROP TABLE ledger_head", named(postgres_url))
+    with pytest.raises(QuiltworkError), Ledger(postgres_url) as ledger:
+        ledger.spend("city", qw.pure(COST))
+
+
+def full_server(_: Callable[[], object], folder: str) -> tuple[list[int], str, list[int]] | None:
+    """A server on a small disk of its own, filled to the last byte and emptied again."""
+    if not own_disk(folder, "120M"):
+        return None
+    Path(folder).chmod(0o755)
+    with PostgresServer(Path(folder)) as server:
+        url = server.database()
+        made(url)
+        filler = Path(folder) / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        with Ledger(url) as ledger:
+            granted, problem = spent_until_refused(ledger)
+            filler.unlink()
+            after = ledger.spend("city", qw.pure(COST)).seq
+            found = [entry.seq for entry in ledger.history() if entry.kind == "spend"]
+        assert found[-1] == after
+        state(url)
+        return granted, problem, found[1:-1]
+
+
+@pytest.mark.usefixtures("postgres")
+def test_server_disk_is_full():
+    folder = subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        (done,) = together(full_server, [(folder,)])
+    except NoServer as error:
+        pytest.skip(str(error))
+    finally:
+        Path(folder).rmdir()
+    if done is None:
+        pytest.skip("only root may mount a small disk")
+    granted, problem, found = done
+    assert granted == found
+    assert "full" in problem
