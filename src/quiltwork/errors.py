@@ -63,11 +63,20 @@ def _rebuilt(kind: type[QuiltworkError], args: tuple[Any, ...], state: dict[str,
     return error
 
 
+def _shown(given: object, most: int = 1000) -> str:
+    """What was given, cut short; also a value that cannot show itself, such as an integer of ten thousand digits."""
+    try:
+        text = repr(given)
+    except (ValueError, TypeError, RecursionError):
+        return f"a value of type {type(given).__name__}"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class InvalidParameter(QuiltworkError, ValueError):
     """A parameter lies outside its domain; nothing was computed."""
 
     def __init__(self, name: str, given: object, allowed: str, hint: str = "") -> None:
-        super().__init__(f"{name} must be {allowed}, got {given!r}" + (f": {hint}" if hint else ""))
+        super().__init__(f"{name} must be {allowed}, got {_shown(given)}" + (f": {hint}" if hint else ""))
         self.name, self.given, self.allowed, self.hint = name, given, allowed, hint
 
 

@@ -333,7 +333,16 @@ def test_delta_is_no_bound_on_the_chance_of_a_loss_above_epsilon():
         assert chance_of_passing(tree, lambda spent, d=delta: filter_.reading(spent, d)) <= delta
     assert filter_.reading((Fraction(1, 2), Fraction(1, 100)), 0.02) == pytest.approx(0.5 + math.log(2))
     assert filter_.reading((Fraction(1, 2), Fraction(1, 1000)), 0.01) == math.inf
-    assert filter_.reading((Fraction(1, 2), Fraction(0)), 0.0) == pytest.approx(0.5, rel=1e-15)
+    assert filter_.reading((Fraction(3, 10), Fraction(0)), 0.0) == 0.3
+
+
+def test_a_reveal_that_is_spread_out_counts_too():
+    filter_ = renyi_filter(1e4, 1, 0.01)  # at so high an order the divergence is almost the largest loss
+    law = blurred(0.5, 0.01)
+    tree = grow(lambda path, spent: None if path else (law, filter_.cost(law[0])), (Fraction(0), Fraction(0)))
+    assert chance_of_passing(tree, lambda spent: float(spent[0]) + math.log(1 / 0.01) / 9999) == pytest.approx(0.5)
+    for delta in (0.0101, 0.02, 0.1):
+        assert chance_of_passing(tree, lambda spent, d=delta: filter_.reading(spent, d)) <= delta
 
 
 def test_readings_by_formula():
@@ -524,7 +533,7 @@ def test_json_round_trip(filter_):
         {"limit": ["-1/2", "0/1"]},
         {"limit": ["1e9/1", "0/1"]},
         {"limit": ["1/2", "2/1"]},
-        {"limit": ["1" + "0" * 200 + "/1", "0/1"]},
+        {"limit": ["1" + "0" * 201 + "/1", "0/1"]},
         {"order": 2.0},
         {"more": 1},
     ],

@@ -14,7 +14,16 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-PRELOADED = ["numpy", "quiltwork.ledger.ledger", "sqlalchemy.dialects.postgresql.psycopg", "pytest"]
+PRELOADED = [
+    "numpy",
+    "quiltwork.ledger.ledger",
+    "sqlite3",
+    "sqlalchemy.dialects.sqlite.pysqlite",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "alembic.command",
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "pytest",
+]
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(PRELOADED)

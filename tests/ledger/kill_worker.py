@@ -23,6 +23,7 @@ from quiltwork.errors import AlreadyRun, BudgetExceeded, LedgerUnavailable, NotO
 from quiltwork.ledger import Ledger
 
 BUDGETS = {"wide": 10_000.0, "tight": 0.2}  # one that is never used up, one that soon is
+AWAY = 0.05  # seconds until an absent server is asked again
 LEASES = (0.02, 0.2, 1.0)  # seconds; the first ones lapse before some jobs start
 
 
@@ -99,7 +100,7 @@ def told(diary: Diary, ledger: Any, request: Request, fresh: bool) -> int | None
             diary.write("refused", key=request.key)
             return None
         except LedgerUnavailable as error:
-            time.sleep(0.01)
+            time.sleep(AWAY)
             if error.certain and fresh:  # the ledger says that nothing was changed: hold it to that
                 diary.write("failed", key=request.key, problem=str(error))
                 return None
@@ -138,14 +139,13 @@ def patient(diary: Diary, call: Callable[[], Any]) -> Any:
             return call()
         except LedgerUnavailable as error:
             diary.write("away", problem=str(error))
-            time.sleep(0.01)
+            time.sleep(AWAY)
 
 
-def make(url: str) -> None:
-    """Make the ledger where there is none, and open budgets in it."""
-    for turn in itertools.count():
-        try:
-            with Ledger(url) as ledger:
-                ledger.open(f"budget {os.getpid()} {turn}", epsilon=1.0, protects="one person")
-        except LedgerUnavailable:
-            time.sleep(0.01)
+def make(url: str, begun: Path, opened: Path) -> None:
+    """Make the ledger where there is none, and open a budget in it; files tell how far it is."""
+    begun.touch()
+    with Ledger(url) as ledger:
+        ledger.open("first", epsilon=1.0, protects="one person")
+        opened.touch()
+        time.sleep(60.0)

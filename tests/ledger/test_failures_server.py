@@ -198,12 +198,12 @@ def test_line_is_cut_at_the_commit(postgres, postgres_url, act, key):
     with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
         call: Callable[..., Any] = getattr(ledger, act)
         before = len(list(ledger.history()))
-        line.word, line.heard = b"COMMIT", False
+        line.word, line.heard = b"COMMIT\x00", False
         with pytest.raises(LedgerUnavailable) as caught:
             call("city", qw.pure(COST), key=key, **more)
         assert caught.value.certain
         assert len(list(ledger.history())) == before
-        line.word, line.heard = b"COMMIT", True
+        line.word, line.heard = b"COMMIT\x00", True
         assert call("city", qw.pure(COST), key=key, **more).seq == before + 1
         assert not line.word
     assert len(state(postgres_url)[1]) == before + 1
@@ -219,7 +219,7 @@ def test_line_stays_cut_after_the_commit(postgres, postgres_url, heard, act, key
     with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
         call: Callable[..., Any] = getattr(ledger, act)
         before = len(list(ledger.history()))
-        line.word, line.heard, line.refusing = b"COMMIT", heard, True
+        line.word, line.heard, line.refusing = b"COMMIT\x00", heard, True
         with pytest.raises(LedgerUnavailable) as caught:
             call("city", qw.pure(COST), key=key, **more)
         assert not caught.value.certain
@@ -249,7 +249,7 @@ def test_a_start_that_was_cut_off_is_not_anothers(postgres, postgres_url, heard)
         Ledger(through(line, postgres, postgres_url)) as ledger,
     ):
         seq = ledger.reserve("city", qw.pure(COST), lease=3600).seq
-        line.word, line.heard, line.meanwhile = b"COMMIT", heard, lambda: start(other, "other")
+        line.word, line.heard, line.meanwhile = b"COMMIT\x00", heard, lambda: start(other, "other")
         start(ledger, "first")
     assert wins == (["first"] if heard else ["other"])
     state(postgres_url)
@@ -264,7 +264,7 @@ def test_a_key_that_was_cut_off_is_not_anothers(postgres, postgres_url):
         Ledger(through(line, postgres, postgres_url)) as ledger,
     ):
         ledger.balance("city")
-        line.word, line.heard = b"COMMIT", False
+        line.word, line.heard = b"COMMIT\x00", False
         line.meanwhile = lambda: other.spend("city", qw.pure(2 * COST), key="mine")
         with pytest.raises((AlreadyRun, LedgerUnavailable)):
             ledger.spend("city", qw.pure(COST), key="mine")

@@ -9,7 +9,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from quiltwork.errors import MissingExtra, QuiltworkError, Unreachable
+from quiltwork.errors import (
+    AccessDenied,
+    AlreadyRun,
+    BrokenChain,
+    BudgetExceeded,
+    MissingExtra,
+    NotOpen,
+    QuiltworkError,
+    Unreachable,
+)
 
 __all__ = ["main"]
 
@@ -18,7 +27,9 @@ EXTRAS = {
     **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
     **dict.fromkeys(("matplotlib", "jinja2"), "report"),
     "highspy": "design",
+    **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "cryptography", "argon2"), "ledger"),
 }
+REFUSALS = (Unreachable, BudgetExceeded, NotOpen, AlreadyRun, AccessDenied, BrokenChain)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a name in any script prints on any terminal
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
-    except Unreachable as error:
+    except REFUSALS as error:
         return _complain(error, REFUSED)
     except QuiltworkError as error:
         return _complain(error, BAD_INPUT)

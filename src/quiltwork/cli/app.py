@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from quiltwork import __version__
+from quiltwork.cli.ledger import ledger_app
+from quiltwork.cli.ledger_options import AsJson
 
 app = typer.Typer(
     name="quiltwork",
@@ -38,9 +40,6 @@ class NoiseFamily(StrEnum):
 
     laplace = "laplace"
     gaussian = "gaussian"
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def _version(wanted: bool) -> None:
@@ -205,3 +204,6 @@ def schema(
     else:
         from quiltwork.spec import schema as described
     typer.echo(json.dumps(described(), indent=2))
+
+
+app.add_typer(ledger_app)

@@ -23,7 +23,7 @@ from quiltwork.losses.family import Family
 from quiltwork.losses.renyi import Renyi
 from quiltwork.losses.response import Approximate
 
-__all__ = ["LEAST_ORDER", "MOST_ORDER", "RenyiFilter", "not_revealed"]
+__all__ = ["LEAST_ORDER", "MOST_ORDER", "RenyiFilter"]
 
 LEAST_ORDER, MOST_ORDER = 1.001, 1e6  # closer to 1 the tilt loses its digits
 SHARES = np.linspace(0.0, 1.0, 66)[1:-1]
@@ -71,7 +71,7 @@ class RenyiFilter(Filter):
         divergence, reveal = self.limit
         if not reveal:
             return Loss.of(Renyi((self.order,), (at_least(divergence),)))
-        given = not_revealed(self.order, reveal)
+        given = _not_revealed(self.order, reveal)
         parts = Renyi((self.order,), (at_least(divergence + Fraction(given)),)), Approximate(0.0, at_least(reveal))
         return Loss.of(parts[0]) + Loss.of(parts[1])
 
@@ -102,7 +102,7 @@ class RenyiFilter(Filter):
         return {**super().to_json(), "order": self.order}
 
 
-def not_revealed(order: float, reveal: Fraction) -> float:
+def _not_revealed(order: float, reveal: Fraction) -> float:
     """alpha/(alpha-1) log 1/(1-R), rounded up: what the divergences grow by given that nothing was revealed."""
     return up(-math.log1p(-up(float(reveal))) * order / (order - 1.0), 16)
 

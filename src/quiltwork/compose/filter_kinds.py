@@ -64,15 +64,16 @@ class PureFilter(Filter):
             return min(points, key=lambda point: (max(map(_share, point, self.limit)), point))
         epsilon = pure_cost(family)
         if epsilon is None:
-            raise self._refused(family, "its loss is unbounded", "use a filter of kind 'renyi', 'zcdp' or 'gdp'")
+            because = "its delta is above that of the budget" if point_costs(family) else "its loss is unbounded"
+            raise self._refused(family, because, "use a filter of kind 'renyi', 'zcdp' or 'gdp'")
         return epsilon, Fraction(0)
 
     def _reading(self, spent: Cost, delta: float) -> float:
-        epsilon = up(float(spent[0]))
+        epsilon = at_least(spent[0])
         if not spent[1]:
             return epsilon  # no coin was thrown on this prefix
         lacking = self.limit[1] / stated(delta) if delta else Fraction(1)
-        return up(epsilon - math.log1p(-up(float(lacking))), 8) if lacking < 1 - Fraction(1, 2**40) else math.inf
+        return up(epsilon - math.log1p(-up(float(lacking))), 16) if lacking < 1 - Fraction(1, 2**40) else math.inf
 
 
 def _share(cost: Fraction, limit: Fraction) -> Fraction:

@@ -16,7 +16,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp, zcdp
-from quiltwork.compose.divergence_filter import LEAST_ORDER, MOST_ORDER, RenyiFilter, not_revealed
+from quiltwork.compose.divergence_filter import LEAST_ORDER, MOST_ORDER, RenyiFilter
 from quiltwork.compose.filter_kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.path_costs import Cost, added, bounded, stated
 from quiltwork.compose.path_filter import SCHEMA, Filter
@@ -113,17 +113,16 @@ def _renyi_for(epsilon: float, delta: float, order: float | None, reveal: float)
         order = min(max(order, LEAST_ORDER), MOST_ORDER)
     empty = renyi_filter(order, 0, reveal)  # checks the order
     divergence = float(_divergence(np.array([empty.order - 1.0]), epsilon, delta, reveal)[0])
-    if reveal:
-        divergence -= not_revealed(empty.order, stated(reveal)) + math.log1p(-reveal) / (empty.order - 1.0)
-    divergence -= (
-        1e-11 * (1 - math.log(delta - reveal)) / (empty.order - 1.0)
-    )  # the rounding that the engine allows for
+    # the rounding that the engine allows for
+    divergence -= 1e-11 * (1 - math.log(delta - reveal)) / (empty.order - 1.0)
     return _lowered(divergence, lambda most: renyi_filter(order, most, reveal), epsilon, delta)
 
 
 def _divergence(theta: np.ndarray, epsilon: float, delta: float, reveal: float) -> np.ndarray:
-    """B with g(theta) e^(theta (B - eps)) = delta - reveal."""
-    value: np.ndarray = epsilon + (math.log(delta - reveal) - log_peak(theta)) / theta
+    """The B whose promise has this delta: (1-R) g(theta) e^(theta (B' - eps)) = delta - R, B' = B given no reveal."""
+    hidden = math.log1p(-reveal)
+    given = epsilon + (math.log(delta - reveal) - hidden - log_peak(theta)) / theta
+    value: np.ndarray = given + (1 + theta) / theta * hidden
     return value
 
 

@@ -30,7 +30,7 @@ from quiltwork.losses.family import Family
 __all__ = ["SCHEMA", "Filter"]
 
 SCHEMA = "quiltwork/filter/1"
-MOST = 10**100  # of any amount: nothing overflows
+MOST = 10**200  # of any amount: nothing overflows
 
 
 def _amounts(value: Any) -> Cost:
@@ -39,7 +39,7 @@ def _amounts(value: Any) -> Cost:
     found = tuple(value)
     for amount in found:
         if not isinstance(amount, Fraction) or not 0 <= amount <= MOST:
-            raise InvalidParameter("amounts", value, "exact fractions from 0 to 1e100")
+            raise InvalidParameter("amounts", value, "exact fractions from 0 to 1e200")
     return found
 
 

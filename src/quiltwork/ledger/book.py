@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
@@ -13,13 +15,22 @@ from typing import Any
 import attrs
 
 from quiltwork.compose.filters import Cost
+from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.entries import canonical, moment, parsed
 from quiltwork.ledger.terms import Terms
 
 __all__ = ["Account", "Book", "Charge", "MemoryBook", "Principal", "Reservation", "Standing"]
 
 HELD, STARTED, SETTLED, REFUNDED, LAPSED = "held", "started", "settled", "refunded", "lapsed"
+_AMOUNT = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 ENDED = (SETTLED, REFUNDED, LAPSED)
+
+
+def exact(text: str) -> Fraction:
+    """An amount as it is stored; any other spelling, such as one that takes forever to read, is refused."""
+    if not _AMOUNT.fullmatch(text):
+        raise InvalidParameter("an amount", text, "a fraction such as 1/32")
+    return Fraction(text)
 
 
 @attrs.frozen
@@ -42,7 +53,7 @@ class Standing:
     def read(cls, text: str) -> Standing:
         """The inverse of text."""
         value = parsed(text)
-        return cls(**{**value, "spent": tuple(map(Fraction, value["spent"]))})
+        return cls(**{**value, "spent": tuple(map(exact, value["spent"]))})
 
 
 @attrs.frozen
@@ -93,7 +104,7 @@ class Charge:
         blocks = value["blocks"]
         return cls(
             value["period"],
-            tuple(map(Fraction, value["cost"])),
+            tuple(map(exact, value["cost"])),
             None if blocks is None else tuple(blocks),
             value["release"],
             value["times"],
@@ -134,11 +145,6 @@ def reservation_row(reservation: Reservation) -> dict[str, Any]:
     }
 
 
-def fingerprint(row: Mapping[str, Any]) -> int:
-    """A number that stands for a row."""
-    return int.from_bytes(hashlib.sha256(canonical(dict(row)).encode()).digest(), "big")
-
-
 class Book(ABC):
     """Derived rows, read when asked for and kept; `changed` remembers which to write back."""
 
@@ -148,6 +154,7 @@ class Book(ABC):
         self.reservations: dict[int, Reservation] = {}
         self.principals: dict[str, Principal] = {}
         self.changed: dict[tuple[str, Any], None] = {}
+        self.identity = ""
         self.public_key: str | None = None
 
     @abstractmethod
@@ -225,12 +232,19 @@ class MemoryBook(Book):
     def __init__(self) -> None:
         super().__init__()
         self.ended = 0
+        self._secret = os.urandom(32)  # so that nobody can look for rows whose numbers sum up alike
+
+    def fingerprint(self, row: dict[str, Any]) -> int:
+        """A number that stands for a row."""
+        return int.from_bytes(
+            hashlib.blake2b(canonical(row).encode(), key=self._secret, digest_size=32).digest(), "big"
+        )
 
     def mark(self, kind: str, place: Any) -> None:
         return None
 
     def retire(self, reservation: Reservation) -> None:
-        self.ended = (self.ended + fingerprint(reservation_row(reservation))) % 2**256
+        self.ended = (self.ended + self.fingerprint(reservation_row(reservation))) % 2**256
         del self.reservations[reservation.seq]
 
     def load_account(self, name: str) -> Account | None:
@@ -253,7 +267,7 @@ class MemoryBook(Book):
 
 def amounts(text: str | None, size: int) -> Cost:
     """The amounts of a tally; nothing when there is none yet."""
-    return tuple(Fraction(0) for _ in range(size)) if text is None else tuple(map(Fraction, text.split()))
+    return tuple(Fraction(0) for _ in range(size)) if text is None else tuple(map(exact, text.split()))
 
 
 def amount_text(cost: Cost) -> str:

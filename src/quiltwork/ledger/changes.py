@@ -30,9 +30,10 @@ from quiltwork.ledger.book import (
     amounts,
 )
 from quiltwork.ledger.entries import Entry, moment, stamp
+from quiltwork.ledger.keys import is_public_key, signed_by
 from quiltwork.ledger.terms import Terms
 
-__all__ = ["apply", "give_back"]
+__all__ = ["apply", "give_back", "handover"]
 
 
 def apply(book: Book, entry: Entry) -> None:
@@ -61,11 +62,21 @@ def _account(book: Book, entry: Entry) -> Account:
 def _ledger(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     if entry.seq != 1:
         raise BrokenChain("a ledger begins once", entry.seq)
-    book.public_key = content["public_key"]
+    book.identity, book.public_key = str(content["id"]), content["public_key"]
 
 
 def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
-    book.public_key = content["public_key"]
+    """Another key signs from now on; the one before must have agreed."""
+    public = content["public_key"]
+    agreed = book.public_key is None or signed_by(book.public_key, handover(book.identity, public), content["agreed"])
+    if not is_public_key(public) or not agreed:
+        raise BrokenChain("the key before did not sign for this one", entry.seq)
+    book.public_key = public
+
+
+def handover(identity: str, public: str) -> bytes:
+    """What a key signs when another one takes its place."""
+    return f"quiltwork/key/1\n{identity}\n{public}".encode()
 
 
 def _open(book: Book, entry: Entry, content: dict[str, Any]) -> None:
@@ -102,10 +113,11 @@ def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
 
 
 def give_back(book: Book, held: Reservation) -> None:
-    """What a reservation holds returns to its budget."""
+    """What a reservation holds returns to its budget, which holds one fewer."""
     account = book.account(held.budget)
     if account is not None:
         _take(book, account, held.charge, -1)
+        _held(book, book.account(held.budget) or account, -1)
 
 
 def changed(spent: Cost, cost: Cost, sign: int) -> Cost:
@@ -117,11 +129,10 @@ def _reserve(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     _spend(book, entry, content)
     until, charge = stamp(moment(content["until"])), Charge.read(content)
     book.put_reservation(Reservation(entry.seq, str(entry.budget), HELD, until, charge))
-    _held(book, entry, 1)
+    _held(book, _account(book, entry), 1)
 
 
-def _held(book: Book, entry: Entry, change: int) -> None:
-    account = _account(book, entry)
+def _held(book: Book, account: Account, change: int) -> None:
     standing = attrs.evolve(account.standing, held=account.standing.held + change)
     book.put_account(attrs.evolve(account, standing=standing))
 
@@ -137,9 +148,9 @@ def _moved(before: str, after: str, back: bool = False) -> Callable[[Book, Entry
             raise BrokenChain(f"a lease until {found.until} does not allow this", entry.seq)
         if back:
             _take(book, _account(book, entry), found.charge, -1)
+        if before == HELD:
+            _held(book, _account(book, entry), -1)
         book.put_reservation(attrs.evolve(found, status=after))
-        if found.status == HELD:
-            _held(book, entry, -1)
         if after != STARTED:
             book.retire(attrs.evolve(found, status=after))
 

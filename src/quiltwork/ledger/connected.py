@@ -28,9 +28,9 @@ from quiltwork.ledger.entries import GENESIS, Entry, parsed
 from quiltwork.ledger.keys import SigningKey
 from quiltwork.ledger.receipts import Receipt, message
 from quiltwork.ledger.rows import LiveBook, entry_at
-from quiltwork.ledger.store import Store
+from quiltwork.ledger.store import Store, read_head
 from quiltwork.ledger.terms import Terms
-from quiltwork.ledger.writer import Writer, read_head
+from quiltwork.ledger.writer import Writer
 
 __all__ = ["Connected"]
 
@@ -126,8 +126,8 @@ class Connected:
         """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
         made: list[Entry] = []
         try:
-            with self._store.writing(key) as connection:
-                writer = Writer(connection, self._store.now(connection), self.identity, self._key, _terms)
+            with self._store.writing(key) as locked:
+                writer = Writer(locked, self.identity, self._key, _terms)
                 self._check_key(writer.head.public_key)
                 account = None if budget is None else writer.book.account(budget)
                 access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
@@ -140,8 +140,7 @@ class Connected:
         except LedgerUnavailable as error:
             if not error.certain:
                 self._look_again(error, made[0])
-            elif again and getattr(error.__cause__, "connection_invalidated", False):
-                # the connection had gone stale, and its transaction with it: once more on a fresh one
+            elif again and _stale(error):
                 return self._write(act, work, budget=budget, key=key, again=False)
             else:
                 raise
@@ -159,14 +158,14 @@ class Connected:
         Waiting for the lock of the head means waiting for the end of the transaction that held it.
         """
         try:
-            with self._store.writing() as connection:
-                found = entry_at(connection, mine.seq)
+            with self._store.writing() as locked:
+                found = entry_at(locked.connection, mine.seq)
         except LedgerUnavailable:
             raise error from None
         if found is None or found.hash != mine.hash:
             raise LedgerUnavailable(error.problem, error.hint) from None
 
-    def _read(self, work: Callable[[LiveBook, datetime], Result]) -> Result:
+    def _read(self, work: Callable[[LiveBook, datetime], Result], again: bool = True) -> Result:
         """One consistent view, for those who may read."""
         try:
             with self._store.reading() as connection:
@@ -177,11 +176,15 @@ class Connected:
         except AccessDenied as denied:
             self._note_denial(denied, None)
             raise
+        except LedgerUnavailable as error:
+            if again and _stale(error):
+                return self._read(work, again=False)
+            raise
 
     def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
-        with suppress(QuiltworkError), self._store.writing() as connection:
-            writer = Writer(connection, self._store.now(connection), self.identity, self._key, _terms)
+        with suppress(QuiltworkError), self._store.writing() as locked:
+            writer = Writer(locked, self.identity, self._key, _terms)
             self._check_key(writer.head.public_key)
             writer.principal = None if self._who is None else self._who[0]
             known = None if budget is None or writer.book.account(budget) is None else budget
@@ -223,3 +226,8 @@ class Connected:
 
     def __repr__(self) -> str:
         return f"Ledger({shown(self._store.url)!r})"
+
+
+def _stale(error: LedgerUnavailable) -> bool:
+    """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
+    return bool(getattr(error.__cause__, "connection_invalidated", False))

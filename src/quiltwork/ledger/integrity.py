@@ -13,10 +13,14 @@ from quiltwork.errors import (
 )
 from quiltwork.ledger import transfer
 from quiltwork.ledger.addresses import address, shown
+from quiltwork.ledger.changes import handover
 from quiltwork.ledger.connected import Connected
+from quiltwork.ledger.entries import Entry
+from quiltwork.ledger.keys import SigningKey
 from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.store import Store
 from quiltwork.ledger.verify import Verification, verified
+from quiltwork.ledger.writer import Writer
 
 __all__ = ["Integrity"]
 
@@ -29,6 +33,24 @@ class Integrity(Connected):
     ) -> Verification:
         """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too."""
         return self._read(lambda book, now: verified(book.connection, progress, tuple(receipts)))
+
+    def rotate(self, key: str | os.PathLike[str]) -> Receipt:
+        """Let another key sign from now on: the one of this file, which is made when it does not exist.
+
+        Whoever else writes to the ledger needs the new file from then on; old receipts stay valid for the old key.
+        """
+        new = SigningKey.load(key) if os.path.exists(key) else SigningKey.create(key)
+
+        def work(writer: Writer) -> Entry:
+            if new.public == writer.book.public_key:
+                raise InvalidParameter("key", str(key), "another key than the one that signs now")
+            agreed = None if self._key is None else self._key.signature(handover(self.identity, new.public))
+            writer.signing_key = new
+            return writer.append("key", None, {"public_key": new.public, "agreed": agreed})
+
+        made = self._write("manage", work)
+        self._key = new
+        return Receipt.issued(self.identity, made.entry, new)
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
         """Write the chain as JSON lines; returns how many entries."""

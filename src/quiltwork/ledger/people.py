@@ -42,6 +42,9 @@ class People(Connected):
                 raise InvalidParameter("expires", until, "in the future")
             if not writer.guarded and until is not None:
                 raise InvalidParameter("expires", until, "left out for the first admin", "nobody could follow")
+            before = writer.book.principal(name)
+            if before is not None and (role != "admin" or until is not None):
+                _keep_one(writer.connection, before)
             body = {"name": name, "role": role, "identity": identity, "stored": stored, "expires": until}
             writer.guarded = True
             return writer.append("admit", None, body)
@@ -57,8 +60,7 @@ class People(Connected):
             found = writer.book.principal(name)
             if found is None or found.revoked:
                 raise InvalidParameter("principal", name, "the name of a principal that is not revoked")
-            if found.role == "admin" and _lasting_admins(writer.connection) <= 1 and found.expires is None:
-                raise InvalidParameter("principal", name, "not the last admin", "admit another one first")
+            _keep_one(writer.connection, found)
             return writer.append("revoke", None, {"name": name})
 
         return self._write("manage", work)
@@ -78,6 +80,13 @@ class People(Connected):
         other.__dict__.update(self.__dict__)
         other._who = self._signed_in(token)
         return other
+
+
+def _keep_one(connection: Connection, principal: Principal) -> None:
+    """Refuse to take away the last admin whose token never ends."""
+    lasting = principal.role == "admin" and not principal.revoked and principal.expires is None
+    if lasting and _lasting_admins(connection) <= 1:
+        raise InvalidParameter("principal", principal.name, "not the last admin", "admit another one first")
 
 
 def _lasting_admins(connection: Connection) -> int:

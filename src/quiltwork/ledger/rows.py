@@ -14,7 +14,7 @@ from quiltwork.ledger.book import Account, Book, Charge, Principal, Reservation,
 from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.terms import Terms
 
-__all__ = ["LiveBook", "entries_after", "entry_at", "entry_of", "entry_with_key"]
+__all__ = ["STANDING", "LiveBook", "entries_after", "entry_at", "entry_of", "entry_with_key"]
 
 _BUDGET = select(schema.budgets).where(schema.budgets.c.name == bindparam("name"))
 _TALLIES = select(schema.tallies.c.name, schema.tallies.c.amount).where(
@@ -43,7 +43,7 @@ _KEY = select(schema.entries).where(
     schema.entries.c.budget == bindparam("budget"), schema.entries.c.key == bindparam("key")
 )
 _NEW_BUDGET = insert(schema.budgets)
-_STANDING = (
+STANDING = (
     update(schema.budgets).where(schema.budgets.c.name == bindparam("which")).values(standing=bindparam("standing"))
 )
 _STATUS = (
@@ -72,12 +72,14 @@ def entry_with_key(connection: Connection, budget: str, key: str) -> Entry | Non
 
 
 def entries_after(
-    connection: Connection, after: int, budget: str | None = None, limit: int | None = None, batch: int = 1000
+    connection: Connection, after: int | None, budget: str | None = None, limit: int | None = None, batch: int = 1000
 ) -> Iterator[Entry]:
     """Entries in order, read in batches so that memory stays small."""
     left = limit
     while left is None or left > 0:
-        asked = select(schema.entries).where(schema.entries.c.seq > after).order_by(schema.entries.c.seq)
+        asked = select(schema.entries).order_by(schema.entries.c.seq)
+        if after is not None:
+            asked = asked.where(schema.entries.c.seq > after)
         if budget is not None:
             asked = asked.where(schema.entries.c.budget == budget)
         rows = connection.execute(asked.limit(batch if left is None else min(batch, left))).all()
@@ -94,6 +96,7 @@ class LiveBook(Book):
         super().__init__()
         self.connection, self._parse = connection, parse
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
+        self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
     def load_account(self, name: str) -> Account | None:
         row = self.connection.execute(_BUDGET, {"name": name}).first()
@@ -104,12 +107,19 @@ class LiveBook(Book):
 
     def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
         asked = {"budget": budget, "period": period, "names": list(names)}
-        return {row.name: row.amount for row in self.connection.execute(_TALLIES, asked)}
+        found = {row.name: row.amount for row in self.connection.execute(_TALLIES, asked)}
+        self._read.update({(budget, period, name): amount for name, amount in found.items()})
+        return found
 
     def load_every_amount(self, budget: str, period: int) -> Counter[str]:
-        self.flush()  # the database counts them, so it must know all of them
         rows = self.connection.execute(_EVERY_TALLY, {"budget": budget, "period": period})
-        return Counter({row[0]: row[1] for row in rows})
+        found = Counter({row[0]: row[1] for row in rows})
+        for kind, place in self.changed:  # what the database does not know yet
+            if kind == "amount" and place[:2] == (budget, period):
+                found[self.amounts[place]] += 1
+                if place in self._read:
+                    found[self._read[place]] -= 1
+        return found
 
     def load_reservation(self, seq: int) -> Reservation | None:
         row = self.connection.execute(_RESERVATION, {"seq": seq}).first()
@@ -146,14 +156,24 @@ class LiveBook(Book):
             else:
                 budget, period, label = name
                 tallies.append({"budget": budget, "period": period, "name": label, "amount": self.amounts[name]})
+                self._read[name] = self.amounts[name]
         self.changed.clear()
         if tallies:
             self._upsert(schema.tallies, tallies)
 
+    def only_standing(self) -> dict[str, str] | None:
+        """The parameters of STANDING when nothing else is to be written."""
+        if len(self.changed) != 1:
+            return None
+        place = next(iter(self.changed))
+        if place[0] != "account" or place not in self._stored:
+            return None
+        return {"which": place[1], "standing": self.accounts[place[1]].standing.text()}
+
     def _write_account(self, place: tuple[str, Any], account: Account) -> None:
         name, standing = account.terms.name, account.standing.text()
         if place in self._stored:
-            self.connection.execute(_STANDING, {"which": name, "standing": standing})
+            self.connection.execute(STANDING, {"which": name, "standing": standing})
             return
         terms = canonical(account.terms.to_json())
         made = {"name": name, "opened": account.opened, "terms": terms, "standing": standing}

@@ -130,7 +130,7 @@ def plus(one: Cost, two: Cost) -> Cost:
 
 def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
     """How many such charges fit one after the other."""
-    terms = account.terms
+    terms, account = account.terms, account.at(charge.period)
     if terms.kind == "planned":
         release = terms.release(str(charge.release))
         left = release.times - int(book.amount(terms.name, account.standing.period, release.name) or 0)
@@ -152,8 +152,22 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
 
 
 def room(book: Book, account: Account, blocks: tuple[str, ...] | None) -> Cost:
-    """What may still be charged to these blocks, or to everything."""
-    kept = kept_by(account)
+    """What may still be charged to each of these blocks, or to everything."""
+    kept, parts = kept_by(account), account.terms.blocks
     nothing = tuple(Fraction(0) for _ in kept.limit)
+    if parts is not None and parts.most > 1 and blocks is not None and len(blocks) == 1:
+        used = _beside(book, account, blocks[0], parts.most)
+        return tuple(most - one for most, one in zip(kept.limit, used, strict=True))
     used = worst(book, account, Charge(account.standing.period, nothing, blocks))
-    return tuple(most - one for most, one in zip(kept.limit, used, strict=True))
+    shares = 1 if parts is None or blocks is None else min(len(blocks), parts.most)  # each counts, up to `most`
+    return tuple((most - one) / shares for most, one in zip(kept.limit, used, strict=True))
+
+
+def _beside(book: Book, account: Account, block: str, most: int) -> Cost:
+    """What the worst change costs that touches this block."""
+    base, period = account.standing.spent, account.standing.period
+    text = book.amount(account.terms.name, period, block)
+    others = book.load_every_amount(account.terms.name, period)
+    if text is not None:
+        others[text] -= 1
+    return plus(plus(base, amounts(text, len(base))), top(others, base, most - 1))

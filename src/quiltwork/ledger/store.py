@@ -10,26 +10,37 @@ from __future__ import annotations
 import os
 import random
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select, text
+import attrs
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
-from quiltwork.errors import Unsupported
+from quiltwork.errors import BrokenChain, Unsupported
 from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import connect_arguments, shown
 from quiltwork.ledger.troubles import is_locked, trouble
 from quiltwork.ledger.words import moment
 
-__all__ = ["Store"]
+__all__ = ["Locked", "Store", "read_head"]
 
 Clock = Callable[[], datetime]
 BRIEF = 0.002  # seconds: mean pause before asking SQLite for its lock again
 RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
 MAKING = 0x7175696C74  # number of the PostgreSQL lock under which tables are made
+
+
+@attrs.frozen(eq=False)
+class Locked:
+    """A transaction that nobody else writes beside: the head as it is, and the time."""
+
+    connection: Connection
+    head: Any
+    now: datetime
 
 
 class Store:
@@ -51,13 +62,17 @@ class Store:
             if self._engine is not None:
                 self._engine.dispose(close=False)  # they belong to the parent
             self._engine, self._process = self._made(), os.getpid()
+            weakref.finalize(self, _close, self._engine, self._process)
         return self._engine
 
     def _made(self) -> Engine:
-        made = create_engine(self.url, connect_args=connect_arguments(self.url, self.timeout), pool_size=5)
+        options: dict[str, Any] = {"connect_args": connect_arguments(self.url, self.timeout), "pool_size": 5}
         if self.is_sqlite:
+            made = create_engine(self.url, **options)
             event.listen(made, "connect", _careful)
-        return made
+            return made
+        # after the wait for the lock every statement must see what the last writer left
+        return create_engine(self.url, isolation_level="READ COMMITTED", **options)
 
     def dispose(self) -> None:
         """Close every connection of this process."""
@@ -89,7 +104,7 @@ class Store:
             raise trouble(error) from error
 
     @contextmanager
-    def writing(self, key: str | None = None) -> Iterator[Connection]:
+    def writing(self, key: str | None = None) -> Iterator[Locked]:
         """Alone with the database; committed when the block ends, undone when it raises.
 
         LedgerUnavailable.certain is False when the connection broke while committing.
@@ -97,18 +112,21 @@ class Store:
         committing = False
         try:
             with self.engine.connect() as connection:
-                self._alone(connection)
-                yield connection
+                yield self._alone(connection)
                 committing = True
                 connection.commit()
         except DBAPIError as error:
             raise trouble(error, certain=not committing, key=key) from error
 
-    def _alone(self, connection: Connection) -> None:
+    def _alone(self, connection: Connection) -> Locked:
+        """Wait for the lock, then see the head as the last writer left it."""
         if self.is_sqlite:
             self._immediate(connection)
-        else:
-            connection.execute(_LOCK)
+            head = read_head(connection)
+            return Locked(connection, head, self.now(connection))
+        row = connection.execute(_LOCK).first()  # one round trip; the time may be that before the wait
+        head = _found(row)
+        return Locked(connection, head, self.now(connection) if self._clock else head.clock.astimezone(UTC))
 
     def _immediate(self, connection: Connection) -> None:
         """Ask for SQLite's lock again and again, after short random pauses: fairer than its own growing ones."""
@@ -178,9 +196,27 @@ class Store:
             )
 
 
-_LOCK = select(schema.head.c.seq).where(schema.head.c.id == 1).with_for_update()
+_HEAD = select(schema.head).where(schema.head.c.id == 1)
+_LOCK = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1).with_for_update()
 _SERVER_TIME = text("SELECT clock_timestamp()")
 _VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
+
+
+def _close(engine: Engine, process: int) -> None:
+    """Close the connections of a store that nobody uses any more; those of a parent process are left alone."""
+    if process == os.getpid():
+        engine.dispose()
+
+
+def read_head(connection: Connection) -> Any:
+    """The row that says where the chain ends."""
+    return _found(connection.execute(_HEAD).first())
+
+
+def _found(row: Any) -> Any:
+    if row is None:
+        raise BrokenChain("the ledger has lost its head: restore it from an export")
+    return row
 
 
 def _careful(connection: Any, _record: Any) -> None:

@@ -18,8 +18,8 @@ from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.keys import signed_by
 from quiltwork.ledger.receipts import message
 from quiltwork.ledger.rows import LiveBook, entries_after
+from quiltwork.ledger.store import read_head
 from quiltwork.ledger.verify import Checker
-from quiltwork.ledger.writer import read_head
 
 __all__ = ["export", "load"]
 

@@ -13,7 +13,7 @@ __all__ = ["is_locked", "trouble"]
 _SQLITE = [
     ("locked", "the ledger's file is locked by another process", "try again, or raise timeout"),
     ("disk is full", "the disk of the ledger is full", "make room, then ask again"),
-    ("readonly", "the ledger's file is read only", "give write access to the file and its directory"),
+    ("readonly", "the ledger's file is read only", "give write access to it, to FILE-wal, FILE-shm and the directory"),
     ("unable to open", "the ledger's file cannot be opened", "check that its directory exists and may be written"),
     ("disk i/o error", "the disk of the ledger fails to read or write", "check the disk, then run verify"),
     ("not a database", "the file is not a SQLite database", "give the file of a ledger"),
@@ -33,6 +33,16 @@ _POSTGRES = {
     "53300": ("the database server has too many connections", "try again, or raise max_connections"),
 }
 
+_WORDS = {  # of connections that were never made: they carry no code
+    "password authentication failed": "28P01",
+    "no pg_hba.conf entry": "28000",
+    "too many clients": "53300",
+    "remaining connection slots": "53300",
+    "starting up": "57P03",
+    "shutting down": "57P03",
+    "in recovery mode": "57P03",
+}
+
 
 def is_locked(error: DBAPIError) -> bool:
     """Whether SQLite only says that somebody else is writing."""
@@ -44,6 +54,10 @@ def trouble(error: DBAPIError, *, certain: bool = True, key: str | None = None) 
     original: Any = error.orig
     said = " ".join(str(original).split())
     code = getattr(original, "sqlstate", None)
+    if code is None and type(original).__module__.startswith("psycopg"):
+        code = next((known for sign, known in _WORDS.items() if sign in said), None)
+        if code is None and 'database "' in said and "does not exist" in said:
+            code = "3D000"
     if code in _POSTGRES:
         return LedgerUnavailable(*_POSTGRES[code], certain=certain, key=key)
     for sign, problem, hint in _SQLITE:

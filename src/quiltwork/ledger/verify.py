@@ -18,7 +18,7 @@ from sqlalchemy import Connection, func, select
 
 from quiltwork.errors import BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
 from quiltwork.ledger import rules, schema
-from quiltwork.ledger.book import ENDED, Charge, MemoryBook, fingerprint, reservation_row
+from quiltwork.ledger.book import ENDED, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.changes import apply
 from quiltwork.ledger.entries import GENESIS, Entry, canonical, moment
 from quiltwork.ledger.keys import signed_by
@@ -60,7 +60,12 @@ class Checker:
 
     def __init__(self, book: MemoryBook | None = None) -> None:
         self.book = MemoryBook() if book is None else book
-        self.seq, self.hash, self.time, self.identity = 0, GENESIS, "", ""
+        self.seq, self.hash, self.time = 0, GENESIS, ""
+
+    @property
+    def identity(self) -> str:
+        """The ledger's, from its first entry."""
+        return self.book.identity
 
     def take(self, entry: Entry) -> None:
         """BrokenChain when this is not the next entry."""
@@ -81,8 +86,6 @@ class Checker:
             raise
         except QuiltworkError as error:
             raise BrokenChain(f"its content cannot be read ({error})", entry.seq) from None
-        if entry.seq == 1:
-            self.identity = str(entry.content.get("id"))
         self.seq, self.hash, self.time = entry.seq, entry.hash, entry.time
 
     def _rule(self, entry: Entry) -> None:
@@ -105,14 +108,16 @@ class Checker:
 def verified(connection: Connection, progress: Progress | None, receipts: Iterable[Receipt]) -> Verification:
     """The whole ledger in one consistent view."""
     checker = Checker()
-    kept = {receipt.seq: receipt for receipt in receipts}
+    kept: dict[int, list[Receipt]] = {}
+    for receipt in receipts:
+        kept.setdefault(receipt.seq, []).append(receipt)
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        for receipt in kept.values():
+        for receipt in (one for several in kept.values() for one in several):
             receipt.check(allow_unsigned=True)
-        for entry in entries_after(connection, -(2**62)):
+        for entry in entries_after(connection, None):
             checker.take(entry)
-            if entry.seq in kept and kept.pop(entry.seq).hash != entry.hash:
+            if any(receipt.hash != entry.hash for receipt in kept.pop(entry.seq, [])):
                 raise BrokenChain("it is not the entry of the receipt", entry.seq)
             if progress is not None and entry.seq % 1000 == 0:
                 progress(entry.seq, total)
@@ -170,7 +175,7 @@ def _rows(connection: Connection, checker: Checker) -> None:
     )
     found = 0
     for row in rows:
-        found = (found + fingerprint(dict(row._mapping))) % 2**256
+        found = (found + book.fingerprint(dict(row._mapping))) % 2**256
     if found != book.ended:
         raise BrokenChain("a row of a reservation that has ended is not as it was written", last)
 

@@ -6,57 +6,47 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, update
 
-from quiltwork.errors import BrokenChain, ClockWentBack
+from quiltwork.errors import ClockWentBack
 from quiltwork.ledger import schema
 from quiltwork.ledger.changes import apply
 from quiltwork.ledger.entries import Entry, moment, stamp
 from quiltwork.ledger.keys import SigningKey
 from quiltwork.ledger.receipts import message
-from quiltwork.ledger.rows import LiveBook
+from quiltwork.ledger.rows import STANDING, LiveBook
+from quiltwork.ledger.store import Locked
 from quiltwork.ledger.terms import Terms
 
-__all__ = ["TOLERANCE", "Writer", "read_head"]
+__all__ = ["TOLERANCE", "Writer"]
 
 TOLERANCE = timedelta(minutes=1)  # clocks of several machines differ a little; times in the chain never go back
 
-_HEAD = select(schema.head).where(schema.head.c.id == 1)
 _NEW_ENTRIES = insert(schema.entries)
 _NEW_HEAD = (
     update(schema.head)
     .where(schema.head.c.id == 1)
     .values({name: bindparam(f"new_{name}") for name in ("seq", "time", "hash", "signature", "public_key", "guarded")})
 )
-
-
-def read_head(connection: Connection) -> Any:
-    """The row that says where the chain ends."""
-    row = connection.execute(_HEAD).first()
-    if row is None:
-        raise BrokenChain("the ledger has lost its head: restore it from an export")
-    return row
+# a spend in one round trip: the lock of the head is held for as short as can be
+_ALL_AT_ONCE = _NEW_HEAD.add_cte(
+    insert(schema.entries).values({name: bindparam(name) for name in schema.entries.c.keys()}).cte("new_entry"),  # noqa: SIM118
+    STANDING.cte("new_standing"),
+)
 
 
 class Writer:
     """Adds entries; nothing is written until `finish`."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        now: datetime,
-        identity: str,
-        key: SigningKey | None,
-        parse: Callable[[str], Terms],
-    ) -> None:
-        head = read_head(connection)
+    def __init__(self, locked: Locked, identity: str, key: SigningKey | None, parse: Callable[[str], Terms]) -> None:
+        head, connection = locked.head, locked.connection
         self.connection, self.head = connection, head
-        self.now = _not_before(now, moment(head.time))
+        self.now = _not_before(locked.now, moment(head.time))
         self.principal: str | None = None
         self.guarded: bool = bool(head.guarded)
         self.book = LiveBook(connection, parse)
-        self.book.public_key = head.public_key
-        self._identity, self._key = identity, key
+        self.book.public_key, self.book.identity = head.public_key, identity
+        self.signing_key = key
         self._seq, self._hash = int(head.seq), str(head.hash)
         self._entries: list[Entry] = []
 
@@ -75,23 +65,25 @@ class Writer:
         """Write the entries, what follows from them, and the signed head."""
         if not self._entries:
             return
-        self.connection.execute(_NEW_ENTRIES, [_columns(entry) for entry in self._entries])
-        self.book.flush()
         public = self.book.public_key
         signature = None
-        if public is not None and self._key is not None:
-            signature = self._key.signature(message(self._identity, self._hash))
-        self.connection.execute(
-            _NEW_HEAD,
-            {
-                "new_seq": self._seq,
-                "new_time": stamp(self.now),
-                "new_hash": self._hash,
-                "new_signature": signature,
-                "new_public_key": public,
-                "new_guarded": self.guarded,
-            },
-        )
+        if public is not None and self.signing_key is not None:
+            signature = self.signing_key.signature(message(self.book.identity, self._hash))
+        head = {
+            "new_seq": self._seq,
+            "new_time": stamp(self.now),
+            "new_hash": self._hash,
+            "new_signature": signature,
+            "new_public_key": public,
+            "new_guarded": self.guarded,
+        }
+        standing = self.book.only_standing() if len(self._entries) == 1 else None
+        if standing is not None and self.connection.dialect.name == "postgresql":
+            self.connection.execute(_ALL_AT_ONCE, {**_columns(self._entries[0]), **standing, **head})
+            return
+        self.connection.execute(_NEW_ENTRIES, [_columns(entry) for entry in self._entries])
+        self.book.flush()
+        self.connection.execute(_NEW_HEAD, head)
 
 
 def _columns(entry: Entry) -> dict[str, Any]:

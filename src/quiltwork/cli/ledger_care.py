@@ -1,0 +1,156 @@
+"""`quiltwork ledger ...`: commands that check, copy and guard a ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Saved, TokenFile, Url, ledger_app
+
+Role = Annotated[str, typer.Argument(metavar="ROLE", help="viewer, spender or admin.", show_default=False)]
+Principal = Annotated[str, typer.Argument(metavar="NAME", help="Who it is.", show_default=False)]
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger verify --receipt kept-elsewhere.json")
+def verify(
+    receipt: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A receipt that must be in the chain; repeat.")
+    ] = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that every entry and every row is as it was written; exit code 1 if not."""
+    from quiltwork.cli.ledger_care_work import verified
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(verified(Where(ledger, token_file, key_file, as_json), receipt or []))
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger export backup.jsonl")
+def export(
+    file: Annotated[
+        Path | None, typer.Argument(help="File to write, whole or not at all; without it the terminal.")
+    ] = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the whole chain as JSON lines."""
+    from quiltwork.cli.ledger_care_work import exported
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(exported(Where(ledger, token_file, key_file, as_json), file))
+
+
+@ledger_app.command("import", epilog="Example: quiltwork ledger import backup.jsonl --ledger restored.db")
+def import_(
+    file: Annotated[Path, typer.Argument(help="An export; - reads what is piped in.", show_default=False)],
+    ledger: Url = HOME,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new ledger from an export; refused, and nothing made, when it does not hold together."""
+    from quiltwork.cli.ledger_care_work import imported
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(imported(Where(ledger, None, key_file, as_json), file))
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger receipt spend.json --public-key kG7...=")
+def receipt(
+    which: Annotated[str, typer.Argument(metavar="FILE|NUMBER", help="A saved receipt, or the number of an entry.")],
+    public_key: Annotated[
+        str | None, typer.Option(help="The ledger's public key, as you were told it: who else could have signed?")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the receipt of an entry.")] = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a receipt and check it: a file offline, without the ledger, or that of an entry."""
+    from quiltwork.cli.ledger_care_work import receipted
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(receipted(Where(ledger, token_file, key_file, as_json), which, public_key, save))
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger key /etc/quiltwork/ledger.key --make")
+def key(
+    file: Annotated[Path | None, typer.Argument(help="A key file; without it the key of the ledger.")] = None,
+    make: Annotated[bool, typer.Option("--make", help="Make a new key and its file, readable by you alone.")] = False,
+    ledger: Url = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show the public key that checks receipts, or make a signing key."""
+    from quiltwork.cli.ledger_people import keyed
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(keyed(Where(ledger, None, None, as_json), file, make))
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger admit ada admin --save ada.token")
+def admit(
+    name: Principal,
+    role: Role,
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="When the token ends: 2027-01-01T00:00Z.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the token to a new file, readable by you alone.")
+    ] = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name somebody who may use the ledger, and show the token this once.
+
+    The first one must be an admin; from then on every use of the ledger asks for a token.
+    """
+    from quiltwork.cli.ledger_people import admitted
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(admitted(Where(ledger, token_file, key_file, as_json), name, role, expires, save))
+
+
+@ledger_app.command()
+def revoke(
+    name: Principal,
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """End somebody's token now."""
+    from quiltwork.cli.ledger_people import revoked
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(revoked(Where(ledger, token_file, key_file, as_json), name, receipt))
+
+
+@ledger_app.command()
+def principals(
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Everybody who was admitted."""
+    from quiltwork.cli.ledger_people import named
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(named(Where(ledger, token_file, key_file, as_json)))
+
+
+@ledger_app.command()
+def upgrade(ledger: Url = HOME, as_json: AsJson = False) -> None:
+    """Bring the tables of an older ledger to this release."""
+    from quiltwork.cli.ledger_people import upgraded
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(upgraded(Where(ledger, None, None, as_json)))

@@ -1,0 +1,115 @@
+"""How the commands of `quiltwork ledger` reach their ledger: the address, the token, and that it is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+
+from quiltwork.errors import InvalidParameter, LedgerUnavailable
+from quiltwork.ledger.addresses import address, file_of, shown
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.store import Store
+
+TOKEN_VARIABLE = "QUILTWORK_TOKEN"
+SQLITE = b"SQLite format 3\x00"  # how every SQLite file begins
+LONGEST_TOKEN = 1000
+BESIDE = ("", "-wal", "-shm", ".key")  # the files of a SQLite ledger
+
+
+@attrs.frozen
+class Where:
+    """What every command is told: the ledger, who asks, the key that signs, and how to answer."""
+
+    ledger: str
+    token_file: Path | None
+    key_file: Path | None
+    as_json: bool
+
+    @property
+    def url(self) -> str:
+        """A bare path means a SQLite file."""
+        if "\x00" in self.ledger:
+            raise InvalidParameter("ledger", self.ledger, "a URL or the path of a SQLite file")
+        return self.ledger if "://" in self.ledger else f"sqlite:///{self.ledger}"
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return shown(address(self.url))
+
+    def token(self) -> str | None:
+        """From the file or the environment: a token on a command line could be read by every user of the machine."""
+        if self.token_file is None:
+            return os.environ.get(TOKEN_VARIABLE) or None
+        try:
+            with self.token_file.open("rb") as file:
+                found = file.read(LONGEST_TOKEN + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise InvalidParameter("token-file", str(self.token_file), "a file that can be read", why) from None
+        if len(found) > LONGEST_TOKEN or not found.strip():
+            raise InvalidParameter("token-file", str(self.token_file), "a file that holds one token")
+        return found.decode("ascii", "replace").strip()
+
+    def version(self) -> str | None:
+        """The version of the ledger's tables; None when there is no ledger. A file that is not there stays so."""
+        url = address(self.url)
+        file = file_of(url)
+        if file is not None and not _begins_like_sqlite(file):
+            return None
+        store = Store(url, 30.0, None)
+        try:
+            return store.version()
+        finally:
+            store.dispose()
+
+    def check_there(self) -> None:
+        """Refuse an address without a ledger: a slip of the pen must not make a new, empty one."""
+        if self.version() is None:
+            hint = "quiltwork ledger open makes one with its first budget"
+            raise InvalidParameter("ledger", self.shown, "a ledger that is there", hint)
+
+    def check_target(self, target: Path) -> None:
+        """Refuse to write over the ledger itself, or over a key."""
+        if target.exists() and not target.is_file():
+            raise InvalidParameter("the file", str(target), "a plain file")
+        file = file_of(address(self.url))
+        ours = [] if file is None else [Path(f"{file}{end}") for end in BESIDE]
+        ours += [path for path in (self.key_file, self.token_file) if path is not None]
+        if any(_same(target, path) for path in ours):
+            raise InvalidParameter("the file", str(target), "another file than the ledger's own")
+
+
+@contextmanager
+def reached(where: Where, make: bool = False) -> Iterator[Ledger]:
+    """The ledger, for one command; only some commands may make it."""
+    if not make:
+        where.check_there()
+    ledger = Ledger(where.url, key=where.key_file, token=where.token())
+    try:
+        yield ledger
+    finally:
+        ledger.dispose()
+
+
+def _begins_like_sqlite(file: Path) -> bool:
+    """False when nothing is there, or nothing in it yet."""
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(len(SQLITE))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise LedgerUnavailable(f"the ledger's file {str(file)!r} cannot be read ({why})") from None
+    if start and start != SQLITE:
+        raise LedgerUnavailable(f"{str(file)!r} is not a SQLite database", "give the file of a ledger")
+    return bool(start)
+
+
+def _same(one: Path, two: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(two)

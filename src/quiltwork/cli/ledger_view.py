@@ -1,0 +1,221 @@
+"""What a ledger answers, as text for people; numbers are rounded to the safe side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quiltwork.cli.account import PIPED_WIDTH, grid
+from quiltwork.cli.ledger_words import clean, said
+from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.ledger.receipts import Receipt
+from quiltwork.ledger.rules import Forecast
+from quiltwork.ledger.terms import Terms
+from quiltwork.ledger.views import Balance, Budget
+
+STATES = {"open": "green", "paused": "yellow", "closed": "red"}
+DONE = {
+    "spend": "spent",
+    "reserve": "reserved",
+    "start": "started",
+    "settle": "settled",
+    "refund": "refunded",
+    "pause": "paused",
+    "resume": "resumed",
+    "close": "closed",
+    "revoke": "revoked",
+}
+MOST_NAMED = 6  # blocks or owners in one line
+
+
+def console() -> Console:
+    """The terminal, or a page of fixed width when piped."""
+    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+
+
+def state_of(budget: Budget) -> Text:
+    return Text(budget.state, style=STATES.get(budget.state, ""))
+
+
+def _heading(budget: Budget) -> Text:
+    return Text.assemble((budget.name, "bold"), f": {budget.terms.limit} (", state_of(budget), f", {budget.kind})")
+
+
+def show_budget(budget: Budget, made: tuple[str, str | None] | None) -> None:
+    """A budget that was just opened, and the ledger if it is new too."""
+    page = console()
+    page.print(_heading(budget))
+    for line in _terms(budget.terms):
+        page.print(Text(line))
+    if made is not None:
+        place, public = made
+        page.print()
+        page.print(Text(f"a new ledger was made: {place}"))
+        signed = "it does not sign: see quiltwork ledger key --help" if public is None else f"its public key: {public}"
+        page.print(Text(signed))
+
+
+def _terms(terms: Terms) -> list[str]:
+    lines = [f"protects {terms.protects}"]
+    if terms.filter is not None:
+        limit = terms.filter.shown(terms.filter.limit)
+        lines.append(f"later releases may depend on earlier results: kept at {limit}")
+        lines.append(f"because {terms.filter.because}")
+    else:
+        runs = sum(one.times for one in terms.plan)
+        many = f"{len(terms.plan)} release{'s' if len(terms.plan) > 1 else ''}"
+        lines.append(f"planned: {many}, {runs:,} run{'s' if runs > 1 else ''} in all, and nothing else")
+    if terms.blocks is not None:
+        touched = "one block" if terms.blocks.most == 1 else f"{terms.blocks.most} blocks"
+        lines.append(f"each {terms.blocks.label} has the whole budget; the protected change touches {touched} at most")
+    if terms.refresh is not None:
+        lines.append(f"a fresh budget every {terms.refresh}: n periods together are n budgets")
+    if terms.expires is not None:
+        lines.append(f"expires {terms.expires.isoformat(timespec='minutes')}")
+    if terms.owners:
+        lines.append(f"owned by {named(terms.owners)}")
+    if terms.note:
+        lines.append(f"note: {clean(terms.note)}")
+    return lines
+
+
+def named(names: Sequence[str]) -> str:
+    """A list of names, cut when it is long."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def show_balance(balance: Balance) -> None:
+    """Limit, spent and left; the odometer; the runs of a plan."""
+    page, terms = console(), balance.budget.terms
+    page.print(_heading(balance.budget))
+    page.print(Text(f"protects {terms.protects}"))
+    page.print()
+    table = grid((_whose(balance), False), ("limit", True), ("spent", True), ("left", True), ("used", True))
+    table.add_row(
+        Text(balance.unit), single(float(balance.limit.lower)), _spent(balance), _left(balance), used(balance)
+    )
+    page.print(table)
+    page.print()
+    if balance.runs:
+        page.print(_runs(balance))
+        page.print()
+        page.print(Text("spent is what the runs so far tell together; the whole plan keeps the limit"))
+    else:
+        beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
+        page.print(
+            Text(f"odometer: the privacy loss of everything so far is at most {at_most(balance.reading)}{beyond}")
+        )
+    if terms.filter is not None:
+        page.print(Text(f"because {terms.filter.because}", style="dim"))
+    if balance.held:
+        held = "1 reservation has" if balance.held == 1 else f"{balance.held} reservations have"
+        page.print(Text(f"{held} not started and count{'s' if balance.held == 1 else ''} as spent"))
+    if balance.period_ends is not None:
+        ends = balance.period_ends.isoformat(timespec="minutes")
+        page.print(Text(f"period {balance.period + 1}, until {ends}; then a fresh one begins"))
+
+
+def _whose(balance: Balance) -> str:
+    blocks = balance.budget.terms.blocks
+    if blocks is None:
+        return ""
+    if balance.block is not None:
+        return f"{blocks.label} {balance.block}"
+    worst = (
+        f"the {blocks.label} that is spent most"
+        if blocks.most == 1
+        else f"the {blocks.most} {blocks.label}s spent most"
+    )
+    return worst
+
+
+def _spent(balance: Balance) -> str:
+    return at_most(float(balance.spent.upper), 6)
+
+
+def _left(balance: Balance) -> str:
+    return at_least(max(float(balance.left.lower), 0.0), 6)
+
+
+def used(balance: Balance) -> str:
+    """The share that is spent, rounded up."""
+    return f"{at_most(100 * min(balance.used, 1.0), 3)}%"
+
+
+def _runs(balance: Balance) -> Table:
+    table = grid(("release", False), ("mechanism", False), ("ran", True), ("planned", True))
+    for one in balance.budget.terms.plan:
+        ran, most = balance.runs[one.name]
+        table.add_row(Text(one.name), Text(said(one.loss.to_json())), f"{ran:,}", f"{most:,}")
+    return table
+
+
+def show_budgets(balances: Sequence[Balance]) -> None:
+    """One line a budget."""
+    page = console()
+    if not balances:
+        page.print("no budget was opened yet")
+        return
+    table = grid(
+        ("budget", False), ("limit", False), ("kind", False), ("state", False), ("used", True), ("protects", False)
+    )
+    for one in balances:
+        terms = one.budget.terms
+        share = used(one)
+        table.add_row(
+            Text(terms.name), Text(str(terms.limit)), terms.kind, state_of(one.budget), share, Text(terms.protects)
+        )
+    page.print(table)
+
+
+def show_forecast(found: Forecast) -> None:
+    """How many more fit, and why."""
+    page = console()
+    many = "any number" if found.count is None else f"{found.count:,}"
+    page.print(Text.assemble((many, "bold"), f" more fit into {found.budget}"))
+    page.print(Text(f"each costs {found.cost}; {found.left} left"))
+
+
+def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
+    """What was done, what it cost, and what is left."""
+    page = console()
+    done = DONE.get(receipt.kind, receipt.kind)
+    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f": {done} ", _object(receipt, balance)))
+    if receipt.kind == "reserve":
+        page.print(Text(f"start it before {receipt.content['until'][:19]} UTC: quiltwork ledger start {receipt.seq}"))
+    if balance is not None and receipt.kind in ("spend", "reserve", "refund"):
+        page.print(Text(f"{used(balance)} of {balance.budget.name} is spent{_of_block(balance)}{_room(balance)}"))
+
+
+def _object(receipt: Receipt, balance: Balance | None) -> str:
+    content: dict[str, Any] = receipt.content
+    if receipt.kind in ("spend", "reserve"):
+        times = f"{content['times']:,} x " if content["times"] > 1 else ""
+        what = said(content["loss"]) if content["loss"] is not None else clean(content["release"])
+        return f"{times}{what} from {receipt.budget}{_cost(content, balance)}"
+    if "reservation" in content:
+        return f"reservation {content['reservation']} of {receipt.budget}"
+    return clean(receipt.budget if receipt.budget is not None else content.get("name", ""))
+
+
+def _cost(content: dict[str, Any], balance: Balance | None) -> str:
+    if balance is None or balance.budget.terms.filter is None:
+        return ""
+    return f", at a cost of {balance.budget.terms.filter.shown(tuple(map(Fraction, content['cost'])))}"
+
+
+def _of_block(balance: Balance) -> str:
+    return "" if balance.block is None else f" in {_whose(balance)}"
+
+
+def _room(balance: Balance) -> str:
+    if balance.budget.kind == "planned":
+        return ""
+    return f"; {balance.unit} {_left(balance)} of {single(float(balance.limit.lower))} is left"
