@@ -7,6 +7,7 @@ and no lock, thread or connection of the test goes with it.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -25,8 +26,9 @@ PRELOADED = [
     "pytest",
 ]
 
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(PRELOADED)
+_processes = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+if os.name == "posix":
+    _processes.set_forkserver_preload(PRELOADED)
 
 
 def launched(task: Callable[..., object], *given: Any) -> BaseProcess:

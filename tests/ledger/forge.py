@@ -78,7 +78,10 @@ class Forger:
             self.run(f"UPDATE ledger_head SET {name} = :value", value=value)
 
     def verified(self, receipts: tuple[Receipt, ...] = ()) -> Verification:
-        return verified(self.connection, None, receipts)
+        try:
+            return verified(self.connection, None, receipts)
+        finally:  # a connection that reads in parts cannot change rows
+            self.connection.execution_options(yield_per=None, stream_results=False)
 
 
 class SqliteForger(Forger):

@@ -70,7 +70,7 @@ def rich(url: str, **options: Any) -> Rich:
 
     token = ledger.admit("ada", "admin")
     ledger = ledger.sign_in(token)
-    spender = ledger.admit("bob", "spender", expires=clock() + timedelta(days=300))
+    spender = ledger.admit("bob", "spender", expires=clock() + timedelta(days=20_000))
     viewer = ledger.admit("eve", "viewer")
     ledger.admit("mallory", "spender")
     kept.append(ledger.revoke("mallory"))

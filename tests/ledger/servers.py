@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import pwd
 import re
 import secrets
 import shutil
@@ -244,10 +243,14 @@ def binaries() -> Path:
     return max(usable)[1]
 
 
-def account() -> pwd.struct_passwd | None:
+def account() -> Any:
     """Whom the server runs as when we are root; None: as ourselves."""
+    if os.name != "posix":
+        raise NoServer("the tests start PostgreSQL on a Unix system only")
     if os.geteuid() != 0:
         return None
+    import pwd
+
     try:
         return pwd.getpwnam("postgres")
     except KeyError:

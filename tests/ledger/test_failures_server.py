@@ -1,9 +1,8 @@
-"""When the database server of a ledger is away, cut off or unwilling: a clear error, nothing lost, nothing twice."""
+"""When the database server of a ledger is away, silent or unwilling: a clear error, nothing lost, nothing twice."""
 
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import subprocess
 import threading
@@ -14,17 +13,13 @@ from typing import Any
 
 import pytest
 from tests.ledger.crew import together
+from tests.ledger.harm import COST, made, own_disk, spent_until_refused, state, unharmed
+from tests.ledger.lines import named
 from tests.ledger.servers import NoServer, PostgresServer
-from tests.ledger.test_failures import COST, made, own_disk, spent_until_refused, state, unharmed
 
 import quiltwork as qw
-from quiltwork.errors import AlreadyRun, LedgerUnavailable, QuiltworkError
+from quiltwork.errors import LedgerUnavailable, QuiltworkError
 from quiltwork.ledger import Ledger
-
-
-def named(url: str) -> str:
-    """The database in a URL."""
-    return url.partition("?")[0].rpartition("/")[2]
 
 
 def refused(url: str, **options: Any) -> LedgerUnavailable:
@@ -122,166 +117,6 @@ def test_locked_by_another_transaction(postgres, postgres_url):
         assert "locked" in str(refused(postgres_url, timeout=0.3))
         with Ledger(postgres_url) as ledger:
             assert ledger.balance("city").spent.upper == pytest.approx(COST)  # who only reads does not wait
-
-
-# ---- the line is cut
-
-
-class Line:
-    """A line to the server that is cut at a word: before the server hears it, or after it has answered."""
-
-    def __init__(self, port: int) -> None:
-        self.target, self.word, self.heard = port, b"", True
-        self.refusing, self.meanwhile = (
-            False,
-            lambda: None,
-        )  # whether it stays cut; what happens before the client knows
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
-        self._threads: list[threading.Thread] = []
-        self._accepting = threading.Thread(target=self._accept, daemon=True)
-        self._accepting.start()
-
-    def __enter__(self) -> Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in [self._accepting, *self._threads]:
-            thread.join(10)
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                if self.refusing:
-                    client.close()
-                    continue
-                self._threads.append(threading.Thread(target=self._carry, args=(client,), daemon=True))
-                self._threads[-1].start()
-
-    def _carry(self, client: socket.socket) -> None:
-        cut = False
-        with contextlib.suppress(OSError), client, contextlib.ExitStack() as stack:
-            server = socket.create_connection(("127.0.0.1", self.target))
-            stack.callback(self._ended, server)
-            while True:
-                ready, _, _ = select.select([client, server], [], [])
-                source, sink = (client, server) if client in ready else (server, client)
-                data = source.recv(65536)
-                if not data or (cut and source is server):
-                    return
-                if source is client and self.word and self.word in data:
-                    self.word, cut = b"", True
-                    if not self.heard:
-                        return
-                sink.sendall(data)
-
-    def _ended(self, server: socket.socket) -> None:
-        server.close()
-        self.meanwhile()
-        self.meanwhile = lambda: None
-
-
-def through(line: Line, server: PostgresServer, url: str) -> str:
-    """The URL of the same database at the other end of the line."""
-    return server.tcp_url(named(url)).replace(f":{server.port}/", f":{line.port}/")
-
-
-@pytest.mark.parametrize("act", ["spend", "reserve"])
-@pytest.mark.parametrize("key", ["mine", None])
-def test_line_is_cut_at_the_commit(postgres, postgres_url, act, key):
-    """Whoever can ask again finds out: what the server heard is granted once, what it did not hear is not written."""
-    made(postgres_url)
-    more = {"lease": 3600} if act == "reserve" else {}
-    with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
-        call: Callable[..., Any] = getattr(ledger, act)
-        before = len(list(ledger.history()))
-        line.word, line.heard = b"COMMIT\x00", False
-        with pytest.raises(LedgerUnavailable) as caught:
-            call("city", qw.pure(COST), key=key, **more)
-        assert caught.value.certain
-        assert len(list(ledger.history())) == before
-        line.word, line.heard = b"COMMIT\x00", True
-        assert call("city", qw.pure(COST), key=key, **more).seq == before + 1
-        assert not line.word
-    assert len(state(postgres_url)[1]) == before + 1
-
-
-@pytest.mark.parametrize("heard", [False, True])
-@pytest.mark.parametrize("act", ["spend", "reserve"])
-@pytest.mark.parametrize("key", ["mine", None])
-def test_line_stays_cut_after_the_commit(postgres, postgres_url, heard, act, key):
-    """Nobody can know whether it was written: the error says so and gives the key, and asking again settles it."""
-    made(postgres_url)
-    more = {"lease": 3600} if act == "reserve" else {}
-    with Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
-        call: Callable[..., Any] = getattr(ledger, act)
-        before = len(list(ledger.history()))
-        line.word, line.heard, line.refusing = b"COMMIT\x00", heard, True
-        with pytest.raises(LedgerUnavailable) as caught:
-            call("city", qw.pure(COST), key=key, **more)
-        assert not caught.value.certain
-        again = caught.value.key
-        assert again == key if key else again
-        assert repr(again) in str(caught.value)
-        line.refusing = False
-        for _ in range(2):
-            assert call("city", qw.pure(COST), key=again, **more).seq == before + 1
-    assert len(state(postgres_url)[1]) == before + 1
-
-
-@pytest.mark.parametrize("heard", [False, True])
-def test_a_start_that_was_cut_off_is_not_anothers(postgres, postgres_url, heard):
-    """A second process starts the reservation before the first one can look: only one of them may run the job."""
-    made(postgres_url)
-    wins: list[str] = []
-
-    def start(ledger: Any, who: str) -> None:
-        with contextlib.suppress(AlreadyRun, LedgerUnavailable):
-            ledger.start(seq)
-            wins.append(who)
-
-    with (
-        Line(postgres.port) as line,
-        Ledger(postgres_url) as other,
-        Ledger(through(line, postgres, postgres_url)) as ledger,
-    ):
-        seq = ledger.reserve("city", qw.pure(COST), lease=3600).seq
-        line.word, line.heard, line.meanwhile = b"COMMIT\x00", heard, lambda: start(other, "other")
-        start(ledger, "first")
-    assert wins == (["first"] if heard else ["other"])
-    state(postgres_url)
-
-
-def test_a_key_that_was_cut_off_is_not_anothers(postgres, postgres_url):
-    """The same with a key: another process takes it for another request."""
-    made(postgres_url)
-    with (
-        Line(postgres.port) as line,
-        Ledger(postgres_url) as other,
-        Ledger(through(line, postgres, postgres_url)) as ledger,
-    ):
-        ledger.balance("city")
-        line.word, line.heard = b"COMMIT\x00", False
-        line.meanwhile = lambda: other.spend("city", qw.pure(2 * COST), key="mine")
-        with pytest.raises((AlreadyRun, LedgerUnavailable)):
-            ledger.spend("city", qw.pure(COST), key="mine")
-        with pytest.raises(AlreadyRun):
-            ledger.spend("city", qw.pure(COST), key="mine")
-    state(postgres_url)
-
-
-def test_line_is_cut_before_the_commit(postgres, postgres_url):
-    """It is asked again once by itself, on a new line; if that is cut too, the error is certain."""
-    made(postgres_url)
-    with unharmed(postgres_url), Line(postgres.port) as line, Ledger(through(line, postgres, postgres_url)) as ledger:
-        ledger.balance("city")
-        line.word, line.refusing = b"INSERT INTO ledger_entries", True
-        with pytest.raises(LedgerUnavailable) as caught:
-            ledger.spend("city", qw.pure(COST))
-        assert caught.value.certain
 
 
 def silence(_: Callable[[], object], port: int) -> tuple[str, float]:

@@ -75,7 +75,7 @@ def siege(url: str, folder: Path, deaths: list[str], seed: int, server: Any) -> 
                 crew[who].kill()
             for who in victims:
                 crew[who].join()
-                assert crew[who].exitcode == -9, "a worker ended by itself"
+                assert crew[who].exitcode == -9, Story(folder).crashes
                 crew[who].close()
                 lives[who] += 1
             for who in victims:

@@ -118,7 +118,8 @@ def test_every_notion_of_neighbour_is_kept_in_words_and_as_data(ledger: Ledger, 
     assert ledger.verify().holds
 
 
-NAMES = ["b", "Ελλάδα 🏛 数据", "a/b; DROP TABLE ledger_entries; --", "%s {0} ' \" \\", "x" * 200, "é" * 200, "\U0001d4b3" * 200]
+NAMES = ["b", "Ελλάδα 🏛 数据", "a'; DROP TABLE ledger_entries; --", "%s {0} ' \" \\", "x" * 200, "é" * 200]
+NAMES += ["\U0001d4b3" * 200]
 
 
 def test_names_of_any_language(ledger_url: str) -> None:

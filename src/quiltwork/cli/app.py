@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from quiltwork import __version__
-from quiltwork.cli.ledger import ledger_app
+from quiltwork.cli.ledger_care import ledger_app
 from quiltwork.cli.ledger_options import AsJson
 
 app = typer.Typer(
     name="quiltwork",
     help="After everything that was released, what can an adversary still not tell apart?",
-    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 bad input.",
+    epilog="Exit codes: 0 it holds, 1 it does not hold or was refused, 2 bad input.",
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli import ledger_care  # its commands join the same group
 from quiltwork.cli.ledger_options import (
     HOME,
     AsJson,
@@ -27,7 +26,7 @@ from quiltwork.cli.ledger_options import (
     ledger_app,
 )
 
-__all__ = ["ledger_app", "ledger_care"]
+__all__ = ["ledger_app"]
 
 
 @ledger_app.callback(invoke_without_command=True)

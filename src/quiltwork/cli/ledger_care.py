@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Saved, TokenFile, Url, ledger_app
+from quiltwork.cli.ledger import ledger_app  # its commands come first
+from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Saved, TokenFile, Url
+
+__all__ = ["ledger_app"]
 
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="viewer, spender or admin.", show_default=False)]
 Principal = Annotated[str, typer.Argument(metavar="NAME", help="Who it is.", show_default=False)]

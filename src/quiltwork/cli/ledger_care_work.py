@@ -155,7 +155,7 @@ def _problem(receipt: Receipt, public_key: str | None) -> str | None:
 
 def _show(receipt: Receipt, problem: str | None, public_key: str | None) -> None:
     page = console()
-    page.print(Text(receipt.show()))
+    page.print(Text(receipt.show()), soft_wrap=True)
     page.print()
     if problem is not None:
         page.print(Text(f"does not hold: {problem}", style="bold red"))

@@ -38,8 +38,10 @@ class Where:
 
     @property
     def shown(self) -> str:
-        """The address without its password."""
-        return shown(address(self.url))
+        """The file, or the address without its password."""
+        url = address(self.url)
+        file = file_of(url)
+        return shown(url) if file is None else str(file)
 
     def token(self) -> str | None:
         """From the file or the environment: a token on a command line could be read by every user of the machine."""
@@ -70,8 +72,8 @@ class Where:
     def check_there(self) -> None:
         """Refuse an address without a ledger: a slip of the pen must not make a new, empty one."""
         if self.version() is None:
-            hint = "quiltwork ledger open makes one with its first budget"
-            raise InvalidParameter("ledger", self.shown, "a ledger that is there", hint)
+            hint = "quiltwork ledger open makes one, with its first budget"
+            raise LedgerUnavailable(f"there is no ledger at {self.shown!r}", hint)
 
     def check_target(self, target: Path) -> None:
         """Refuse to write over the ledger itself, or over a key."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -75,7 +77,7 @@ def _terms(terms: Terms) -> list[str]:
         touched = "one block" if terms.blocks.most == 1 else f"{terms.blocks.most} blocks"
         lines.append(f"each {terms.blocks.label} has the whole budget; the protected change touches {touched} at most")
     if terms.refresh is not None:
-        lines.append(f"a fresh budget every {terms.refresh}: n periods together are n budgets")
+        lines.append(f"a fresh budget every {length(terms.refresh)}: n periods together are n budgets")
     if terms.expires is not None:
         lines.append(f"expires {terms.expires.isoformat(timespec='minutes')}")
     if terms.owners:
@@ -83,6 +85,20 @@ def _terms(terms: Terms) -> list[str]:
     if terms.note:
         lines.append(f"note: {clean(terms.note)}")
     return lines
+
+
+def length(span: timedelta) -> str:
+    """A span in its largest whole unit.
+
+    >>> length(timedelta(days=30)), length(timedelta(minutes=90))
+    ('30 days', '90 minutes')
+    """
+    seconds = span.total_seconds()
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds % size == 0:
+            count = int(seconds // size)
+            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds:g} seconds"
 
 
 def named(names: Sequence[str]) -> str:
@@ -98,9 +114,7 @@ def show_balance(balance: Balance) -> None:
     page.print(Text(f"protects {terms.protects}"))
     page.print()
     table = grid((_whose(balance), False), ("limit", True), ("spent", True), ("left", True), ("used", True))
-    table.add_row(
-        Text(balance.unit), single(float(balance.limit.lower)), _spent(balance), _left(balance), used(balance)
-    )
+    table.add_row(Text(balance.unit), _limit(balance), _spent(balance), _left(balance), used(balance))
     page.print(table)
     page.print()
     if balance.runs:
@@ -108,9 +122,12 @@ def show_balance(balance: Balance) -> None:
         page.print()
         page.print(Text("spent is what the runs so far tell together; the whole plan keeps the limit"))
     else:
+        period = "" if terms.refresh is None else " in this period"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
         page.print(
-            Text(f"odometer: the privacy loss of everything so far is at most {at_most(balance.reading)}{beyond}")
+            Text(
+                f"odometer: the privacy loss of everything so far{period} is at most {at_most(balance.reading)}{beyond}"
+            )
         )
     if terms.filter is not None:
         page.print(Text(f"because {terms.filter.because}", style="dim"))
@@ -136,6 +153,10 @@ def _whose(balance: Balance) -> str:
     return worst
 
 
+def _limit(balance: Balance) -> str:
+    return at_least(float(balance.limit.lower), 6)
+
+
 def _spent(balance: Balance) -> str:
     return at_most(float(balance.spent.upper), 6)
 
@@ -145,8 +166,10 @@ def _left(balance: Balance) -> str:
 
 
 def used(balance: Balance) -> str:
-    """The share that is spent, rounded up."""
-    return f"{at_most(100 * min(balance.used, 1.0), 3)}%"
+    """The share that is spent, rounded up in its third digit."""
+    most, spent = Decimal(float(balance.limit.lower)), Decimal(float(balance.spent.upper))
+    share = Context(prec=3, rounding=ROUND_CEILING).divide(100 * spent, most) if most else Decimal(0)
+    return f"{min(share, Decimal(100)).normalize():f}%"
 
 
 def _runs(balance: Balance) -> Table:
@@ -185,37 +208,43 @@ def show_forecast(found: Forecast) -> None:
 
 def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
     """What was done, what it cost, and what is left."""
-    page = console()
-    done = DONE.get(receipt.kind, receipt.kind)
-    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f": {done} ", _object(receipt, balance)))
-    if receipt.kind == "reserve":
-        page.print(Text(f"start it before {receipt.content['until'][:19]} UTC: quiltwork ledger start {receipt.seq}"))
-    if balance is not None and receipt.kind in ("spend", "reserve", "refund"):
-        page.print(Text(f"{used(balance)} of {balance.budget.name} is spent{_of_block(balance)}{_room(balance)}"))
-
-
-def _object(receipt: Receipt, balance: Balance | None) -> str:
-    content: dict[str, Any] = receipt.content
-    if receipt.kind in ("spend", "reserve"):
+    page, content = console(), receipt.content
+    when = receipt.time[:19].replace("T", " ")
+    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f" of {when} UTC: {_done(receipt)}"))
+    if receipt.kind not in ("spend", "reserve", "refund"):
+        return
+    table = grid(("", False), ("", False))
+    table.show_header = False
+    if receipt.kind != "refund":
         times = f"{content['times']:,} x " if content["times"] > 1 else ""
-        what = said(content["loss"]) if content["loss"] is not None else clean(content["release"])
-        return f"{times}{what} from {receipt.budget}{_cost(content, balance)}"
+        table.add_row(
+            "what", Text(times + (clean(content["release"]) if content["loss"] is None else said(content["loss"])))
+        )
+    if balance is not None:
+        kept = balance.budget.terms.filter
+        if receipt.kind != "refund" and kept is not None:
+            table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
+        table.add_row(
+            "left",
+            Text(
+                f"{balance.unit} {_left(balance)} of {_limit(balance)}{_of_block(balance)} ({used(balance)} is spent)"
+            ),
+        )
+    if receipt.kind == "reserve":
+        until = content["until"][:19].replace("T", " ")
+        table.add_row("next", Text(f"before {until} UTC: quiltwork ledger start {receipt.seq}"))
+    page.print(table)
+
+
+def _done(receipt: Receipt) -> str:
+    content: dict[str, Any] = receipt.content
+    done = DONE.get(receipt.kind, receipt.kind)
+    if receipt.kind in ("spend", "reserve"):
+        return f"{done} from {receipt.budget}"
     if "reservation" in content:
-        return f"reservation {content['reservation']} of {receipt.budget}"
-    return clean(receipt.budget if receipt.budget is not None else content.get("name", ""))
-
-
-def _cost(content: dict[str, Any], balance: Balance | None) -> str:
-    if balance is None or balance.budget.terms.filter is None:
-        return ""
-    return f", at a cost of {balance.budget.terms.filter.shown(tuple(map(Fraction, content['cost'])))}"
+        return f"{done} reservation {content['reservation']} of {receipt.budget}"
+    return f"{done} {clean(receipt.budget if receipt.budget is not None else content.get('name', ''))}"
 
 
 def _of_block(balance: Balance) -> str:
     return "" if balance.block is None else f" in {_whose(balance)}"
-
-
-def _room(balance: Balance) -> str:
-    if balance.budget.kind == "planned":
-        return ""
-    return f"; {balance.unit} {_left(balance)} of {single(float(balance.limit.lower))} is left"

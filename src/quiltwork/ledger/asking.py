@@ -88,6 +88,6 @@ class Asking(Connected):
             entry = entry_at(book.connection, seq)
             if entry is None:
                 raise InvalidParameter("seq", seq, "the number of an entry")
-            return Receipt.issued(self.identity, entry, self._key)
+            return self._vouched(book.connection, entry)
 
         return self._read(work)

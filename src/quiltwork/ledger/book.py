@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ import attrs
 
 from quiltwork.compose.filters import Cost
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger import words
 from quiltwork.ledger.entries import canonical, moment, parsed
 from quiltwork.ledger.terms import Terms
 
@@ -69,6 +70,15 @@ class Account:
         if self.terms.refresh is None:
             return self.standing.period
         return max(self.standing.period, (now - moment(self.standing.since)) // self.terms.refresh)
+
+    def ends(self, now: datetime) -> list[datetime]:
+        """When the period and the budget end, those that do; the end of time among them."""
+        found = [datetime.max.replace(tzinfo=UTC)]
+        if self.terms.expires is not None:
+            found.append(self.terms.expires)
+        if self.terms.refresh is not None:
+            found.append(words.later(moment(self.standing.since), self.terms.refresh, self.period(now) + 1))
+        return found
 
     def at(self, period: int) -> Account:
         """The same budget in this period: a new one starts with nothing spent."""
@@ -131,7 +141,7 @@ class Principal:
     identity: str
     stored: str
     expires: str | None
-    revoked: bool
+    revoked: int = 0
 
 
 def reservation_row(reservation: Reservation) -> dict[str, Any]:

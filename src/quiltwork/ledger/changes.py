@@ -43,7 +43,7 @@ def apply(book: Book, entry: Entry) -> None:
         raise BrokenChain(f"its kind {entry.kind!r} is unknown", entry.seq)
     try:
         change(book, entry, entry.content)
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, BrokenChain):
             raise
         raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
@@ -144,6 +144,8 @@ def _moved(before: str, after: str, back: bool = False) -> Callable[[Book, Entry
         found = book.reservation(content["reservation"])
         if found is None or found.budget != entry.budget or found.status != before:
             raise BrokenChain(f"there is no reservation that could be {after} here", entry.seq)
+        if after == STARTED and _account(book, entry).standing.state != "open":
+            raise BrokenChain(f"budget {entry.budget!r} was not open", entry.seq)
         if before == HELD and (after == LAPSED) != (entry.time >= found.until):
             raise BrokenChain(f"a lease until {found.until} does not allow this", entry.seq)
         if back:
@@ -169,7 +171,7 @@ def _state(before: tuple[str, ...], after: str) -> Callable[[Book, Entry, dict[s
 
 def _admit(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     book.put_principal(
-        Principal(content["name"], content["role"], content["identity"], content["stored"], content["expires"], False)
+        Principal(content["name"], content["role"], content["identity"], content["stored"], content["expires"])
     )
 
 
@@ -177,7 +179,7 @@ def _revoke(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     found = book.principal(content["name"])
     if found is None:
         raise BrokenChain(f"nobody is called {content['name']!r}", entry.seq)
-    book.put_principal(attrs.evolve(found, revoked=True))
+    book.put_principal(attrs.evolve(found, revoked=1))
 
 
 def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:

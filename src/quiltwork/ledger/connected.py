@@ -17,6 +17,7 @@ from sqlalchemy import Connection, insert
 from quiltwork import checks
 from quiltwork.errors import (
     AccessDenied,
+    BrokenChain,
     InvalidParameter,
     LedgerUnavailable,
     QuiltworkError,
@@ -83,7 +84,7 @@ class Connected:
         connection.execute(insert(schema.entries), attrs.asdict(entry))
         signature = None if signing is None else signing.signature(message(identity, entry.hash))
         made = {"id": 1, "seq": 1, "time": entry.time, "hash": entry.hash, "signature": signature}
-        connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": False})
+        connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": 0})
 
     def _key_file(self, key: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
         file = file_of(self._store.url)
@@ -97,11 +98,11 @@ class Connected:
 
     def _signing_key(self, key: str | os.PathLike[str] | None, public: str | None) -> SigningKey | None:
         """The private key that belongs to the ledger; None when it is not here, and then only reading is possible."""
-        if public is None:
-            return None
         place = self._key_file(key)
         if place is None or (key is None and not os.path.exists(place)):
             return None
+        if public is None:
+            raise BrokenChain(f"the ledger is not signed, although there is a key for it, {place}: was it replaced?")
         found = SigningKey.load(place)
         if found.public != public:
             raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
@@ -127,8 +128,8 @@ class Connected:
         made: list[Entry] = []
         try:
             with self._store.writing(key) as locked:
+                self._check_key(locked.head.public_key)
                 writer = Writer(locked, self.identity, self._key, _terms)
-                self._check_key(writer.head.public_key)
                 account = None if budget is None else writer.book.account(budget)
                 access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
                 writer.principal = None if self._who is None else self._who[0]
@@ -147,6 +148,8 @@ class Connected:
         return Receipt.issued(self.identity, made[0], self._key)
 
     def _check_key(self, public: str | None) -> None:
+        if public is None and self._key is not None:
+            raise BrokenChain("the ledger is not signed any more: it was replaced")
         if public is not None and (self._key is None or self._key.public != public):
             raise InvalidParameter(
                 "key", None, "the file of the key that signs for this ledger", "without it the ledger can only be read"
@@ -184,8 +187,8 @@ class Connected:
     def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
         with suppress(QuiltworkError), self._store.writing() as locked:
+            self._check_key(locked.head.public_key)
             writer = Writer(locked, self.identity, self._key, _terms)
-            self._check_key(writer.head.public_key)
             writer.principal = None if self._who is None else self._who[0]
             known = None if budget is None or writer.book.account(budget) is None else budget
             writer.append("denied", known, {"act": denied.act, "why": denied.why})
@@ -198,6 +201,13 @@ class Connected:
         except AccessDenied as denied:
             self._note_denial(denied, None)
             raise
+
+    def _vouched(self, connection: Connection, entry: Entry) -> Receipt:
+        """The receipt of an entry that stands in the chain: a row that was only put there is not signed."""
+        after, head = entry_at(connection, entry.seq + 1), read_head(connection)
+        if not entry.sound() or entry.hash != (head.hash if after is None else after.previous):
+            raise BrokenChain("it is not as it was written: run verify", entry.seq)
+        return Receipt.issued(self.identity, entry, self._key)
 
     def _account(self, book: LiveBook, name: str) -> Account:
         account = book.account(name)

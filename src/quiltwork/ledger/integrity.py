@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from quiltwork.errors import (
     InvalidParameter,
 )
-from quiltwork.ledger import transfer
-from quiltwork.ledger.addresses import address, shown
+from quiltwork.ledger import addresses, transfer
+from quiltwork.ledger.addresses import address
 from quiltwork.ledger.changes import handover
 from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry
@@ -29,10 +29,23 @@ class Integrity(Connected):
     """Acts that show, or carry over, that everything is as it was written."""
 
     def verify(
-        self, *, progress: Callable[[int, int], None] | None = None, receipts: Iterable[Receipt] = ()
+        self,
+        *,
+        public_key: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        receipts: Iterable[Receipt] = (),
     ) -> Verification:
-        """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too."""
-        return self._read(lambda book, now: verified(book.connection, progress, tuple(receipts)))
+        """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too.
+
+        `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
+        chain that somebody signed anew with a key of his own looks fine.
+        """
+        shown = tuple(receipts)
+        for receipt in shown:
+            if not isinstance(receipt, Receipt):
+                raise InvalidParameter("receipts", receipt, "receipts of this ledger")
+        known = public_key or (None if self._key is None else self._key.public)
+        return self._read(lambda book, now: verified(book.connection, progress, shown, known))
 
     def rotate(self, key: str | os.PathLike[str]) -> Receipt:
         """Let another key sign from now on: the one of this file, which is made when it does not exist.
@@ -62,7 +75,7 @@ class Integrity(Connected):
         store = Store(address(url), 30.0, None)
         try:
             if store.version() is not None:
-                raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+                raise InvalidParameter("url", addresses.shown(store.url), "a database without a ledger")
             made = [False]
 
             def fill(connection: Connection) -> None:
@@ -71,7 +84,7 @@ class Integrity(Connected):
 
             store.make(fill)
             if not made[0]:
-                raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+                raise InvalidParameter("url", addresses.shown(store.url), "a database without a ledger")
         finally:
             store.dispose()
         return cls(url, key=key)

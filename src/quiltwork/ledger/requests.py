@@ -41,11 +41,23 @@ class Request:
         """The content of its entry."""
         return {**charge.fields(), "loss": self.loss, "note": note}
 
-    def check_same(self, entry: Entry, kind: str) -> None:
-        """AlreadyRun unless the entry that stands under the same key is this very request."""
+    def check_same(self, entry: Entry, kind: str, period: int, principal: str | None) -> None:
+        """AlreadyRun unless the entry under the same key is this request, by the same principal, in this period."""
         content = entry.content
-        mine = (kind, self.loss, self.release, self.times, None if self.blocks is None else list(self.blocks))
-        theirs = (entry.kind, *(content.get(name) for name in ("loss", "release", "times", "blocks")))
+        mine = (
+            kind,
+            principal,
+            period,
+            self.loss,
+            self.release,
+            self.times,
+            None if self.blocks is None else list(self.blocks),
+        )
+        theirs = (
+            entry.kind,
+            entry.principal,
+            *(content.get(name) for name in ("period", "loss", "release", "times", "blocks")),
+        )
         if canonical(list(mine)) != canonical(list(theirs)):
             raise AlreadyRun(
                 f"key {entry.key!r} of budget {self.budget!r}",

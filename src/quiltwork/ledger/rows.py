@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -152,7 +153,7 @@ class LiveBook(Book):
             elif kind == "reservation":
                 self._write_reservation(place, self.reservations[name])
             elif kind == "principal":
-                self._upsert(schema.principals, [_row(self.principals[name])])
+                self._upsert(schema.principals, [attrs.asdict(self.principals[name])])
             else:
                 budget, period, label = name
                 tallies.append({"budget": budget, "period": period, "name": label, "amount": self.amounts[name]})
@@ -198,14 +199,3 @@ class LiveBook(Book):
 
 def _reservation(row: Row[Any]) -> Reservation:
     return Reservation(row.seq, row.budget, row.status, row.until, Charge.read(parsed(row.charge)))
-
-
-def _row(principal: Principal) -> dict[str, Any]:
-    return {
-        "name": principal.name,
-        "role": principal.role,
-        "identity": principal.identity,
-        "stored": principal.stored,
-        "expires": principal.expires,
-        "revoked": principal.revoked,
-    }

@@ -6,7 +6,7 @@ fractions as text. Column names and meanings change only by a migration.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 __all__ = ["HEAD", "VERSION_TABLE", "budgets", "entries", "head", "metadata", "principals", "reservations", "tallies"]
 
@@ -46,7 +46,7 @@ head = Table(
     Column("hash", Text, nullable=False),
     Column("signature", Text),
     Column("public_key", Text),
-    Column("guarded", Boolean, nullable=False),
+    Column("guarded", Integer, nullable=False),
 )
 budgets = Table(
     "ledger_budgets",
@@ -82,5 +82,5 @@ principals = Table(
     Column("identity", Text, nullable=False, unique=True),
     Column("stored", Text, nullable=False),
     Column("expires", Text),
-    Column("revoked", Boolean, nullable=False),
+    Column("revoked", Integer, nullable=False),
 )

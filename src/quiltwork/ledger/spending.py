@@ -42,7 +42,8 @@ class Spending(Connected):
     ) -> Receipt:
         """Take the cost of a release that is about to run; BudgetExceeded takes nothing.
 
-        The same `key` with the same request is done once: the first receipt is returned again.
+        The same `key` with the same request is done once: the first receipt is returned again, and pays for one run. A
+        job that may be started twice needs `run`, or `reserve` and `start`, which begin once.
         """
         asked = request(self._terms_of(name), loss, release, times, blocks)
         return self._take("spend", asked, note, key, lambda writer: {})
@@ -65,7 +66,13 @@ class Spending(Connected):
         """
         asked = request(self._terms_of(name), loss, release, times, blocks)
         length = words.span("lease", lease)
-        return self._take("reserve", asked, note, key, lambda writer: {"until": stamp(writer.now + length)})
+
+        def until(writer: Writer) -> dict[str, Any]:
+            """No lease outlasts its period or its budget: what starts later would count in the wrong one."""
+            ends = self._account(writer.book, asked.budget).ends(writer.now)
+            return {"until": stamp(min(words.later(writer.now, length), *ends))}
+
+        return self._take("reserve", asked, note, key, until)
 
     def _take(
         self, kind: str, asked: Request, note: str, key: str | None, more: Callable[[Writer], dict[str, Any]]
@@ -76,8 +83,9 @@ class Spending(Connected):
 
         def work(writer: Writer) -> Entry:
             if not fresh and (before := entry_with_key(writer.connection, asked.budget, chosen)) is not None:
-                asked.check_same(before, kind)
-                return before
+                period = self._account(writer.book, asked.budget).period(writer.now)
+                asked.check_same(before, kind, period, writer.principal)
+                return self._vouched(writer.connection, before).entry
             account = self._swept(writer, asked.budget)
             rules.check_open(account, writer.now)
             charge = asked.charge(account, writer.now)
@@ -115,6 +123,8 @@ class Spending(Connected):
             if found.status == HELD and found.until <= stamp(writer.now):
                 raise NotOpen(f"reservation {seq}", "lapsed: its lease ended before it started", "reserve again")
             _check_move(found, act)
+            if act == "start":
+                rules.check_open(self._account(writer.book, found.budget), writer.now)
             return writer.append(act, found.budget, {"reservation": seq, "note": note})
 
         return self._write("spend", work, budget=budget)

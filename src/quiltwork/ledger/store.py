@@ -219,8 +219,14 @@ def _found(row: Any) -> Any:
     return row
 
 
+def _text(raw: bytes) -> str:
+    """Text as it is; bytes that are none become surrogates, which no check of the chain takes."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
 def _careful(connection: Any, _record: Any) -> None:
     """Settings of a new SQLite connection: nothing that was committed is lost, not even when the power fails."""
+    connection.text_factory = _text
     cursor = connection.cursor()
     for setting in ("journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF", f"busy_timeout={RECOVERY}"):
         cursor.execute(f"PRAGMA {setting}")

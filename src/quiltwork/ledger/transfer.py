@@ -124,7 +124,7 @@ def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any
             "hash": checker.hash,
             "signature": closing.get("signature"),
             "public_key": replayed.public_key,
-            "guarded": bool(replayed.principals),
+            "guarded": int(bool(replayed.principals)),
         },
     )
 

@@ -71,12 +71,12 @@ class Checker:
         """BrokenChain when this is not the next entry."""
         if entry.seq != self.seq + 1:
             raise BrokenChain(f"it is missing, or out of order (found {entry.seq})", self.seq + 1)
-        if not entry.sound():
+        if not all(isinstance(value, str) or value is None for value in attrs.astuple(entry)[1:]) or not entry.sound():
             raise BrokenChain("its hash is not that of its content", entry.seq)
         if entry.previous != self.hash:
             raise BrokenChain("it does not follow the entry before", entry.seq)
-        if entry.time < self.time:
-            raise BrokenChain("its time is before that of the entry before", entry.seq)
+        if not _is_time(entry.time) or entry.time < self.time:
+            raise BrokenChain("its time is none, or before that of the entry before", entry.seq)
         if (entry.seq == 1) != (entry.kind == "ledger"):
             raise BrokenChain("a ledger begins with one entry of kind 'ledger'", entry.seq)
         try:
@@ -101,20 +101,28 @@ class Checker:
             raise BrokenChain(f"it passes the limit of budget {entry.budget!r}", entry.seq) from None
         except NotOpen:
             raise BrokenChain(f"budget {entry.budget!r} was not open", entry.seq) from None
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
 
 
-def verified(connection: Connection, progress: Progress | None, receipts: Iterable[Receipt]) -> Verification:
-    """The whole ledger in one consistent view."""
+def _is_time(text: str) -> bool:
+    try:
+        return bool(moment(text))
+    except QuiltworkError:
+        return False
+
+
+def verified(
+    connection: Connection, progress: Progress | None, receipts: Iterable[Receipt], public: str | None = None
+) -> Verification:
+    """The whole ledger in one consistent view; `public` is the key that must have signed it, when one is known."""
     checker = Checker()
     kept: dict[int, list[Receipt]] = {}
-    for receipt in receipts:
-        kept.setdefault(receipt.seq, []).append(receipt)
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        for receipt in (one for several in kept.values() for one in several):
-            receipt.check(allow_unsigned=True)
+        for receipt in receipts:
+            receipt.check(allow_unsigned=public is None)
+            kept.setdefault(receipt.seq, []).append(receipt)
         for entry in entries_after(connection, None):
             checker.take(entry)
             if any(receipt.hash != entry.hash for receipt in kept.pop(entry.seq, [])):
@@ -123,10 +131,16 @@ def verified(connection: Connection, progress: Progress | None, receipts: Iterab
                 progress(entry.seq, total)
         if kept:
             raise BrokenChain("the receipt's entry is gone", min(kept))
+        if checker.seq != total:
+            raise BrokenChain("there are entries without a place in the chain", checker.seq + 1)
+        if public is not None and checker.book.public_key != public:
+            raise BrokenChain("another key signs for this chain than the one that is known", checker.seq)
         signed = _head(connection, checker)
         _rows(connection, checker)
     except BrokenChain as error:
         return Verification(False, checker.seq, error.seq, error.problem)
+    except QuiltworkError as error:
+        return Verification(False, checker.seq, checker.seq, str(error))
     if progress is not None:
         progress(total, total)
     return Verification(True, checker.seq, signed=signed)
@@ -142,7 +156,7 @@ def _head(connection: Connection, checker: Checker) -> bool:
         raise BrokenChain("the head of the chain names another last entry", first)
     if head.public_key != public:
         raise BrokenChain("the head of the chain names another key", last)
-    if bool(head.guarded) != bool(checker.book.principals):
+    if _odd(head.guarded, int(bool(checker.book.principals))):
         raise BrokenChain("the head of the chain says otherwise whether tokens are asked for", last)
     if public is None:
         if head.signature is not None:
@@ -161,7 +175,7 @@ def _rows(connection: Connection, checker: Checker) -> None:
         if account is None:
             raise BrokenChain(f"a row of budget {row.name!r} was never written", last)
         mine = (account.opened, canonical(account.terms.to_json()), account.standing.text())
-        if tuple(row)[1:] != mine:
+        if any(map(_odd, tuple(row)[1:], mine)):
             raise BrokenChain(f"the row of budget {row.name!r} says something else", account.standing.last)
     if book.accounts:
         name, account = min(book.accounts.items())
@@ -180,6 +194,11 @@ def _rows(connection: Connection, checker: Checker) -> None:
         raise BrokenChain("a row of a reservation that has ended is not as it was written", last)
 
 
+def _odd(found: Any, expected: Any) -> bool:
+    """Whether a cell is not exactly what it should be: SQLite takes any type anywhere."""
+    return type(found) is not type(expected) or found != expected
+
+
 def _compare(
     connection: Connection, table: Any, mine: dict[tuple[Any, ...], dict[str, Any]], last: int, where: Any = None
 ) -> None:
@@ -189,7 +208,7 @@ def _compare(
         expected = mine.pop(tuple(row[name] for name in keys), None)
         if expected is None:
             raise BrokenChain(f"a row of {table.name} was never written", last)
-        if any(row[name] != value for name, value in expected.items()):
+        if any(_odd(row[name], value) for name, value in expected.items()):
             raise BrokenChain(f"a row of {table.name} says something else", last)
     if mine:
         raise BrokenChain(f"a row of {table.name} is missing", last)

@@ -9,19 +9,21 @@ from typing import Any
 
 import attrs
 
-from quiltwork.compose.filters import Cost
+from quiltwork.compose.filters import Cost, Filter
 from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.digits import at_least, at_most, pair, single
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.rounding import down, up
 from quiltwork.errors import InvalidParameter
-from quiltwork.ledger import rules
+from quiltwork.ledger import rules, words
 from quiltwork.ledger.book import Account, Book
 from quiltwork.ledger.entries import moment, stamp
 from quiltwork.ledger.terms import Terms
 
 __all__ = ["Balance", "Budget", "balance_of"]
+
+USUAL = 1e-6  # the odometer's delta for budgets that state none
 
 
 @attrs.frozen
@@ -89,7 +91,7 @@ class Balance:
 
     `spent` and `left` are in `unit`. For adaptive budgets that is the currency of the filter, in which costs add up
     exactly; `reading` is the odometer, a bound on the realised loss of everything so far, at all times at once, except
-    with probability `delta`. For planned budgets `spent` is the certified composition of what ran.
+    with probability `delta`. For planned budgets `spent` is the certified composition of what ran, and nothing is read.
     """
 
     budget: Budget
@@ -97,7 +99,7 @@ class Balance:
     limit: Bracket
     spent: Bracket
     left: Bracket
-    reading: float
+    reading: float | None
     delta: float
     held: int
     period: int
@@ -119,7 +121,7 @@ class Balance:
             f"{self.unit} {at_most(float(self.spent.upper))} of {single(float(self.limit.lower))}, "
             f"at least {at_least(max(float(self.left.lower), 0.0))} is left."
         ]
-        if self.budget.kind == "adaptive":
+        if self.reading is not None:
             lines.append(
                 f"Odometer: whatever was released so far, its privacy loss is at most {at_most(self.reading)}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
@@ -147,7 +149,7 @@ class Balance:
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
             "used": json_numbers(self.used),
-            "reading": json_numbers(self.reading),
+            "reading": None if self.reading is None else json_numbers(self.reading),
             "delta": self.delta,
             "held": self.held,
             "period": self.period,
@@ -172,7 +174,7 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
     account = account.at(account.period(now))
     ends = None
     if terms.refresh is not None:
-        ends = moment(account.standing.since) + (account.standing.period + 1) * terms.refresh
+        ends = words.later(moment(account.standing.since), terms.refresh, account.standing.period + 1)
     runs: dict[str, tuple[int, int]] = {}
     if terms.filter is None:
         if block is not None:
@@ -181,21 +183,28 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         left = Bracket(
             down(float(limit.lower) - float(spent.upper)), up(float(limit.upper) - float(spent.lower)), "room"
         )
-        reading = float(spent.upper)
+        reading = None
     else:
         kept = terms.filter
         if block is not None and terms.blocks is None:
             raise InvalidParameter("block", block, "left out", f"budget {terms.name!r} has none")
-        chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(block)
+        chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
         over = rules.room(book, account, chosen)
         used: Cost = tuple(most - one for most, one in zip(kept.limit, over, strict=True))
         unit, limit, spent, left = kept.units[0], _around(kept.limit[0]), _around(used[0]), _around(over[0], "room")
-        delta = float(terms.limit.delta or 0.0) or (0.0 if kept.kind == "pure" else 1e-6)
+        delta = _rare(kept, terms.limit.delta)
         reading = kept.reading(used, delta)
     return Balance(
         Budget.of(account), unit, limit, spent, left, reading, delta, account.standing.held,
         account.standing.period, ends, block, runs,
     )  # fmt: skip
+
+
+def _rare(kept: Filter, delta: float | None) -> float:
+    """The probability with which the odometer may err: that of the budget, where it has a finite reading then."""
+    if kept.kind == "pure":
+        return 2.0 * (delta or 0.0)  # at the budget's own delta an (epsilon, delta) release bounds nothing
+    return delta or USUAL
 
 
 def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> tuple[str, Bracket, Bracket, float]:

@@ -53,6 +53,14 @@ def moment(what: str, given: Any) -> datetime:
         raise InvalidParameter(what, given, "a time between the years 1 and 9999") from None
 
 
+def later(time: datetime, length: timedelta, times: int = 1) -> datetime:
+    """So much later, or the end of time."""
+    try:
+        return time + times * length
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
 def span(what: str, given: Any) -> timedelta:
     """A length of time greater than zero: a timedelta, or seconds."""
     allowed = "a timedelta, or a number of seconds, > 0 and at most 100 years"

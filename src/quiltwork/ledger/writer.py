@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, update
 
-from quiltwork.errors import ClockWentBack
+from quiltwork.errors import BrokenChain, ClockWentBack
 from quiltwork.ledger import schema
 from quiltwork.ledger.changes import apply
 from quiltwork.ledger.entries import Entry, moment, stamp
@@ -42,6 +42,9 @@ class Writer:
         head, connection = locked.head, locked.connection
         self.connection, self.head = connection, head
         self.now = _not_before(locked.now, moment(head.time))
+        if key is not None and head.signature != key.signature(message(identity, head.hash)):
+            # signing on top of it would vouch for whatever somebody without the key put there
+            raise BrokenChain("the head of the chain is not signed by the ledger's key: run verify", int(head.seq))
         self.principal: str | None = None
         self.guarded: bool = bool(head.guarded)
         self.book = LiveBook(connection, parse)
@@ -75,7 +78,7 @@ class Writer:
             "new_hash": self._hash,
             "new_signature": signature,
             "new_public_key": public,
-            "new_guarded": self.guarded,
+            "new_guarded": int(self.guarded),
         }
         standing = self.book.only_standing() if len(self._entries) == 1 else None
         if standing is not None and self.connection.dialect.name == "postgresql":

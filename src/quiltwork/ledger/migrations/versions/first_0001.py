@@ -40,7 +40,7 @@ def upgrade() -> None:
         sa.Column("hash", sa.Text, nullable=False),
         sa.Column("signature", sa.Text),
         sa.Column("public_key", sa.Text),
-        sa.Column("guarded", sa.Boolean, nullable=False),
+        sa.Column("guarded", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_ledger_head"),
     )
     op.create_table(
@@ -76,7 +76,7 @@ def upgrade() -> None:
         sa.Column("identity", sa.Text, nullable=False),
         sa.Column("stored", sa.Text, nullable=False),
         sa.Column("expires", sa.Text),
-        sa.Column("revoked", sa.Boolean, nullable=False),
+        sa.Column("revoked", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_ledger_principals"),
         sa.UniqueConstraint("identity", name="uq_ledger_principals_identity"),
     )

@@ -1,0 +1,240 @@
+"""Reservations: held, started once, settled; given back when they never started and their lease is over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.ledger.books import START, Clock, chain, costs, kinds, refused
+
+import quiltwork as qw
+from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, QuiltworkError
+from quiltwork.ledger import Blocks, Ledger
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(fast_sqlite: str, clock: Clock) -> Iterator[Ledger]:
+    with Ledger(fast_sqlite, clock=clock) as made:
+        made.open("b", epsilon=1.0, protects="x")
+        yield made
+
+
+def left(ledger: Ledger, block: str | None = None) -> float:
+    return float(ledger.balance("b", block).left.lower)
+
+
+def test_reserve_start_settle(ledger_url: str) -> None:
+    with Ledger(ledger_url, clock=Clock()) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE, times=2, note="nightly")
+        assert (held.kind, held.budget, held.seq) == ("reserve", "b", 3)
+        assert held.content["until"] == "2030-01-01T12:01:00.000000+00:00"
+        assert costs(held)[0] == 0.5
+        assert (left(ledger), ledger.balance("b").held) == (0.5, 1)
+        with refused(ledger, BudgetExceeded):  # what is held cannot be spent by another
+            ledger.spend("b", qw.pure(0.75))
+        started = ledger.start(held.seq)
+        assert (started.kind, started.content["reservation"], started.budget) == ("start", held.seq, "b")
+        assert (left(ledger), ledger.balance("b").held) == (0.5, 0)
+        done = ledger.settle(held.seq, note="done")
+        assert (done.kind, done.content["note"]) == ("settle", "done")
+        assert left(ledger) == 0.5
+        assert kinds(ledger, "b") == ["open", "reserve", "start", "settle"]
+        for receipt in (held, started, done):
+            receipt.check(ledger.public_key, allow_unsigned=ledger.public_key is None)
+        assert ledger.verify().holds
+
+
+def test_nothing_starts_twice(ledger_url: str) -> None:
+    with Ledger(ledger_url, clock=Clock()) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+        ledger.start(held.seq)
+        with refused(ledger, AlreadyRun):
+            ledger.start(held.seq)
+        ledger.settle(held.seq)
+        for act in (ledger.start, ledger.settle, ledger.refund):
+            with refused(ledger, AlreadyRun):
+                act(held.seq)
+        assert left(ledger) == 0.75
+
+
+def test_settle_before_start(ledger: Ledger) -> None:
+    held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    with refused(ledger, InvalidParameter, "start it first"):
+        ledger.settle(held.seq)
+    ledger.start(held.seq)
+    ledger.settle(held.seq)
+
+
+def test_refund_of_what_never_started(ledger_url: str) -> None:
+    with Ledger(ledger_url, clock=Clock()) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        held = ledger.reserve("b", qw.pure(1.0), lease=MINUTE)
+        assert left(ledger) == 0.0
+        back = ledger.refund(held.seq, note="not needed")
+        assert (back.kind, back.content["reservation"], back.content["note"]) == ("refund", held.seq, "not needed")
+        assert (left(ledger), ledger.balance("b").held) == (1.0, 0)
+        for act in (ledger.start, ledger.settle, ledger.refund):
+            with refused(ledger, NotOpen, "refunded"):
+                act(held.seq)
+        ledger.spend("b", qw.pure(1.0))
+        assert ledger.verify().holds
+
+
+def test_nothing_that_may_have_run_is_refunded(ledger: Ledger) -> None:
+    spent = ledger.spend("b", qw.pure(0.25))
+    with refused(ledger, AlreadyRun, "stays spent"):
+        ledger.refund(spent.seq)
+    held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    ledger.start(held.seq)
+    with refused(ledger, AlreadyRun, "stays spent"):
+        ledger.refund(held.seq)
+    assert left(ledger) == 0.5
+
+
+def test_a_lease_that_ended_gives_back_before_anybody_writes_it(ledger_url: str) -> None:
+    clock = Clock()
+    with Ledger(ledger_url, clock=clock) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        held = ledger.reserve("b", qw.pure(0.75), lease=MINUTE)
+        clock.now = START + MINUTE - timedelta(microseconds=1)
+        assert (left(ledger), ledger.balance("b").held) == (0.25, 1)
+        assert ledger.would_exceed("b", qw.pure(0.5))
+        assert ledger.forecast("b", qw.pure(0.25)).count == 1
+        clock.now = START + MINUTE  # the end of a lease is not part of it
+        before = chain(ledger)
+        assert (left(ledger), ledger.balance("b").held) == (1.0, 0)
+        assert not ledger.would_exceed("b", qw.pure(1.0))
+        assert ledger.forecast("b", qw.pure(0.25)).count == 4
+        assert chain(ledger) == before
+        for act in (ledger.start, ledger.settle, ledger.refund):
+            with refused(ledger, NotOpen, "lapsed"):
+                act(held.seq)
+        ledger.spend("b", qw.pure(1.0))
+        assert kinds(ledger, "b") == ["open", "reserve", "lapse", "spend"]
+        assert left(ledger) == 0.0
+        for act in (ledger.start, ledger.settle, ledger.refund):  # the same once it is written
+            with refused(ledger, NotOpen, "lapsed"):
+                act(held.seq)
+        assert ledger.verify().holds
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_leases_of_blocks_give_back_too(ledger_url: str, most: int) -> None:
+    clock = Clock()
+    with Ledger(ledger_url, clock=clock) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x", blocks=Blocks("day", most=most))
+        ledger.reserve("b", qw.pure(0.5), lease=MINUTE, blocks=["mon", "tue"])
+        ledger.reserve("b", qw.pure(0.25) if most == 1 else qw.pure(0.0), lease=10 * MINUTE)
+        ledger.spend("b", qw.pure(0.25), blocks="mon") if most == 1 else None
+        clock.forward(minutes=1)
+        before = chain(ledger)
+        expected = [0.5, 0.75, 0.5] if most == 1 else [1.0, 1.0, 1.0]
+        assert [left(ledger, day) for day in ("mon", "tue", None)] == expected
+        assert not ledger.would_exceed("b", qw.pure(expected[1]), blocks="tue")
+        assert ledger.forecast("b", qw.pure(0.25), blocks="tue").count == 4 * expected[1]
+        assert ledger.forecast("b", qw.pure(0.25)).count == 4 * expected[2]
+        assert chain(ledger) == before
+        ledger.spend("b", qw.pure(expected[1]), blocks="tue")
+        assert left(ledger, "tue") == 0.0
+        assert ledger.verify().holds
+
+
+def test_only_leases_that_ended_are_given_back(ledger: Ledger, clock: Clock) -> None:
+    for minutes in (1, 2, 3):
+        ledger.reserve("b", qw.pure(0.25), lease=minutes * MINUTE)
+    for gone in (0, 1, 2, 3):
+        assert (left(ledger), ledger.balance("b").held) == (0.25 + 0.25 * gone, 3 - gone)
+        clock.forward(minutes=1)
+    ledger.spend("b", qw.pure(1.0))
+    assert kinds(ledger, "b")[4:] == ["lapse"] * 3 + ["spend"]
+    assert ledger.verify().holds
+
+
+def test_what_started_stays_spent_when_its_lease_ends(ledger_url: str) -> None:
+    clock = Clock()
+    with Ledger(ledger_url, clock=clock) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        held = ledger.reserve("b", qw.pure(0.75), lease=MINUTE)
+        clock.forward(seconds=59)
+        ledger.start(held.seq)
+        clock.forward(days=365)
+        assert left(ledger) == 0.25
+        assert ledger.would_exceed("b", qw.pure(0.5))
+        with refused(ledger, BudgetExceeded):
+            ledger.spend("b", qw.pure(0.5))
+        with refused(ledger, AlreadyRun):
+            ledger.refund(held.seq)
+        ledger.settle(held.seq)  # a long job
+        assert left(ledger) == 0.25
+
+
+def test_a_refused_spend_writes_no_lapse(ledger: Ledger, clock: Clock) -> None:
+    ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    clock.forward(minutes=2)
+    with refused(ledger, BudgetExceeded, "epsilon 1 left"):
+        ledger.spend("b", qw.pure(1.5))
+
+
+def test_unfair_fractions_come_back_whole(ledger: Ledger) -> None:
+    """What a refund gives back is exactly what was held, whatever its denominator."""
+    ledger.open("third", rho=1.0, protects="x")
+    for sigma in (3.0, 7.0, 11.0, 0.9999):
+        held = ledger.reserve("third", qw.gaussian(sigma), lease=MINUTE)
+        assert float(ledger.balance("third").spent.lower) > 0
+        ledger.refund(held.seq)
+        assert float(ledger.balance("third").spent.upper) == 0.0
+    ledger.spend("third", qw.zcdp(1.0))
+
+
+@pytest.mark.parametrize("seq", [0, -1, 99, 1, 2, True, 3.0, "3", None, 2**64])
+def test_bad_numbers(ledger: Ledger, seq: Any) -> None:
+    ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    for act in (ledger.start, ledger.settle, ledger.refund):
+        with refused(ledger, InvalidParameter):
+            act(seq)
+
+
+@pytest.mark.parametrize(
+    "lease", [0, -1, math.nan, math.inf, "60", None, True, timedelta(0), -MINUTE, timedelta(days=36526), 1e-9, 1e300]
+)
+def test_bad_leases(ledger: Ledger, lease: Any) -> None:
+    with refused(ledger, InvalidParameter):
+        ledger.reserve("b", qw.pure(0.25), lease=lease)
+    with refused(ledger, InvalidParameter):
+        ledger.run("b", qw.pure(0.25), lambda: 1, lease=lease)
+
+
+def test_a_lease_in_seconds(ledger: Ledger) -> None:
+    held = ledger.reserve("b", qw.pure(0.25), lease=0.5)
+    assert held.content["until"] == "2030-01-01T12:00:00.500000+00:00"
+
+
+def test_a_lease_past_the_year_9999(fast_sqlite: str) -> None:
+    late = START.replace(year=9990)
+    with Ledger(fast_sqlite, clock=Clock(late)) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        with refused(ledger, QuiltworkError):
+            ledger.reserve("b", qw.pure(0.25), lease=timedelta(days=36525))
+
+
+def test_two_ledgers_share_reservations(fast_sqlite: str, ledger: Ledger) -> None:
+    with Ledger(fast_sqlite, clock=Clock()) as other:
+        held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+        other.start(held.seq)
+        with refused(ledger, AlreadyRun):
+            ledger.start(held.seq)
+        ledger.settle(held.seq)
+        with refused(other, AlreadyRun):
+            other.settle(held.seq)

@@ -1,0 +1,297 @@
+"""Who may do what: every act of a ledger by everybody who could ask."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ledger.books import START, Clock, chain, kinds, refused
+
+import quiltwork as qw
+from quiltwork.errors import AccessDenied, InvalidParameter, NotOpen
+from quiltwork.ledger import Ledger
+
+READ, SPEND, MANAGE, OWN = "read", "spend", "manage", "own"  # own: what the owners of a budget may do besides admins
+MAY = {
+    "viewer": {READ},
+    "spender": {READ, SPEND},
+    "owner": {READ, SPEND, OWN},
+    "admin": {READ, SPEND, OWN, MANAGE},
+    "viewing owner": {READ},  # an owner manages only if he may spend
+    "nobody": set(),
+    "revoked": set(),
+    "expired": set(),
+    "replaced": set(),
+}
+
+
+class World:
+    """One ledger and a hand on it for everybody; hashes are slow on purpose, so that it is made once."""
+
+    def __init__(self, url: str) -> None:
+        self.clock, self._names = Clock(), count()
+        self.nobody = Ledger(url, clock=self.clock)
+        self.tokens = {"admin": self.nobody.admit("admin", "admin")}
+        self.admin = self.nobody.sign_in(self.tokens["admin"])
+        for name in ("viewer", "spender", "owner", "revoked", "expired", "replaced", "viewing owner"):
+            role = {"viewer": "viewer", "viewing owner": "viewer", "revoked": "admin"}.get(name, "spender")
+            expires = START + timedelta(hours=1) if name == "expired" else None
+            self.tokens[name] = self.admin.admit(name, role, expires=expires)
+        self.hands = {"nobody": self.nobody, "admin": self.admin}
+        self.hands |= {name: self.nobody.sign_in(self.tokens[name]) for name in self.tokens if name != "admin"}
+        self.tokens["renewed"] = self.admin.admit("replaced", "spender")
+        self.admin.revoke("revoked")
+        self.clock.forward(hours=1)
+
+    def budget(self) -> str:
+        """A new one of which both owners are named."""
+        name = f"budget {next(self._names)}"
+        self.admin.open(name, epsilon=1.0, protects="x", owners=["owner", "viewing owner", "nobody"])
+        return name
+
+    def reserved(self, started: bool = False) -> int:
+        held = self.admin.reserve(self.budget(), qw.pure(0.25), lease=60).seq
+        if started:
+            self.admin.start(held)
+        return held
+
+    def paused(self) -> str:
+        name = self.budget()
+        self.admin.pause(name)
+        return name
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(f"sqlite:///{tmp_path_factory.mktemp('world')}/b.db")
+    yield made
+    made.nobody.dispose()
+
+
+Act = Callable[[Ledger, Any], Any]
+ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, what is made first, what is done
+    "open": (MANAGE, lambda world: f"new {next(world._names)}", lambda it, x: it.open(x, epsilon=1.0, protects="x")),
+    "pause": (OWN, World.budget, lambda it, x: it.pause(x)),
+    "resume": (OWN, World.paused, lambda it, x: it.resume(x)),
+    "close": (OWN, World.budget, lambda it, x: it.close(x)),
+    "spend": (SPEND, World.budget, lambda it, x: it.spend(x, qw.pure(0.25))),
+    "reserve": (SPEND, World.budget, lambda it, x: it.reserve(x, qw.pure(0.25), lease=60)),
+    "run": (SPEND, World.budget, lambda it, x: it.run(x, qw.pure(0.25), lambda: 1)),
+    "start": (SPEND, World.reserved, lambda it, x: it.start(x)),
+    "settle": (SPEND, lambda world: world.reserved(started=True), lambda it, x: it.settle(x)),
+    "refund": (SPEND, World.reserved, lambda it, x: it.refund(x)),
+    "budget": (READ, World.budget, lambda it, x: it.budget(x)),
+    "budgets": (READ, World.budget, lambda it, x: it.budgets()),
+    "balance": (READ, World.budget, lambda it, x: it.balance(x)),
+    "would_exceed": (READ, World.budget, lambda it, x: it.would_exceed(x, qw.pure(0.25))),
+    "forecast": (READ, World.budget, lambda it, x: it.forecast(x, qw.pure(0.25))),
+    "history": (READ, World.budget, lambda it, x: it.history(x)),
+    "receipt": (READ, World.budget, lambda it, x: it.receipt(2)),
+    "verify": (READ, World.budget, lambda it, x: it.verify()),
+    "export": (READ, World.budget, lambda it, x: it.export(io.StringIO())),
+    "principals": (READ, World.budget, lambda it, x: it.principals()),
+    "revoke": (MANAGE, World.budget, lambda it, x: it.revoke("nobody of that name")),
+    "admit": (MANAGE, World.budget, lambda it, x: it.admit("somebody new", "viewer")),
+}
+FREE = {"dispose", "sign_in", "restore", "identity", "public_key"}  # tell nothing, or check a token themselves
+
+
+def test_the_matrix_is_complete() -> None:
+    public = {name for name in dir(Ledger) if not name.startswith("_")}
+    assert public - FREE == set(ACTS), "an act has no row in this table"
+
+
+def newest(world: World) -> int:
+    return max(entry.seq for entry in world.admin.history())
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_who_may_do_it(world: World, act: str) -> None:
+    needs, prepare, do = ACTS[act]
+    for who, may in MAY.items():
+        if act == "admit" and who not in ("admin", "spender", "owner", "nobody"):
+            continue  # a hash each time
+        given, hand = prepare(world), world.hands[who]
+        before = newest(world)
+        if needs in may:
+            if act == "revoke":
+                with pytest.raises(InvalidParameter):  # allowed, though there is no such principal
+                    do(hand, given)
+                continue
+            do(hand, given)
+            made = list(world.admin.history(after=before))
+            assert all(entry.principal == who for entry in made), (act, who)
+            assert bool(made) == (needs != READ), (act, who)
+            continue
+        with pytest.raises(AccessDenied):
+            do(hand, given)
+        (made_one,) = world.admin.history(after=before)  # one entry, that says who was refused what
+        assert made_one.kind == "denied", (act, who)
+        assert made_one.principal == (None if who == "nobody" else who)
+        assert set(made_one.content) == {"act", "why"}
+    assert world.admin.verify().holds
+
+
+def test_a_denied_spend_says_of_which_budget(world: World) -> None:
+    name = world.budget()
+    with pytest.raises(AccessDenied, match="viewer"):
+        world.hands["viewer"].spend(name, qw.pure(0.25))
+    with pytest.raises(AccessDenied, match="asks for a token"):
+        world.nobody.spend(name, qw.pure(0.25))
+    denied = [entry for entry in world.admin.history(name) if entry.kind == "denied"]
+    assert [(entry.principal, entry.content["act"]) for entry in denied][0] == ("viewer", "spend")
+    assert float(world.admin.balance(name).spent.upper) == 0.0
+
+
+def test_an_owner_rules_his_own_budget_only(world: World) -> None:
+    world.admin.open("not hers", epsilon=1.0, protects="x", owners=["spender"])
+    with pytest.raises(AccessDenied):
+        world.hands["owner"].pause("not hers")
+    world.hands["spender"].pause("not hers")
+    assert world.admin.budget("not hers").state == "paused"
+
+
+def test_tokens_that_do_not_open(world: World) -> None:
+    good = world.tokens["spender"]
+    other = world.tokens["viewer"]
+    swapped = "_".join([*good.split("_")[:2], other.split("_")[2]])  # one's identity with another's secret
+    for wrong in (swapped, good[:-1], good.upper(), good + " ", "", "qw__", "x" * 10_000, None, 5, b"qw"):
+        before = newest(world)
+        with pytest.raises(AccessDenied, match="not known"):
+            world.nobody.sign_in(wrong)  # type: ignore[arg-type]
+        (entry,) = world.admin.history(after=before)
+        assert (entry.kind, entry.principal) == ("denied", None)
+        assert str(wrong) not in entry.body or not wrong
+    for name, why in (("revoked", "revoked"), ("expired", "expired"), ("replaced", "not known")):
+        with pytest.raises(AccessDenied, match=why):
+            world.nobody.sign_in(world.tokens[name])
+    assert world.nobody.sign_in(world.tokens["renewed"]).budgets()
+
+
+def test_signing_in_changes_nobody_else(world: World) -> None:
+    world.nobody.sign_in(world.tokens["viewer"])
+    with pytest.raises(AccessDenied):
+        world.nobody.budgets()
+
+
+def test_tokens_are_never_stored_in_clear(world: World) -> None:
+    file = Path(str(world.nobody._store.url.database))
+    stored = b"".join(part.read_bytes() for part in file.parent.iterdir() if not part.name.endswith(".key"))
+    text = chain(world.admin)
+    for token in world.tokens.values():
+        secret = token.split("_")[2]
+        assert len(secret) >= 43  # 256 bits
+        assert secret.encode() not in stored
+        assert secret not in text
+    assert all(one.stored == "" for one in world.admin.principals())
+    assert stored.count(b"$argon2id$") > 0
+
+
+def test_principals_are_listed(world: World) -> None:
+    found = {one.name: one for one in world.admin.principals()}
+    assert set(MAY) - {"nobody"} <= set(found)
+    assert (found["admin"].role, found["viewer"].role, found["owner"].role) == ("admin", "viewer", "spender")
+    assert [name for name, one in found.items() if one.revoked] == ["revoked"]
+    assert found["expired"].expires == "2030-01-01T13:00:00.000000+00:00"
+    assert len({one.identity for one in found.values()}) == len(found)
+
+
+def test_another_principals_key_is_not_answered(world: World) -> None:
+    """Two people under one key would both believe that they were granted the release."""
+    from quiltwork.errors import AlreadyRun
+
+    name = world.budget()
+    world.hands["spender"].spend(name, qw.pure(0.25), key="k")
+    assert world.hands["spender"].spend(name, qw.pure(0.25), key="k").principal == "spender"
+    with pytest.raises(AlreadyRun):
+        world.hands["owner"].spend(name, qw.pure(0.25), key="k")
+
+
+# ---- from nobody to a guarded ledger, on both databases
+
+
+def test_the_first_principal_and_the_last_admin(ledger_url: str) -> None:
+    clock = Clock()
+    with Ledger(ledger_url, clock=clock) as free:
+        free.open("b", epsilon=1.0, protects="x")
+        free.spend("b", qw.pure(0.25))  # open to whoever reaches the database, until somebody is named
+        for role in ("viewer", "spender"):
+            with refused(free, InvalidParameter, "first principal"):
+                free.admit("ada", role)
+        with refused(free, InvalidParameter, "first admin"):
+            free.admit("ada", "admin", expires=START + timedelta(days=1))
+        token = free.admit("ada", "admin")
+        with pytest.raises(AccessDenied, match="token"):
+            free.balance("b")
+        with Ledger(ledger_url, clock=clock, token=token) as ada:
+            with refused(ada, InvalidParameter, "last admin"):
+                ada.revoke("ada")
+            with refused(ada, InvalidParameter):
+                ada.revoke("nobody")
+            short = ada.admit("bob", "admin", expires=START + timedelta(hours=1))
+            with refused(ada, InvalidParameter, "last admin"):  # who expires cannot follow her
+                ada.revoke("ada")
+            with refused(ada, InvalidParameter):  # nor may she lose her role in another way
+                ada.admit("ada", "viewer")
+            with refused(ada, InvalidParameter):
+                ada.admit("ada", "admin", expires=START + timedelta(hours=1))
+            bob = free.sign_in(short)
+            assert bob.spend("b", qw.pure(0.25)).principal == "bob"
+            clock.forward(hours=1)
+            with pytest.raises(AccessDenied, match="expired"):
+                bob.spend("b", qw.pure(0.25))
+            lasting = ada.admit("bob", "admin")
+            receipt = free.sign_in(lasting).revoke("ada")
+            assert (receipt.kind, receipt.principal, receipt.content) == ("revoke", "bob", {"name": "ada"})
+            with pytest.raises(AccessDenied, match="revoked"):  # at once, also for who is signed in
+                ada.balance("b")
+        after = free.sign_in(lasting)
+        assert float(after.balance("b").left.lower) == 0.5
+        assert kinds(after).count("admit") == 3
+        assert after.verify().holds
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "expires"),
+    [
+        ("", "viewer", None),
+        ("a\nb", "viewer", None),
+        (5, "viewer", None),
+        ("x" * 201, "viewer", None),
+        ("eve", "owner", None),
+        ("eve", "", None),
+        ("eve", None, None),
+        ("eve", ["admin"], None),
+        ("eve", "viewer", START - timedelta(days=1)),
+        ("eve", "viewer", datetime(2031, 1, 1)),
+        ("eve", "viewer", "2031-01-01"),
+        ("eve", "viewer", 3600),
+    ],
+)
+def test_bad_principals(world: World, name: Any, role: Any, expires: Any) -> None:
+    before = newest(world)
+    with pytest.raises(InvalidParameter):
+        world.admin.admit(name, role, expires=expires)
+    assert newest(world) == before
+
+
+def test_a_token_where_nobody_was_named(fast_sqlite: str, world: World) -> None:
+    with Ledger(fast_sqlite, clock=Clock()) as ledger:
+        with pytest.raises(AccessDenied, match="not known"):
+            ledger.sign_in(world.tokens["admin"])
+        assert kinds(ledger) == ["ledger", "denied"]
+        ledger.open("b", epsilon=1.0, protects="x")
+
+
+def test_a_denial_spends_no_lease(world: World) -> None:
+    held = world.reserved()
+    with pytest.raises(AccessDenied):
+        world.hands["viewer"].start(held)
+    world.hands["spender"].start(held)
+    with pytest.raises((NotOpen, Exception)):
+        world.hands["spender"].refund(held)
