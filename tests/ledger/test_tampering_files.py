@@ -183,6 +183,7 @@ class Opened:
         self.ledger.settle(held.seq)
         self.ledger.reserve("city", qw.pure(0.125), lease=3600)
         self.raw = sqlite3.connect(self.file, isolation_level=None)
+        self.raw.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         for (name,) in self.raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             self.raw.execute(f"DROP TRIGGER {name}")
 
@@ -224,9 +225,12 @@ def test_whoever_has_it_open_is_told(opened):
     for table in TABLES:
         for row in opened.rows(table):
             for column in COLUMNS[table]:
-                for value in (None, b"\xff\xfe", -7 if isinstance(row[column], int) else "x"):
+                for value in (None, b"\xff\xfe", -7 if isinstance(row[column], int) else "x", b"\x80"):
+                    cell = "CAST(? AS TEXT)" if value == b"\x80" else "?"  # bytes that are no Unicode, stored as text
                     try:
-                        opened.raw.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row["place"]))
+                        opened.raw.execute(
+                            f"UPDATE {table} SET {column} = {cell} WHERE rowid = ?", (value, row["place"])
+                        )
                     except sqlite3.DatabaseError:
                         continue
                     moved = value if (table, column) in NUMBERS else row["place"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from quiltwork.curves.digits import at_most
+from quiltwork.cli.ledger_view import used
 from quiltwork.errors import MissingExtra
 from quiltwork.ledger.book import MemoryBook
 from quiltwork.ledger.changes import apply
@@ -109,7 +109,6 @@ def _draw(course: Course, axes: Any) -> None:
     axes.set_ylim(0.0, 1.08 * limit)
     axes.set_xlabel("time (UTC)")
     axes.set_ylabel(course.last.unit)
-    share = at_most(100 * min(course.last.used, 1.0), 3)
-    title = f"{course.last.budget.name}: {share}% of {course.last.budget.terms.limit} spent"
+    title = f"{course.last.budget.name} ({course.last.budget.terms.limit}): {used(course.last)} is spent"
     axes.set_title(title.replace("$", r"\$"), loc="left", fontsize=10.5)  # a title is text, never mathematics
     axes.legend(frameon=False, loc="center left")

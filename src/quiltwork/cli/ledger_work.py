@@ -115,6 +115,7 @@ def acted(
         check_writable("receipt", file)  # refuse before anything is spent, not after it
     with reached(where) as ledger:
         receipt = act(ledger)
+        code = 0 if file is None else save(receipt, file)
         left: Balance | None = None
         if receipt.budget is not None and not where.as_json:
             with suppress(QuiltworkError):  # what was done is told, even if this question finds the ledger gone
@@ -123,7 +124,7 @@ def acted(
         print(receipt.to_text())
     else:
         view.show_receipt(receipt, left)
-    return 0 if file is None else save(receipt, file)
+    return code
 
 
 def save(receipt: Receipt, file: Path) -> int:

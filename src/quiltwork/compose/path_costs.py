@@ -234,8 +234,9 @@ def renyi_cost(family: Family, order: float) -> tuple[Fraction, Fraction] | None
         return _pure_divergence(family.epsilon, order), stated(family.delta)
     found, reveal = divergences((Part(family, 1),), np.array([order - 1.0]))
     bounds = [not_below(found[0])] if math.isfinite(found[0]) else []
-    if isinstance(family, (Pure, Laplace, DiscreteLaplace)):  # where tiny moments are rounding, or large ones overflow
-        epsilon = pure_cost(family) or Fraction(0)
+    # a bounded loss bounds the divergence: where tiny moments are rounding, and large ones overflow
+    bounded_by_loss = isinstance(family, (Pure, Laplace, DiscreteLaplace)) or not bounds
+    if bounded_by_loss and (epsilon := pure_cost(family)) is not None:
         bounds += [epsilon, alpha * epsilon**2 / 2]
     return (min(bounds), not_below(reveal)) if bounds else None
 

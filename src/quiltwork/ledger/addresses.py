@@ -15,6 +15,10 @@ from quiltwork.errors import InvalidParameter
 __all__ = ["address", "connect_arguments", "file_of", "shown"]
 
 ALLOWED = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+OPTIONS = {
+    *("host", "hostaddr", "port", "service", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl"),
+    *("channel_binding", "gssencmode", "krbsrvname", "target_session_attrs", "load_balance_hosts"),
+}
 IDLE = 120  # seconds after which PostgreSQL ends a transaction whose client fell silent, so that its lock is not kept
 
 
@@ -31,6 +35,8 @@ def address(given: Any) -> URL:
         raise InvalidParameter("url", shown(url), ALLOWED)
     if not url.database:
         raise InvalidParameter("url", shown(url), ALLOWED, "name the database")
+    if unknown := sorted(set(url.query) - OPTIONS):
+        raise InvalidParameter("url", unknown[0], "with options among " + ", ".join(sorted(OPTIONS)))
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -45,7 +51,7 @@ def _sqlite(url: URL) -> URL:
 
 def shown(url: URL) -> str:
     """The URL without its password."""
-    return url.render_as_string(hide_password=True)
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
 def file_of(url: URL) -> Path | None:

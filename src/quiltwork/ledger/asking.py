@@ -24,6 +24,8 @@ from quiltwork.ledger.views import Balance, balance_of
 
 __all__ = ["Asking"]
 
+BATCH = 1000  # entries read at once
+
 
 class Asking(Connected):
     """Balances, forecasts, histories."""
@@ -77,8 +79,15 @@ class Asking(Connected):
         return self._entries(name, after, limit)
 
     def _entries(self, name: str | None, after: int, limit: int | None) -> Iterator[Entry]:
-        with self._store.reading() as connection:
-            yield from entries_after(connection, after, name, limit)
+        """In short views, one a batch: entries never change, and nobody keeps a transaction open between two."""
+        left = limit
+        while left is None or left > 0:
+            with self._store.reading() as connection:
+                found = list(entries_after(connection, after, name, BATCH if left is None else min(BATCH, left)))
+            yield from found
+            if len(found) < BATCH:
+                return
+            after, left = found[-1].seq, None if left is None else left - len(found)
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from quiltwork.errors import (
     InvalidParameter,
 )
-from quiltwork.ledger import addresses, transfer
+from quiltwork.ledger import addresses, transfer, words
 from quiltwork.ledger.addresses import address
 from quiltwork.ledger.changes import handover
 from quiltwork.ledger.connected import Connected
@@ -52,9 +52,10 @@ class Integrity(Connected):
 
         Whoever else writes to the ledger needs the new file from then on; old receipts stay valid for the old key.
         """
-        new = SigningKey.load(key) if os.path.exists(key) else SigningKey.create(key)
+        place = words.path("key", key)
 
         def work(writer: Writer) -> Entry:
+            new = SigningKey.load(place) if os.path.exists(place) else SigningKey.create(place)
             if new.public == writer.book.public_key:
                 raise InvalidParameter("key", str(key), "another key than the one that signs now")
             agreed = None if self._key is None else self._key.signature(handover(self.identity, new.public))
@@ -62,8 +63,8 @@ class Integrity(Connected):
             return writer.append("key", None, {"public_key": new.public, "agreed": agreed})
 
         made = self._write("manage", work)
-        self._key = new
-        return Receipt.issued(self.identity, made.entry, new)
+        self._key = SigningKey.load(place)
+        return Receipt.issued(self.identity, made.entry, self._key)
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
         """Write the chain as JSON lines; returns how many entries."""
@@ -79,7 +80,9 @@ class Integrity(Connected):
             made = [False]
 
             def fill(connection: Connection) -> None:
-                transfer.load(connection, lines)
+                public = transfer.load(connection, lines)
+                if key is not None and SigningKey.load(key).public != public:
+                    raise InvalidParameter("key", str(key), "the file of the key that signs for this ledger")
                 made[0] = True
 
             store.make(fill)

@@ -91,5 +91,5 @@ def _keep_one(connection: Connection, principal: Principal) -> None:
 
 def _lasting_admins(connection: Connection) -> int:
     table = schema.principals
-    asked = select(func.count()).where(table.c.role == "admin", table.c.revoked.is_(False), table.c.expires.is_(None))
+    asked = select(func.count()).where(table.c.role == "admin", table.c.revoked == 0, table.c.expires.is_(None))
     return int(connection.execute(asked).scalar_one())

@@ -79,8 +79,8 @@ def entries_after(
     left = limit
     while left is None or left > 0:
         asked = select(schema.entries).order_by(schema.entries.c.seq)
-        if after is not None:
-            asked = asked.where(schema.entries.c.seq > after)
+        number = schema.entries.c.seq
+        asked = asked.where(number.is_not(None) if after is None else number > after)
         if budget is not None:
             asked = asked.where(schema.entries.c.budget == budget)
         rows = connection.execute(asked.limit(batch if left is None else min(batch, left))).all()

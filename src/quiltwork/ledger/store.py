@@ -19,8 +19,9 @@ from typing import Any
 import attrs
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from quiltwork.errors import BrokenChain, Unsupported
+from quiltwork.errors import BrokenChain, LedgerUnavailable, Unsupported
 from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import connect_arguments, shown
 from quiltwork.ledger.troubles import is_locked, trouble
@@ -66,7 +67,10 @@ class Store:
         return self._engine
 
     def _made(self) -> Engine:
-        options: dict[str, Any] = {"connect_args": connect_arguments(self.url, self.timeout), "pool_size": 5}
+        options: dict[str, Any] = {
+            "connect_args": connect_arguments(self.url, self.timeout),
+            "pool_timeout": self.timeout,
+        }
         if self.is_sqlite:
             made = create_engine(self.url, **options)
             event.listen(made, "connect", _careful)
@@ -102,6 +106,8 @@ class Store:
                 connection.rollback()
         except DBAPIError as error:
             raise trouble(error) from error
+        except PoolTimeout as error:
+            raise _busy() from error
 
     @contextmanager
     def writing(self, key: str | None = None) -> Iterator[Locked]:
@@ -117,6 +123,8 @@ class Store:
                 connection.commit()
         except DBAPIError as error:
             raise trouble(error, certain=not committing, key=key) from error
+        except PoolTimeout as error:
+            raise _busy() from error
 
     def _alone(self, connection: Connection) -> Locked:
         """Wait for the lock, then see the head as the last writer left it."""
@@ -200,6 +208,10 @@ _HEAD = select(schema.head).where(schema.head.c.id == 1)
 _LOCK = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1).with_for_update()
 _SERVER_TIME = text("SELECT clock_timestamp()")
 _VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
+
+
+def _busy() -> LedgerUnavailable:
+    return LedgerUnavailable("every connection of this process is in use", "use fewer threads at once, or try again")
 
 
 def _close(engine: Engine, process: int) -> None:

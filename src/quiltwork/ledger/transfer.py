@@ -7,6 +7,7 @@ edited is refused, with the line's entry named, and nothing is imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from io import TextIOBase
 from typing import Any, TextIO
 
 from sqlalchemy import Connection, insert
@@ -30,6 +31,8 @@ BATCH = 2000
 def export(connection: Connection, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
     """Write every entry; returns how many."""
     head = read_head(connection)
+    if not isinstance(stream, TextIOBase) and not hasattr(stream, "encoding"):
+        raise InvalidParameter("stream", stream, "a text stream, such as a file opened for writing")
     stream.write(canonical({"schema": SCHEMA, "entries": head.seq}) + "\n")
     count = 0
     for count, entry in enumerate(entries_after(connection, 0), start=1):
@@ -41,8 +44,8 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     return count
 
 
-def load(connection: Connection, lines: Iterable[str]) -> str:
-    """Fill an empty ledger; returns its identity. BrokenChain when a line does not hold: undo the transaction."""
+def load(connection: Connection, lines: Iterable[str]) -> str | None:
+    """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
     checker = Checker(_Retiring(connection))
     waiting: list[dict[str, Any]] = []
@@ -67,16 +70,27 @@ def load(connection: Connection, lines: Iterable[str]) -> str:
     if waiting:
         connection.execute(insert(schema.entries), waiting)
     _write_rows(connection, checker, closing or {})
-    return checker.identity
+    return checker.book.public_key
 
 
 def _header(lines: Iterable[str]) -> tuple[dict[str, Any], Iterator[str]]:
-    rest = (line for line in lines if line.strip())
+    rest = _texts(lines)
     first = next(rest, "")
     value = _value(first, 0)
     if value.get("schema") != SCHEMA or "entries" not in value:
         raise InvalidParameter("the export", first[:80], f"JSON lines that begin with a header of schema {SCHEMA!r}")
     return value, rest
+
+
+def _texts(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that are not blank."""
+    if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
+        raise InvalidParameter("the export", lines, "lines of text, such as an open file")
+    for line in lines:
+        if not isinstance(line, str):
+            raise InvalidParameter("the export", line, "lines of text, such as an open file")
+        if line.strip():
+            yield line
 
 
 def _value(line: str, seq: int) -> dict[str, Any]:

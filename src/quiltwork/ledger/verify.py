@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 
 from quiltwork.errors import BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
 from quiltwork.ledger import rules, schema
@@ -182,11 +182,10 @@ def _rows(connection: Connection, checker: Checker) -> None:
         raise BrokenChain(f"the row of budget {name!r} is missing", account.standing.last)
     _compare(connection, schema.tallies, {place: {"amount": value} for place, value in book.amounts.items()}, last)
     _compare(connection, schema.principals, {(one.name,): attrs.asdict(one) for one in book.principals.values()}, last)
+    status = schema.reservations.c.status
     active = {(one.seq,): reservation_row(one) for one in book.reservations.values()}
-    _compare(connection, schema.reservations, active, last, schema.reservations.c.status.not_in(ENDED))
-    rows = connection.execution_options(yield_per=1000).execute(
-        select(schema.reservations).where(schema.reservations.c.status.in_(ENDED))
-    )
+    _compare(connection, schema.reservations, active, last, or_(status.is_(None), status.not_in(ENDED)))
+    rows = connection.execution_options(yield_per=1000).execute(select(schema.reservations).where(status.in_(ENDED)))
     found = 0
     for row in rows:
         found = (found + book.fingerprint(dict(row._mapping))) % 2**256

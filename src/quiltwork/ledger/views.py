@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -20,6 +19,7 @@ from quiltwork.ledger import rules, words
 from quiltwork.ledger.book import Account, Book
 from quiltwork.ledger.entries import moment, stamp
 from quiltwork.ledger.terms import Terms
+from quiltwork.losses.decimals import at_least as typed_at_least
 
 __all__ = ["Balance", "Budget", "balance_of"]
 
@@ -110,14 +110,14 @@ class Balance:
     @property
     def used(self) -> float:
         """The share of the budget that is spent, rounded up."""
-        most, spent = float(self.limit.lower), float(self.spent.upper)
-        return 0.0 if spent == 0 else (math.inf if most <= 0 else up(spent / most))
+        most, spent = (Fraction(repr(float(end))) for end in (self.limit.lower, self.spent.upper))
+        return typed_at_least(spent / most)
 
     def explain(self) -> str:
         """In plain language, numbers rounded to the safe side."""
         whole = f"budget {self.budget.name!r}" + (f", {self._label} {self.block!r}" if self.block else "")
         lines = [
-            f"Of {whole} {at_most(100 * min(self.used, 1.0), 3)}% is spent: "
+            f"Of {whole} {at_most(typed_at_least(100 * Fraction(repr(min(self.used, 1.0)))), 3)}% is spent: "
             f"{self.unit} {at_most(float(self.spent.upper))} of {single(float(self.limit.lower))}, "
             f"at least {at_least(max(float(self.left.lower), 0.0))} is left."
         ]

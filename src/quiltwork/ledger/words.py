@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -59,6 +60,16 @@ def later(time: datetime, length: timedelta, times: int = 1) -> datetime:
         return time + times * length
     except OverflowError:
         return datetime.max.replace(tzinfo=UTC)
+
+
+def path(what: str, given: Any) -> str:
+    """The name of a file."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise InvalidParameter(what, given, "the path of a file")
+    found = os.fspath(given)
+    if not isinstance(found, str) or not found or "\0" in found:
+        raise InvalidParameter(what, given, "the path of a file")
+    return found
 
 
 def span(what: str, given: Any) -> timedelta:
