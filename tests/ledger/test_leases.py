@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator
 from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from tests.ledger.books import START, Clock, chain, costs, kinds, refused
 
 import quiltwork as qw
-from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, QuiltworkError
+from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen
 from quiltwork.ledger import Blocks, Ledger
 
 MINUTE = timedelta(minutes=1)
@@ -198,6 +200,28 @@ def test_unfair_fractions_come_back_whole(ledger: Ledger) -> None:
     ledger.spend("third", qw.zcdp(1.0))
 
 
+def test_sums_of_awkward_fractions_are_never_too_small(ledger: Ledger) -> None:
+    """Denominators that share nothing: after many of them sums are rounded, and then only upward, and hardly."""
+    ledger.open("odd", rho=1.0, protects="x")
+    chance, exact, waiting = random.Random(8), Fraction(0), []
+    for prime in [n for n in range(10_000, 10_600) if all(n % d for d in range(2, 101))]:
+        cost = Fraction(1, 2 * prime**2) * 100
+        waiting.append((ledger.reserve("odd", qw.gaussian(float(prime), 10.0), lease=MINUTE).seq, cost))
+        exact += cost
+        if chance.random() < 0.4:
+            seq, back = waiting.pop(chance.randrange(len(waiting)))
+            ledger.refund(seq)
+            exact -= back
+    assert exact.denominator > 2**512
+    account = ledger._read(lambda book, now: book.account("odd"))
+    assert account is not None
+    assert 0 <= account.standing.spent[0] - exact < Fraction(1, 10**70)
+    for seq, _ in waiting:
+        ledger.refund(seq)
+    assert 0 <= float(ledger.balance("odd").spent.upper) < 1e-70
+    assert ledger.verify().holds
+
+
 @pytest.mark.parametrize("seq", [0, -1, 99, 1, 2, True, 3.0, "3", None, 2**64])
 def test_bad_numbers(ledger: Ledger, seq: Any) -> None:
     ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
@@ -221,12 +245,13 @@ def test_a_lease_in_seconds(ledger: Ledger) -> None:
     assert held.content["until"] == "2030-01-01T12:00:00.500000+00:00"
 
 
-def test_a_lease_past_the_year_9999(fast_sqlite: str) -> None:
-    late = START.replace(year=9990)
-    with Ledger(fast_sqlite, clock=Clock(late)) as ledger:
+def test_a_lease_past_the_end_of_time(fast_sqlite: str) -> None:
+    with Ledger(fast_sqlite, clock=Clock(START.replace(year=9990))) as ledger:
         ledger.open("b", epsilon=1.0, protects="x")
-        with refused(ledger, QuiltworkError):
-            ledger.reserve("b", qw.pure(0.25), lease=timedelta(days=36525))
+        held = ledger.reserve("b", qw.pure(0.25), lease=timedelta(days=36525))
+        assert held.content["until"].startswith("9999-12-31")
+        ledger.start(held.seq)
+        assert ledger.verify().holds
 
 
 def test_two_ledgers_share_reservations(fast_sqlite: str, ledger: Ledger) -> None:

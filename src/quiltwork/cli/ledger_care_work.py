@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from quiltwork.cli.ledger_files import unwritable, whole_file
-from quiltwork.cli.ledger_reach import Where, reached
+from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer, save
 from quiltwork.errors import BrokenChain, InvalidParameter
-from quiltwork.ledger.addresses import address, file_of
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.receipts import Receipt
 
 Advance = Callable[[int, int], None]
-LEFTOVERS = ("", "-wal", "-shm")
 
 
 @contextmanager
@@ -72,19 +70,14 @@ def imported(where: Where, file: Path) -> int:
     """A new ledger; when the export does not hold, the place is left as it was."""
     if where.version() is not None:
         raise InvalidParameter("ledger", where.shown, "a place without a ledger", "nothing is ever imported over one")
-    place = file_of(address(where.url))
-    new = place is not None and not place.exists()
-    try:
-        with _lines(file) as lines, Ledger.restore(where.url, lines, key=where.key_file) as ledger:
-            found = ledger.verify()
-            signs = ledger.public_key is None or ledger.receipt(1).signature is not None
-            identity = ledger.identity
-    except BaseException:
-        if new and where.version() is None:
-            for end in LEFTOVERS:
-                with suppress(OSError):
-                    Path(f"{place}{end}").unlink()
-        raise
+    with (
+        nothing_left(where),
+        _lines(file) as lines,
+        Ledger.restore(where.url, lines, key=where.key_file) as ledger,
+    ):
+        found = ledger.verify()
+        signs = ledger.public_key is None or ledger.receipt(1).signature is not None
+        identity = ledger.identity
     value = {
         "schema": "quiltwork/imported/1", "ledger": identity, "entries": found.entries, "holds": found.holds,
         "signs": signs,

@@ -101,8 +101,8 @@ def _draw(course: Course, axes: Any) -> None:
     axes.axhline(limit, color=WARM, linewidth=1.2, linestyle=(0, (4, 2)), label="limit")
     for when, word in course.changes[:MOST_MARKS]:
         axes.axvline(when, color=MUTED, linewidth=0.9, linestyle=":")
-        place = {"rotation": 90, "va": "top", "ha": "right", "fontsize": 8, "color": MUTED}
-        axes.text(when, 0.96, word + " ", transform=axes.get_xaxis_transform(), **place)
+        place = {"rotation": 90, "va": "bottom", "ha": "right", "fontsize": 8, "color": MUTED}
+        axes.text(when, 0.03, word + " ", transform=axes.get_xaxis_transform(), **place)
     locator = tools.AutoDateLocator()
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(tools.ConciseDateFormatter(locator))
@@ -111,4 +111,4 @@ def _draw(course: Course, axes: Any) -> None:
     axes.set_ylabel(course.last.unit)
     title = f"{course.last.budget.name} ({course.last.budget.terms.limit}): {used(course.last)} is spent"
     axes.set_title(title.replace("$", r"\$"), loc="left", fontsize=10.5)  # a title is text, never mathematics
-    axes.legend(frameon=False, loc="center left")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.cli import ledger_words as words
-from quiltwork.cli.ledger_reach import Where, reached
+from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import show_budget
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.ledger import Ledger
@@ -43,7 +43,7 @@ def opened(
     new = where.version() is None
     if new:
         _rehearse(name, asked)
-    with reached(where, make=True) as ledger:
+    with nothing_left(where), reached(where, make=True) as ledger:
         budget: Budget = ledger.open(name, **asked)
         public = ledger.public_key
     if where.as_json:

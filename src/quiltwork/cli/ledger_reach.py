@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import attrs
@@ -96,6 +96,21 @@ def reached(where: Where, make: bool = False) -> Iterator[Ledger]:
         yield ledger
     finally:
         ledger.dispose()
+
+
+@contextmanager
+def nothing_left(where: Where) -> Iterator[None]:
+    """When making a ledger fails, remove the empty file that SQLite left; never one that holds a ledger."""
+    place = file_of(address(where.url))
+    new = place is not None and not place.exists()
+    try:
+        yield
+    except BaseException:
+        if new and where.version() is None:
+            for end in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    Path(f"{place}{end}").unlink()
+        raise
 
 
 def _begins_like_sqlite(file: Path) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.path_costs import Cost, renyi_cost, stated
+from quiltwork.compose.path_costs import Cost, renyi_cost, short, stated
 from quiltwork.compose.path_filter import Filter
 from quiltwork.curves.rounding import up
 from quiltwork.errors import InvalidParameter
@@ -94,9 +94,9 @@ class RenyiFilter(Filter):
             return math.inf
         return up(float(spent[0]) - math.log(kept) / tilt + (extra if spent[1] else 0.0), 16)
 
-    def shown(self, cost: Cost) -> str:
-        text = f"divergence {float(cost[0]):.6g} at order {self.order:g}"
-        return text + (f", reveal {float(cost[1]):.6g}" if cost[1] or self.limit[1] else "")
+    def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
+        text = f"divergence {short(cost[0], left=left, digits=digits)} at order {self.order:g}"
+        return text + (f", reveal {short(cost[1], left=left, digits=digits)}" if cost[1] or self.limit[1] else "")
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "order": self.order}

@@ -13,7 +13,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.path_costs import Cost, gaussian_cost, point_costs, pure_cost, squared_cost, stated
+from quiltwork.compose.path_costs import Cost, gaussian_cost, point_costs, pure_cost, short, squared_cost, stated
 from quiltwork.compose.path_filter import Filter
 from quiltwork.curves.rounding import up
 from quiltwork.errors import InvalidParameter
@@ -155,8 +155,8 @@ class GaussianFilter(Filter):
     def _reading(self, spent: Cost, delta: float) -> float:
         return _squared_reading(spent[0] / 2, self.limit[0] / 2, delta)
 
-    def shown(self, cost: Cost) -> str:
-        return f"mu {math.sqrt(cost[0]):.6g}"
+    def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
+        return f"mu {short(cost[0], root=True, left=left, digits=digits)}"
 
 
 def _root(square: Fraction) -> float:

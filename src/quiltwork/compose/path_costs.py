@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -78,6 +79,14 @@ def added(spent: Cost, cost: Cost) -> Cost:
 
 def _raised(number: Fraction, grain: int) -> Fraction:
     return Fraction(-((-number.numerator * grain) // number.denominator), grain)
+
+
+def short(amount: Fraction, *, root: bool = False, left: bool = False, digits: int = 6) -> str:
+    """An amount, or its root, with a few digits: rounded up when it is a cost, down when it is what is left."""
+    with localcontext(prec=60, Emin=-(10**9), Emax=10**9):
+        exact = Decimal(amount.numerator) / Decimal(amount.denominator)
+        exact = exact.sqrt() if root else exact
+        return f"{exact.normalize(Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)):g}"
 
 
 def summed(loss: Loss, cost: Callable[[Family], Cost], width: int) -> Cost:

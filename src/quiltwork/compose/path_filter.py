@@ -23,7 +23,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.path_costs import Cost, bounded, summed
+from quiltwork.compose.path_costs import Cost, bounded, short, summed
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 
@@ -94,10 +94,10 @@ class Filter(ABC):
     def _reading(self, spent: Cost, delta: float) -> float:
         """The reading when something was spent."""
 
-    def shown(self, cost: Cost) -> str:
-        """An amount in words."""
+    def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
+        """An amount in words: a cost rounded up, or what is left rounded down."""
         return ", ".join(
-            f"{unit} {float(amount):.6g}"
+            f"{unit} {short(amount, left=left, digits=digits)}"
             for i, (unit, amount) in enumerate(zip(self.units, cost, strict=True))
             if not i or amount or self.limit[i]
         )

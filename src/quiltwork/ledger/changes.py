@@ -202,4 +202,5 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "admit": _admit,
     "revoke": _revoke,
     "denied": _nothing,
+    "clock": _nothing,
 }

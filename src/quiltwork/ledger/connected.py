@@ -123,13 +123,14 @@ class Connected:
         budget: str | None = None,
         key: str | None = None,
         again: bool = True,
+        backwards: bool = False,
     ) -> Receipt:
         """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
         made: list[Entry] = []
         try:
             with self._store.writing(key) as locked:
                 self._check_key(locked.head.public_key)
-                writer = Writer(locked, self.identity, self._key, _terms)
+                writer = Writer(locked, self.identity, self._key, _terms, backwards)
                 account = None if budget is None else writer.book.account(budget)
                 access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
                 writer.principal = None if self._who is None else self._who[0]
@@ -142,7 +143,7 @@ class Connected:
             if not error.certain:
                 self._look_again(error, made[0])
             elif again and _stale(error):
-                return self._write(act, work, budget=budget, key=key, again=False)
+                return self._write(act, work, budget=budget, key=key, again=False, backwards=backwards)
             else:
                 raise
         return Receipt.issued(self.identity, made[0], self._key)

@@ -8,6 +8,7 @@ from typing import Self, TextIO
 
 from sqlalchemy import Connection
 
+from quiltwork import checks
 from quiltwork.errors import (
     InvalidParameter,
 )
@@ -65,6 +66,15 @@ class Integrity(Connected):
         made = self._write("manage", work)
         self._key = SigningKey.load(place)
         return Receipt.issued(self.identity, made.entry, self._key)
+
+    def accept_clock(self, note: str) -> Receipt:
+        """Go on from the time that the clock shows now, although the last entry says a later one.
+
+        For a ledger that was written to by a machine whose clock was ahead: until its time has come, everything else
+        raises ClockWentBack. Periods that were begun stay begun; nothing is refreshed a second time.
+        """
+        said = checks.text("note", words.note(note), "a remark that says what happened")
+        return self._write("manage", lambda writer: writer.append("clock", None, {"note": said}), backwards=True)
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
         """Write the chain as JSON lines; returns how many entries."""

@@ -70,11 +70,12 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
     kept = kept_by(account)
     total = worst(book, account, charge)
     if not fits(total, kept.limit):
-        raise BudgetExceeded(
-            budget=f"{terms.name!r}",
-            requested=kept.shown(charge.cost),
-            remaining=kept.shown(room(book, account, charge.blocks)),
-        )
+        over = room(book, account, charge.blocks)
+        for digits in (6, 12, 24, 48):  # as many as it takes to see that it does not fit
+            needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
+            if needed != free:
+                break
+        raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free)
 
 
 def kept_by(account: Account) -> Filter:
@@ -136,7 +137,7 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
         left = release.times - int(book.amount(terms.name, account.standing.period, release.name) or 0)
         return Forecast(terms.name, left, f"one run of {release.name!r}", f"{left} of {release.times} runs")
     kept = kept_by(account)
-    left_over = kept.shown(room(book, account, charge.blocks))
+    left_over = kept.shown(room(book, account, charge.blocks), left=True)
     if not any(charge.cost):
         return Forecast(terms.name, None, kept.shown(charge.cost), left_over)
     low, high = 0, 1

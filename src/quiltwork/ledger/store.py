@@ -24,6 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from quiltwork.errors import BrokenChain, LedgerUnavailable, Unsupported
 from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import connect_arguments, shown
+from quiltwork.ledger.entries import stamp
 from quiltwork.ledger.troubles import is_locked, trouble
 from quiltwork.ledger.words import moment
 
@@ -132,23 +133,29 @@ class Store:
             self._immediate(connection)
             head = read_head(connection)
             return Locked(connection, head, self.now(connection))
-        row = connection.execute(_LOCK).first()  # one round trip; the time may be that before the wait
-        head = _found(row)
-        return Locked(connection, head, self.now(connection) if self._clock else head.clock.astimezone(UTC))
+        head = _found(connection.execute(_LOCK).first())
+        read = stamp(head.clock)  # in the same round trip, but perhaps before the wait
+        now = self.now(connection) if self._clock is not None or read < head.time else head.clock.astimezone(UTC)
+        return Locked(connection, head, now)
 
     def _immediate(self, connection: Connection) -> None:
         """Ask for SQLite's lock again and again, after short random pauses: fairer than its own growing ones."""
         end = time.monotonic() + self.timeout
         connection.exec_driver_sql("PRAGMA busy_timeout=1")
-        while True:
-            try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={RECOVERY}")
-                return
-            except DBAPIError as error:
-                if not is_locked(error) or time.monotonic() > end:
-                    raise
-            time.sleep(random.expovariate(1 / BRIEF))
+        try:
+            while not self._begun(connection, end):
+                time.sleep(random.expovariate(1 / BRIEF))
+        finally:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={RECOVERY}")
+
+    def _begun(self, connection: Connection, end: float) -> bool:
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except DBAPIError as error:
+            if not is_locked(error) or time.monotonic() > end:
+                raise
+            return False
+        return True
 
     # ---- making and upgrading
 
@@ -158,9 +165,12 @@ class Store:
             with self.engine.connect() as connection:
                 if not inspect(connection).has_table(schema.VERSION_TABLE):
                     return None
-                return connection.execute(_VERSION).scalar()
+                found = connection.execute(_VERSION).scalars().all()
         except DBAPIError as error:
             raise trouble(error) from error
+        if len(found) != 1:
+            raise BrokenChain(f"the schema of the ledger has {len(found)} versions, not one: restore it from an export")
+        return str(found[0])
 
     def make(self, first: Callable[[Connection], None]) -> None:
         """Create the tables and the first entry, unless another process did in the meantime."""

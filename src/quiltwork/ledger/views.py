@@ -10,8 +10,9 @@ import attrs
 
 from quiltwork.compose.filters import Cost, Filter
 from quiltwork.compose.loss import compose
+from quiltwork.compose.path_costs import short
 from quiltwork.curves.bracket import Bracket, Quantity
-from quiltwork.curves.digits import at_least, at_most, pair, single
+from quiltwork.curves.digits import at_most, pair, single
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.rounding import down, up
 from quiltwork.errors import InvalidParameter
@@ -56,7 +57,7 @@ class Budget:
         if terms.filter is not None:
             lines.append(
                 "Adaptive: later releases may depend on earlier results. Kept by a filter: "
-                f"{terms.filter.because}; limit {terms.filter.shown(terms.filter.limit)}."
+                f"{terms.filter.because}; limit {terms.filter.shown(terms.filter.limit, left=True)}."
             )
         else:
             runs = sum(one.times for one in terms.plan)
@@ -90,8 +91,9 @@ class Balance:
     """What was spent and what is left, of a whole budget or of one block.
 
     `spent` and `left` are in `unit`. For adaptive budgets that is the currency of the filter, in which costs add up
-    exactly; `reading` is the odometer, a bound on the realised loss of everything so far, at all times at once, except
-    with probability `delta`. For planned budgets `spent` is the certified composition of what ran, and nothing is read.
+    exactly; `reading` is the odometer, a bound on the realised loss of this period so far, at all times at once, except
+    with probability `delta`. For planned budgets `spent` is the certified composition of what ran, as if its choice had
+    been fixed too; the promise is that of the whole plan, and nothing is read.
     """
 
     budget: Budget
@@ -110,27 +112,39 @@ class Balance:
     @property
     def used(self) -> float:
         """The share of the budget that is spent, rounded up."""
-        most, spent = (Fraction(repr(float(end))) for end in (self.limit.lower, self.spent.upper))
+        most, spent = _typed(self.limit.lower), _typed(self.spent.upper)
         return typed_at_least(spent / most)
 
     def explain(self) -> str:
         """In plain language, numbers rounded to the safe side."""
         whole = f"budget {self.budget.name!r}" + (f", {self._label} {self.block!r}" if self.block else "")
         lines = [
-            f"Of {whole} {at_most(typed_at_least(100 * Fraction(repr(min(self.used, 1.0)))), 3)}% is spent: "
-            f"{self.unit} {at_most(float(self.spent.upper))} of {single(float(self.limit.lower))}, "
-            f"at least {at_least(max(float(self.left.lower), 0.0))} is left."
+            f"Of {whole} {short(100 * _typed(min(self.used, 1.0)), digits=3)}% is spent: "
+            f"{self.unit} {short(_typed(self.spent.upper), digits=4)} of {single(float(self.limit.lower))}, "
+            f"at least {short(_typed(max(float(self.left.lower), 0.0)), left=True, digits=4)} is left."
         ]
         if self.reading is not None:
             lines.append(
-                f"Odometer: whatever was released so far, its privacy loss is at most {at_most(self.reading)}"
+                f"Odometer: {self._since}, the privacy loss is at most {at_most(self.reading)}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
+        else:
+            lines.append(
+                "That is what ran, if its choice and order did not depend on results; in any case the whole plan "
+                "keeps the limit."
+            )
         if self.held:
-            lines.append(f"{self.held} reservations have not started; they count as spent until their leases end.")
+            many = "1 reservation has" if self.held == 1 else f"{self.held} reservations have"
+            lines.append(f"{many} not started; what is held counts as spent until the lease ends.")
         if self.period_ends is not None:
             lines.append(f"Period {self.period + 1} ends {self.period_ends.isoformat()}.")
         return "\n".join(lines)
+
+    @property
+    def _since(self) -> str:
+        part = "" if self.block is None else f" to {self._label} {self.block!r}"
+        when = "in this period" if self.budget.terms.refresh is not None else "so far"
+        return f"whatever happened{part} {when}"
 
     @property
     def _label(self) -> str:
@@ -224,6 +238,11 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     kept = limit.filter()
     cost = kept.cost(total)
     return kept.units[0], _around(kept.limit[0]), _around(cost[0]), 0.0
+
+
+def _typed(number: Any) -> Fraction:
+    """A double as the decimal that one would type."""
+    return Fraction(repr(float(number)))
 
 
 def _around(amount: Fraction, quantity: Quantity = "cost") -> Bracket:

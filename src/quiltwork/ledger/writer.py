@@ -38,10 +38,17 @@ _ALL_AT_ONCE = _NEW_HEAD.add_cte(
 class Writer:
     """Adds entries; nothing is written until `finish`."""
 
-    def __init__(self, locked: Locked, identity: str, key: SigningKey | None, parse: Callable[[str], Terms]) -> None:
+    def __init__(
+        self,
+        locked: Locked,
+        identity: str,
+        key: SigningKey | None,
+        parse: Callable[[str], Terms],
+        backwards: bool = False,
+    ) -> None:
         head, connection = locked.head, locked.connection
         self.connection, self.head = connection, head
-        self.now = _not_before(locked.now, moment(head.time))
+        self.now = locked.now if backwards else _not_before(locked.now, moment(head.time))
         if key is not None and head.signature != key.signature(message(identity, head.hash)):
             # signing on top of it would vouch for whatever somebody without the key put there
             raise BrokenChain("the head of the chain is not signed by the ledger's key: run verify", int(head.seq))

@@ -157,7 +157,8 @@ class PoissonPair(Pair):
         losses, p = self.base.atoms()
         if losses.size == 0:
             return losses, p
-        q = p * np.exp(-losses)
+        with np.errstate(over="ignore", under="ignore"):
+            q = p * np.exp(-losses)
         mixed = mixed_loss(losses, self.rate)
         if self.removed:
             return mixed, (1 - self.rate) * q + self.rate * p

@@ -1,0 +1,419 @@
+"""Ten thousand calls of the public interface with whatever comes: only our own errors, and no refusal leaves a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.ledger.junk import JUNK, LOSSES, junk, losses, rather
+
+import quiltwork as qw
+from quiltwork.errors import AccessDenied, QuiltworkError
+from quiltwork.ledger import Blocks, Ledger, Receipt
+
+CASES = {
+    "open": 1400, "blocks": 200, "spend": 1800, "reserve": 1000, "run": 500, "move": 800, "would_exceed": 700,
+    "forecast": 600, "balance": 500, "history": 500, "receipt": 300, "state": 500, "verify": 300, "export": 100,
+    "restore": 200, "make": 400, "people": 200, "sign_in": 200,
+}  # fmt: skip
+NAMES = ("pure", "usual", "plan", "days", "pairs", "weekly", "paused", "closed", "gone", "nobody")
+
+
+def test_ten_thousand():
+    assert sum(CASES.values()) >= 10_000
+    assert len(LOSSES) > 100
+    assert len({loss.parts[0][0].kind for loss in LOSSES if loss.parts}) >= 10 if hasattr(LOSSES[0], "parts") else True
+
+
+@attrs.define
+class Fuzzed:
+    """A ledger, and a look at its file past it."""
+
+    ledger: Ledger
+    raw: sqlite3.Connection
+    folder: Path
+    tried: int = 0
+    refused: int = 0
+    seen: tuple[Any, ...] = ()
+
+    def state(self) -> tuple[Any, ...]:
+        """The newest entry, how many there are, and whether anybody wrote anything at all."""
+        (changes,) = self.raw.execute("PRAGMA data_version").fetchone()
+        head = self.raw.execute("SELECT seq, hash, (SELECT count(*) FROM ledger_entries) FROM ledger_head").fetchone()
+        return (*head, changes)
+
+    def call(self, act: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        """The result, or the refusal: nothing else may come out, and a refusal changes nothing."""
+        self.tried += 1
+        before = self.state()
+        try:
+            return act(*given, **options)
+        except QuiltworkError as error:
+            self.refused += 1
+            assert str(error)
+            after = self.state()
+            if isinstance(error, AccessDenied) and after != before:  # which is written down
+                assert (after[0], after[2]) == (before[0] + 1, before[2] + 1)
+            else:
+                assert after == before, (error, before, after)
+            return error
+
+
+@contextlib.contextmanager
+def fuzzed(name: str) -> Iterator[Fuzzed]:
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="quiltwork-", dir=memory if memory.is_dir() else None))
+    ledger = Ledger(f"sqlite:///{folder}/{name}.db")
+    raw = sqlite3.connect(folder / f"{name}.db", check_same_thread=False)
+    before = os.getcwd()
+    os.chdir(folder)  # where a strange name makes a file, if it does
+    try:
+        yield Fuzzed(ledger, raw, folder)
+    finally:
+        os.chdir(before)
+        raw.close()
+        ledger.dispose()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Fuzzed]:
+    """One ledger for every test of this file: whatever one of them broke, the next would see."""
+    with fuzzed("shared") as made:
+        ledger = made.ledger
+        ledger.open("pure", epsilon=5.0, protects="one person")
+        ledger.open("usual", epsilon=3.0, delta=1e-6, protects=qw.user("person", 4), reveal=1e-7)
+        ledger.open("plan", epsilon=2.0, delta=1e-6, protects="x", kind="planned",
+                    plan=[("ages", qw.gaussian(20.0), 10), ("incomes", qw.laplace(20.0), 2)])  # fmt: skip
+        ledger.open("days", rho=0.5, protects="x", blocks=Blocks("day"))
+        ledger.open("pairs", epsilon=4.0, protects="x", blocks=Blocks("part", ("a", "b", "c"), most=2))
+        ledger.open("weekly", mu=1.0, protects="x", refresh=timedelta(days=7))
+        for name in ("paused", "closed"):
+            ledger.open(name, epsilon=1.0, protects="x")
+        ledger.open("gone", epsilon=1.0, protects="x", expires=datetime.now(UTC) + timedelta(seconds=0.5))
+        ledger.reserve("pure", qw.pure(0.01), lease=3600)
+        ledger.pause("paused")
+        ledger.close("closed")
+        yield made
+
+
+def cases(name: str, strategy: st.SearchStrategy[Any], act: Callable[[Any], None], on: Fuzzed) -> None:
+    """Run as many examples as planned, in every profile; then everything must still hold."""
+    wanted, before = CASES[name], on.tried
+
+    @settings(
+        max_examples=wanted, deadline=None, database=None, phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def each(drawn: Any) -> None:
+        act(drawn)
+
+    each()
+    assert on.tried - before >= wanted
+    assert on.refused
+    found = on.ledger.verify()
+    assert found.holds, found
+    assert found.entries == on.state()[2]
+
+
+def shown(value: Any) -> None:
+    """What is given back can be printed and written as JSON."""
+    for way in ("explain", "to_json", "show", "_repr_html_"):
+        if hasattr(value, way):
+            json.dumps(getattr(value, way)(), allow_nan=False)
+    assert str(value)
+    assert repr(value)
+
+
+# ---- opening
+
+
+def test_open(shared):
+    fresh = st.integers(0, 10**9).map(lambda number: f"budget {number}")
+    limits = st.one_of(
+        st.fixed_dictionaries({"epsilon": rather(1.0, 0.1, 1e-100, 1e100)}),
+        st.fixed_dictionaries({"epsilon": rather(1.0, 3, 40.0), "delta": rather(1e-6, 1e-100, 0.999)}),
+        st.fixed_dictionaries({"rho": rather(0.5, 1e-100)}),
+        st.fixed_dictionaries({"mu": rather(1.0, 1e100)}),
+        st.dictionaries(st.sampled_from(["epsilon", "delta", "rho", "mu"]), junk, max_size=4),
+    )
+    plan = st.one_of(
+        junk,
+        st.lists(st.tuples(rather("ages", "b"), st.one_of(losses, junk)), max_size=3),
+        st.lists(st.tuples(rather("ages", "b"), st.sampled_from(LOSSES[:20]), rather(1, 5)), min_size=1, max_size=3),
+    )
+    more = st.fixed_dictionaries(
+        {"protects": rather("one person", qw.user("person", 4), qw.add_remove())},
+        optional={
+            "kind": rather("adaptive", "planned"), "filter": rather("pure", "renyi", "zcdp", "gdp", None),
+            "order": rather(2.0, None), "reveal": rather(0.0, 1e-9), "expires": rather(None, datetime(2999, 1, 1, tzinfo=UTC)),
+            "refresh": rather(None, 60, timedelta(days=1)), "blocks": rather(None, Blocks("day")),
+            "owners": rather((), ["ada"]), "note": rather("", "a\nb"),
+        },
+    )  # fmt: skip
+    planned = st.fixed_dictionaries({"kind": st.just("planned"), "plan": plan, "protects": st.just("x")})
+
+    def act(drawn: Any) -> None:
+        name, limit, options = drawn
+        shown(shared.call(shared.ledger.open, name, **{**limit, **options}))
+
+    cases("open", st.tuples(st.one_of(fresh, fresh, junk), limits, st.one_of(more, more, planned)), act, shared)
+
+
+def test_blocks(shared):
+    cases(
+        "blocks",
+        st.tuples(rather("day"), rather(None, ["a", "b"]), rather(1, 2)),
+        lambda drawn: shown(shared.call(Blocks, *drawn)),
+        shared,
+    )
+
+
+# ---- spending
+
+spends = st.fixed_dictionaries(
+    {},
+    optional={
+        "release": rather(None, "ages", "incomes"), "times": rather(1, 2, 1000), "blocks": rather(None, "a", ["a", "b"], "monday"),
+    },
+)  # fmt: skip
+tagged = st.fixed_dictionaries({}, optional={"note": rather("", "ok"), "key": rather(None, "one", "two", "start:5")})
+asked = st.tuples(
+    st.one_of(st.sampled_from(NAMES), st.sampled_from(NAMES), junk), st.one_of(losses, losses, junk), spends
+)
+
+
+def test_spend(shared):
+    def act(drawn: Any) -> None:
+        (name, loss, options), more = drawn
+        found = shared.call(shared.ledger.spend, name, loss, **options, **more)
+        if isinstance(found, Receipt):
+            found.check(shared.ledger.public_key)
+            shown(found)
+
+    cases("spend", st.tuples(asked, tagged), act, shared)
+
+
+def test_reserve(shared):
+    def act(drawn: Any) -> None:
+        (name, loss, options), more, lease = drawn
+        shown(shared.call(shared.ledger.reserve, name, loss, lease=lease, **options, **more))
+
+    cases("reserve", st.tuples(asked, tagged, rather(0.001, 60, timedelta(days=1))), act, shared)
+
+
+def test_run(shared):
+    def act(drawn: Any) -> None:
+        (name, loss, options), more, call = drawn
+        shared.call(shared.ledger.run, name, loss, call, **options, **more)
+
+    def refuses() -> None:
+        shared.ledger.budget("nobody")
+
+    calls = st.sampled_from([lambda: 7, dict, None, 7, "x", [], ...])
+    cases("run", st.tuples(asked, tagged, calls), act, shared)
+    before = shared.state()
+    with pytest.raises(QuiltworkError):
+        shared.ledger.run("weekly", qw.gdp(1e-6), refuses)
+    assert shared.state()[0] == before[0] + 2  # it was called, so it stays spent
+
+
+def test_move(shared):
+    known = [entry.seq for entry in shared.ledger.history() if entry.kind == "reserve"]
+    number = st.one_of(st.sampled_from([*known, 1, 2]), st.integers(0, shared.state()[0] + 3), junk)
+
+    def act(drawn: Any) -> None:
+        name, seq, note = drawn
+        shown(shared.call(getattr(shared.ledger, name), seq, **({} if name == "start" else {"note": note})))
+
+    cases("move", st.tuples(st.sampled_from(["start", "settle", "refund"]), number, rather("", "ok")), act, shared)
+
+
+def test_state(shared):
+    """Pause, resume, close; 'closed' is there to be closed again."""
+    names = st.one_of(st.sampled_from(["paused", "closed", "nobody", "gone"]), junk)
+
+    def act(drawn: Any) -> None:
+        name, budget, note = drawn
+        shown(shared.call(getattr(shared.ledger, name), budget, note))
+
+    cases("state", st.tuples(st.sampled_from(["pause", "resume", "close"]), names, rather("", "ok")), act, shared)
+
+
+# ---- asking
+
+
+def unchanged(shared: Fuzzed, act: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """A question changes nothing, whatever the answer."""
+    before = shared.state()
+    found = shared.call(act, *given, **options)
+    assert shared.state() == before
+    return found
+
+
+@pytest.mark.parametrize("name", ["would_exceed", "forecast"])
+def test_questions(shared, name):
+    def act(drawn: Any) -> None:
+        budget, loss, options = drawn
+        if name == "forecast":
+            options = {key: value for key, value in options.items() if key != "times"}
+        shown(unchanged(shared, getattr(shared.ledger, name), budget, loss, **options))
+
+    cases(name, asked, act, shared)
+
+
+def test_balance(shared):
+    def act(drawn: Any) -> None:
+        shown(unchanged(shared, shared.ledger.balance, *drawn))
+        shown(unchanged(shared, shared.ledger.budget, drawn[0]))
+
+    cases("balance", st.tuples(rather(*NAMES), rather(None, "a", "monday")), act, shared)
+
+
+def test_history(shared):
+    def act(drawn: Any) -> None:
+        name, after, limit = drawn
+        found = unchanged(shared, lambda: list(shared.ledger.history(name, after=after, limit=limit)))
+        if isinstance(found, list):
+            assert all(name is None or entry.budget == name for entry in found)
+            assert limit is None or len(found) <= limit
+
+    number = st.one_of(st.integers(0, 10**6), rather(0, 1, 5, 2**53))
+    cases("history", st.tuples(rather(None, *NAMES), number, st.one_of(st.integers(0, 5), rather(0, 3))), act, shared)
+
+
+def test_receipt(shared):
+    def act(drawn: Any) -> None:
+        shown(unchanged(shared, shared.ledger.receipt, drawn))
+
+    cases("receipt", st.one_of(st.integers(-5, 10**4), st.integers(), junk), act, shared)
+
+
+# ---- integrity
+
+
+def test_verify(shared):
+    good = shared.ledger.receipt(2)
+    fields = st.dictionaries(st.sampled_from([one.name for one in attrs.fields(Receipt)]), junk, max_size=2)
+    bad = fields.map(lambda changes: attrs.evolve(good, **changes))
+    receipts = st.one_of(st.lists(st.one_of(bad, junk), max_size=2), junk)
+
+    def act(drawn: Any) -> None:
+        receipts, progress = drawn
+        shown(unchanged(shared, shared.ledger.verify, receipts=receipts, progress=progress))
+
+    cases("verify", st.tuples(receipts, rather(None)), act, shared)
+
+
+def test_export(shared):
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise QuiltworkError("full")
+
+    def act(drawn: Any) -> None:
+        unchanged(shared, shared.ledger.export, drawn)
+
+    cases("export", st.one_of(junk, st.builds(io.StringIO), st.builds(Full), st.builds(io.BytesIO)), act, shared)
+
+
+def test_restore(shared):
+    """Into a ledger, into nowhere, and into a new file: nothing of it stays."""
+    stream = io.StringIO()
+    shared.ledger.export(stream)
+    content = stream.getvalue().splitlines()[:30]
+    lines = st.one_of(
+        junk,
+        st.lists(st.one_of(junk, st.sampled_from(content)), max_size=4),
+        st.lists(st.dictionaries(st.text(max_size=5), st.none()).map(json.dumps), max_size=3).map(
+            lambda x: content[:1] + x
+        ),
+    )
+    urls = st.sampled_from([f"sqlite:///{shared.folder}/new.db", f"sqlite:///{shared.folder}/shared.db"])
+
+    def act(drawn: Any) -> None:
+        url, given, key = drawn
+        found = unchanged(shared, Ledger.restore, url, given, key=key)
+        assert isinstance(found, QuiltworkError)
+
+    cases("restore", st.tuples(st.one_of(urls, urls, junk), lines, rather(None)), act, shared)
+    new = shared.folder / "new.db"
+    if new.exists():
+        with contextlib.closing(sqlite3.connect(new)) as raw:
+            assert raw.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+def test_make(shared):
+    """Ledger(...) itself: on the ledger that is there, and on places that are none."""
+    here = f"sqlite:///{shared.folder}/shared.db"
+    urls = st.one_of(
+        st.sampled_from(
+            [here, here, "sqlite://", "sqlite:///:memory:", "sqlite:////nowhere/x.db", "mysql://x/y", "postgresql:///"]
+        ),
+        junk,
+    )
+    options = st.fixed_dictionaries(
+        {}, optional={"key": rather(None), "token": rather(None), "clock": rather(None, lambda: datetime.now(UTC)), "timeout": rather(5.0)}
+    )  # fmt: skip
+
+    def act(drawn: Any) -> None:
+        url, more = drawn
+        made = shared.call(Ledger, url, **more)
+        if isinstance(made, Ledger):
+            shared.tried -= 1
+            shared.call(made.balance, "pure")
+            made.dispose()
+
+    cases("make", st.tuples(urls, options), act, shared)
+
+
+# ---- people
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Fuzzed]:
+    """A ledger that asks for tokens."""
+    with fuzzed("guarded") as made:
+        token = made.ledger.admit("ada", "admin")
+        made.ledger = made.ledger.sign_in(token)
+        made.ledger.open("city", epsilon=1.0, protects="one person")
+        yield made
+
+
+def test_people(guarded):
+    """Admitted are few: every token costs a tenth of a second."""
+    roles = st.one_of(st.sampled_from(["root", "ADMIN", ""]), junk)
+    names = st.one_of(st.sampled_from(["ada", "bob", "nobody"]), junk)
+    expired = st.sampled_from([one for one in JUNK if not isinstance(one, datetime) and one is not None])
+
+    def act(drawn: Any) -> None:
+        name, role, expires, revoked = drawn
+        guarded.call(guarded.ledger.admit, name, role)
+        guarded.call(guarded.ledger.admit, name, "viewer", expires=expires)
+        guarded.call(guarded.ledger.revoke, revoked)
+        shown(guarded.call(guarded.ledger.principals))
+
+    cases("people", st.tuples(names, roles, expired, names), act, guarded)
+    assert {one.name for one in guarded.ledger.principals() if not one.revoked} == {"ada"}
+
+
+def test_sign_in(guarded):
+    token = st.sampled_from(["qw_", "qw_x_y", "qw_" + "0" * 16 + "_" + "0" * 63, "qw_" + "g" * 16 + "_" + "0" * 64])
+
+    def act(drawn: Any) -> None:
+        assert isinstance(guarded.call(guarded.ledger.sign_in, drawn), AccessDenied)
+
+    cases("sign_in", st.one_of(token, st.text(), junk), act, guarded)
