@@ -162,5 +162,5 @@ def test_planned_requests(ledger: Ledger) -> None:
     assert ledger.spend("p", qw.pure(0.1), key="k").seq == first.seq  # named by its loss: the same release
     for other in ({"release": "c"}, {"release": "a", "times": 2}):
         with refused(ledger, AlreadyRun):
-            ledger.spend("p", key="k", **other)  # type: ignore[arg-type]
+            ledger.spend("p", key="k", **other)
     assert ledger.balance("p").runs == {"a": (1, 5), "c": (0, 1)}

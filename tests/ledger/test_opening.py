@@ -22,7 +22,7 @@ def ledger(fast_sqlite: str) -> Iterator[Ledger]:
         yield made
 
 
-LIMITS: dict[str, tuple[dict[str, float], str, Any]] = {
+LIMITS: dict[str, tuple[dict[str, Any], str, Any]] = {
     "pure": ({"epsilon": 0.3}, "pure", (Fraction(3, 10), Fraction(0))),
     "zcdp": ({"rho": 0.1}, "zcdp", (Fraction(1, 10),)),
     "gdp": ({"mu": 0.7}, "gdp", (Fraction(49, 100),)),
@@ -258,7 +258,7 @@ def test_a_bad_plan_opens_nothing(shared: Ledger, plan: Any) -> None:
         shared.open("b", epsilon=1.0, protects="x", kind="planned", plan=plan)
 
 
-PLANS: dict[str, tuple[dict[str, float], Any, Any]] = {
+PLANS: dict[str, tuple[dict[str, Any], Any, Any]] = {
     # a limit, a plan that just fits, a plan that is just too much
     "pure": ({"epsilon": 1.0}, [("a", qw.pure(0.1), 10)], [("a", qw.pure(0.1), 10), ("b", qw.pure(1e-9))]),
     "zcdp": ({"rho": 0.5}, [("a", qw.gaussian(2.0), 4)], [("a", qw.gaussian(2.0), 4), ("b", qw.zcdp(1e-9))]),
@@ -281,7 +281,7 @@ def test_a_plan_that_fits_is_opened_and_one_that_does_not_is_refused(ledger: Led
 
 
 @pytest.mark.parametrize("stray", [{"order": 8.0}, {"reveal": 1e-7}], ids=str)
-def test_a_plan_has_no_filter_to_tune(ledger: Ledger, stray: dict[str, float]) -> None:
+def test_a_plan_has_no_filter_to_tune(ledger: Ledger, stray: dict[str, Any]) -> None:
     with refused(ledger, QuiltworkError):
         ledger.open("b", epsilon=1.0, delta=1e-6, protects="x", kind="planned", plan=[("a", qw.pure(0.1))], **stray)
 

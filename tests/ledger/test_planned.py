@@ -25,7 +25,7 @@ def ledger(fast_sqlite: str, clock: Clock) -> Iterator[Ledger]:
         yield made
 
 
-PLAN = [("ages", qw.gaussian(20.0), 10), ("incomes", qw.laplace(20.0), 2), ("total", qw.pure(0.1))]
+PLAN: list[Any] = [("ages", qw.gaussian(20.0), 10), ("incomes", qw.laplace(20.0), 2), ("total", qw.pure(0.1))]
 LIMIT: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6, "kind": "planned", "protects": "x"}
 
 
@@ -70,7 +70,7 @@ def test_each_release_runs_as_often_as_planned(ledger_url: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"epsilon": 2.0, "delta": 1e-6}, {"rho": 0.1}, {"mu": 0.5}], ids=str)
-def test_the_balance_is_the_composition_of_what_ran(ledger: Ledger, limit: dict[str, float]) -> None:
+def test_the_balance_is_the_composition_of_what_ran(ledger: Ledger, limit: dict[str, Any]) -> None:
     ledger.open("b", plan=PLAN, kind="planned", protects="x", **limit)
     assert float(ledger.balance("b").spent.upper) == 0.0
     ran: list[qw.Loss] = []
@@ -98,8 +98,9 @@ def test_a_pure_plan(ledger: Ledger) -> None:
     ledger.open("b", epsilon=0.3, kind="planned", protects="x", plan=[("a", qw.pure(0.1), 3)])
     ledger.spend("b", release="a", times=3)
     balance = ledger.balance("b")
-    assert (balance.spent.upper, balance.left.upper >= 0.0, balance.used) == (0.3, True, pytest.approx(1.0))
-    assert float(balance.left.lower) <= 0.0
+    assert balance.spent.upper == 0.3
+    assert balance.used == pytest.approx(1.0)
+    assert float(balance.left.lower) <= 0.0 <= float(balance.left.upper)
 
 
 def test_a_loss_names_the_release_that_has_it(ledger: Ledger) -> None:

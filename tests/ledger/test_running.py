@@ -128,7 +128,7 @@ def test_a_job_inside_a_job(ledger: Ledger) -> None:
 
 
 def test_a_job_longer_than_its_lease(ledger: Ledger, clock: Clock) -> None:
-    assert ledger.run("b", qw.pure(0.25), lambda: clock.forward(hours=5) and "late", lease=60) == "late"
+    assert ledger.run("b", qw.pure(0.25), lambda: clock.forward(hours=5).hour, lease=60) == 17
     assert left(ledger) == 0.75
     assert kinds(ledger, "b") == ["open", "reserve", "start", "settle"]
 

@@ -190,8 +190,8 @@ def test_a_planned_balance_as_json(ledger: Ledger) -> None:
 
 
 def test_a_reading_that_is_infinite_is_still_json(ledger: Ledger) -> None:
-    for kind, options in (("pure", {}), ("renyi", {"reveal": 9.9999e-7})):
-        ledger.open(kind, epsilon=1.0, delta=1e-6, filter=kind, protects="x", **options)
+    for kind, reveal in (("pure", 0.0), ("renyi", 9.9999e-7)):
+        ledger.open(kind, epsilon=1.0, delta=1e-6, filter=kind, protects="x", reveal=reveal)
         ledger.spend(kind, qw.approximate(0.001, 1e-9))
         balance = ledger.balance(kind)
         assert balance.reading is not None

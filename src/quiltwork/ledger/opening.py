@@ -50,6 +50,8 @@ class Opening(Connected):
     ) -> Budget:
         """Open a budget: (epsilon, delta), epsilon alone, rho or mu, for what `protects` says.
 
+        Every loss that is spent must be stated for that protected change; the ledger cannot see what a release reads.
+
         Adaptive: later releases may depend on earlier results, so that only a proven filter is used; `filter`, `order`
         and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
         composition of all of them must keep the limit now; from then on nothing else may be released.

@@ -42,6 +42,9 @@ class Spending(Connected):
     ) -> Receipt:
         """Take the cost of a release that is about to run; BudgetExceeded takes nothing.
 
+        `loss` is what the release tells about the change that the budget protects, the whole of it: if that is a person
+        with four records, the loss for one record is not enough (`loss.group(4)` is).
+
         The same `key` with the same request is done once: the first receipt is returned again, and pays for one run. A
         job that may be started twice needs `run`, or `reserve` and `start`, which begin once.
         """

@@ -44,6 +44,9 @@ class Blocks:
     2 when it may be replaced by one of another block, or the most days on which a person appears. The losses of the
     `most` blocks that cost most are added up, and those that read every block count once.
 
+    The loss of a spend is that for the whole protected change, as far as the spend sees it: a release that reads two
+    blocks is stated for a change in both.
+
     Blocks are parts of the domain, never of the data, so that a refusal tells nothing about anybody.
 
     Reference: theory/granularity.md section 3.2 (block ledger).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,9 +15,9 @@ LONGEST_NAME, LONGEST_NOTE = 200, 2000
 
 
 def name(what: str, given: Any) -> str:
-    """A printable text of one line without white space at its ends."""
+    """A printable text of one line without white space at its ends; letters that look the same are the same (NFC)."""
     allowed = f"a printable text of 1 to {LONGEST_NAME} characters"
-    found = checks.text(what, given, allowed)
+    found = unicodedata.normalize("NFC", checks.text(what, given, allowed))
     if len(found) > LONGEST_NAME or found != found.strip() or not found.isprintable():
         raise InvalidParameter(what, given, allowed, "no line breaks, no spaces at its ends")
     return found
