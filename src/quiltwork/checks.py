@@ -19,7 +19,9 @@ MAX_COUNT = 2**53  # larger integers are not exact in floating point
 
 def real(name: str, value: Any, allowed: str = "a finite number", hint: str = "") -> float:
     """A finite float; booleans, strings and arrays are refused."""
-    if isinstance(value, (bool, str, bytes)) or value is None or np.iscomplexobj(value):
+    if isinstance(value, (bool, str, bytes, list, tuple, dict)) or value is None or value is np.ma.masked:
+        raise InvalidParameter(name, value, allowed, hint)
+    if np.iscomplexobj(value):
         raise InvalidParameter(name, value, allowed, hint)
     try:
         number = float(value)

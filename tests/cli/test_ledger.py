@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 
 import pytest
 from tests.cli.lines import one_line
@@ -43,15 +44,33 @@ def say(capsys):
     return run
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A ledger with one adaptive budget, made once."""
+    place = tmp_path_factory.mktemp("template") / "quiltwork.db"
+    options = ["--epsilon", "2", "--delta", "1e-6", "--protects", "one person"]
+    assert main(["ledger", "open", "patients", *options, "--ledger", str(place), "--json"]) == 0
+    return place
+
+
 @pytest.fixture
-def patients(say):
-    """A ledger with one adaptive budget."""
-    say("open", "patients", "--epsilon", "2", "--delta", "1e-6", "--protects", "one person")
+def patients(template, tmp_path):
+    """A copy of it where the commands look."""
+    for end in ("", ".key"):
+        shutil.copy(f"{template}{end}", tmp_path)
 
 
 def count(file="quiltwork.db"):
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         return connection.execute("select count(*) from ledger_entries").fetchone()[0]
+
+
+def tamper(statement, *values):
+    """What somebody with the file can do: switch off what guards the entries, and change them."""
+    with closing(sqlite3.connect("quiltwork.db")) as connection, connection:
+        for (name,) in connection.execute("select name from sqlite_master where type = 'trigger'").fetchall():
+            connection.execute(f"drop trigger {name}")
+        connection.execute(statement, values)
 
 
 # ---- opening
@@ -160,7 +179,7 @@ def test_a_budget_is_opened_once(say, patients):
 
 def test_spend_says_what_is_left(say, patients):
     text = say("spend", "patients", GAUSSIAN, "--times", "3", "--note", "weekly")
-    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "divergence 0.0115687 at order 12.34", "1.07% is spent"):
+    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "divergence 0.0115688 at order 12.34", "1.07% is spent"):
         assert words in text
 
 
@@ -323,7 +342,7 @@ def test_a_whole_plan_is_spent_from_an_adaptive_budget(say):
     say("spend", "b", "--plan", "p.yaml", "--times", "2")
     data = json.loads(say("balance", "b", "--json"))
     assert data["spent"]["upper"] == pytest.approx(2 * (2 / 800 + 0.01), rel=1e-12)
-    assert "5 more fit" in say("forecast", "b", "--plan", "p.yaml")
+    assert "6 more fit" in say("forecast", "b", "--plan", "p.yaml")
 
 
 def test_blocks(say):
@@ -402,8 +421,9 @@ def test_budgets(say, patients):
 
 def test_history(say, patients):
     say("spend", "patients", GAUSSIAN, "--note", "a\nb")
-    for _ in range(21):
-        say("spend", "patients", "gaussian: {sigma: 400}")
+    with qw.Ledger("sqlite:///quiltwork.db") as ledger:
+        for _ in range(21):
+            ledger.spend("patients", qw.gaussian(400.0))
     text = say("history")
     assert "4 earlier entries (--all shows them)" in text
     assert len(text.splitlines()) == 22
@@ -450,13 +470,11 @@ def test_verify(say, patients, capsys):
 
 def test_tampering_is_named(say, patients):
     say("spend", "patients", GAUSSIAN, "--note", "weekly")
-    with sqlite3.connect("quiltwork.db") as connection:
-        connection.execute("update ledger_entries set body = replace(body, 'weekly', 'yearly') where seq = 3")
+    tamper("update ledger_entries set body = replace(body, 'weekly', 'yearly') where seq = 3")
     assert "Entry 3 is not as it was written" in say("verify", code=1)
     data = json.loads(say("verify", "--json", code=1))
     assert (data["holds"], data["first_bad"]) == (False, 3)
-    with sqlite3.connect("quiltwork.db") as connection:
-        connection.execute("update ledger_entries set body = ?, kind = ? where seq = 3", ("\x1b[31m{", "spe\x1bnd"))
+    tamper("update ledger_entries set body = ?, kind = ? where seq = 3", "\x1b[31m{", "spe\x1bnd")
     assert "cannot be read" in say("history")
     assert "\x1b" not in say("history")
     assert json.loads(say("history", "--json"))["entries"][2]["unreadable"] == "\x1b[31m{"
@@ -533,10 +551,10 @@ def test_only_open_and_import_make_a_ledger(say, arguments, content):
 
 
 def test_a_database_of_another_program_is_left_alone(say):
-    with sqlite3.connect("other.db") as connection:
+    with closing(sqlite3.connect("other.db")) as connection, connection:
         connection.execute("create table t (x)")
     assert "there is no ledger at 'other.db'" in say("budgets", "--ledger", "other.db", code=2)
-    with sqlite3.connect("other.db") as connection:
+    with closing(sqlite3.connect("other.db")) as connection, connection:
         assert connection.execute("select name from sqlite_master").fetchall() == [("t",)]
 
 

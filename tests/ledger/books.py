@@ -95,3 +95,11 @@ FAMILIES = {
     "mixture": qw.mixture([(0.5, qw.pure(0.125)), (0.5, qw.gaussian(8.0))]),
     "sum": 3 * qw.gaussian(8.0) + qw.laplace(16.0),
 }
+KEPT: dict[str, dict[str, Any]] = {
+    "pure": {"epsilon": 4.0},
+    "pure with delta": {"epsilon": 4.0, "delta": 1e-6, "filter": "pure"},
+    "zcdp": {"rho": 2.0},
+    "gdp": {"mu": 2.0},
+    "renyi": {"epsilon": 4.0, "delta": 1e-6, "order": 8.0},
+    "renyi with reveal": {"epsilon": 4.0, "delta": 1e-6, "order": 8.0, "reveal": 1e-7},
+}

@@ -89,6 +89,15 @@ def test_one_spend_on_two_blocks_costs_twice_when_both_may_change(ledger: Ledger
     assert spent(ledger) == 1.0
 
 
+def test_a_refusal_says_what_each_block_may_still_be_charged(ledger: Ledger) -> None:
+    ledger.open("b", epsilon=1.0, protects="x", blocks=Blocks("day", most=2))
+    ledger.spend("b", qw.pure(0.25), blocks=["mon", "tue"])
+    with refused(ledger, BudgetExceeded, "epsilon 0.25 left") as caught:
+        ledger.spend("b", qw.pure(0.375), blocks=["mon", "tue"])
+    assert caught.value.requested == "epsilon 0.375"
+    ledger.spend("b", qw.pure(0.25), blocks=["mon", "tue"])
+
+
 def bound(base: Fraction, tallies: dict[str, Fraction], most: int) -> Fraction:
     """The dearest choice of `most` blocks, by trying all of them."""
     choices = itertools.combinations(tallies, min(most, len(tallies)))
@@ -273,3 +282,13 @@ def test_blocks_are_refreshed(ledger: Ledger, clock: Clock) -> None:
     assert spent(ledger) == 1.0
     assert ledger.would_exceed("b", qw.pure(0.1), blocks="wed")
     assert ledger.verify().holds
+
+
+def test_a_block_in_two_spellings_is_one(ledger: Ledger) -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    ledger.open("b", epsilon=1.0, protects="x", blocks=Blocks("place"))
+    ledger.spend("b", qw.pure(0.75), blocks=composed)
+    with refused(ledger, BudgetExceeded):
+        ledger.spend("b", qw.pure(0.5), blocks=decomposed)
+    with refused(ledger, InvalidParameter, "each once"):
+        ledger.spend("b", qw.pure(0.1), blocks=[composed, decomposed])

@@ -92,11 +92,12 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "balance": (READ, World.budget, lambda it, x: it.balance(x)),
     "would_exceed": (READ, World.budget, lambda it, x: it.would_exceed(x, qw.pure(0.25))),
     "forecast": (READ, World.budget, lambda it, x: it.forecast(x, qw.pure(0.25))),
-    "history": (READ, World.budget, lambda it, x: it.history(x)),
+    "history": (READ, World.budget, lambda it, x: it.history()),
     "receipt": (READ, World.budget, lambda it, x: it.receipt(2)),
     "verify": (READ, World.budget, lambda it, x: it.verify()),
     "export": (READ, World.budget, lambda it, x: it.export(io.StringIO())),
     "principals": (READ, World.budget, lambda it, x: it.principals()),
+    "accept_clock": (MANAGE, World.budget, lambda it, x: it.accept_clock("it was ahead")),
     "revoke": (MANAGE, World.budget, lambda it, x: it.revoke("nobody of that name")),
     "admit": (MANAGE, World.budget, lambda it, x: it.admit("somebody new", "viewer")),
 }
@@ -155,6 +156,19 @@ def test_an_owner_rules_his_own_budget_only(world: World) -> None:
         world.hands["owner"].pause("not hers")
     world.hands["spender"].pause("not hers")
     assert world.admin.budget("not hers").state == "paused"
+
+
+def test_what_a_hand_knows_already_is_asked_for_again(world: World) -> None:
+    """Terms of budgets are kept in memory, for all hands; they open nothing to who may not read."""
+    name = world.budget()
+    world.admin.spend(name, qw.pure(0.25))
+    for who in ("nobody", "revoked", "expired", "replaced"):
+        for ask in ("history", "balance", "budget"):
+            with pytest.raises(AccessDenied):
+                getattr(world.hands[who], ask)(name)
+        for ask in ("forecast", "would_exceed"):
+            with pytest.raises(AccessDenied):
+                getattr(world.hands[who], ask)(name, qw.pure(0.25))
 
 
 def test_tokens_that_do_not_open(world: World) -> None:

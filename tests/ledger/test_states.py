@@ -24,7 +24,7 @@ class Setting:
         self.ledger = ledger
         ledger.open("b", epsilon=8.0, protects="x", expires=START + timedelta(days=1))
         self.first = ledger.spend("b", qw.pure(1.0), key="first")
-        self.held = ledger.reserve("b", qw.pure(1.0), lease=timedelta(days=1)).seq
+        self.held = ledger.reserve("b", qw.pure(1.0), lease=timedelta(days=2)).seq
         self.started = ledger.reserve("b", qw.pure(1.0), lease=timedelta(days=1)).seq
         ledger.start(self.started)
         if state == PAUSED:

@@ -1,4 +1,4 @@
-"""Time in a ledger: expiry, refresh periods, zones, and clocks that are wrong."""
+"""Time in a ledger: expiry, refresh periods and zones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.ledger.books import START, Clock, chain, refused
 
 import quiltwork as qw
-from quiltwork.errors import BudgetExceeded, ClockWentBack, InvalidParameter, NotOpen, QuiltworkError
+from quiltwork.errors import BudgetExceeded, InvalidParameter, NotOpen, QuiltworkError
 from quiltwork.ledger import Ledger
 
 TICK = timedelta(microseconds=1)
@@ -206,53 +206,3 @@ def test_an_end_of_time(fast_sqlite: str) -> None:
         ledger.open("b", epsilon=1.0, protects="x", refresh=DAY)
         ledger.spend("b", qw.pure(0.25))
         assert left(ledger) == 0.75
-
-
-# ---- clocks that go back
-
-
-def test_a_small_step_back_is_taken_as_no_step(ledger_url: str) -> None:
-    clock = Clock()
-    with Ledger(ledger_url, clock=clock) as ledger:
-        ledger.open("b", epsilon=1.0, protects="x")
-        clock.now = START - timedelta(minutes=1)
-        entry = ledger.spend("b", qw.pure(0.25))
-        assert entry.time == "2030-01-01T12:00:00.000000+00:00"  # times in the chain never go back
-        assert ledger.verify().holds
-
-
-def test_a_large_step_back_stops_everything_that_writes(ledger_url: str) -> None:
-    clock = Clock()
-    with Ledger(ledger_url, clock=clock) as ledger:
-        ledger.open("b", epsilon=1.0, protects="x")
-        held = ledger.reserve("b", qw.pure(0.25), lease=3600)
-        clock.now = START - timedelta(minutes=1) - TICK
-        acts = [
-            lambda: ledger.spend("b", qw.pure(0.25)),
-            lambda: ledger.reserve("b", qw.pure(0.25), lease=60),
-            lambda: ledger.run("b", qw.pure(0.25), lambda: 1),
-            lambda: ledger.start(held.seq),
-            lambda: ledger.refund(held.seq),
-            lambda: ledger.pause("b"),
-            lambda: ledger.open("c", epsilon=1.0, protects="x"),
-        ]
-        for act in acts:
-            with refused(ledger, ClockWentBack, "nothing was done"):
-                act()
-        assert left(ledger) == 0.75  # reading goes on
-        clock.now = START
-        ledger.start(held.seq)
-
-
-def test_a_step_back_does_not_bring_back_what_expired(ledger: Ledger, clock: Clock) -> None:
-    ledger.open("b", epsilon=1.0, protects="x", expires=START + timedelta(minutes=5))
-    ledger.open("c", epsilon=1.0, protects="x")
-    held = ledger.reserve("b", qw.pure(0.25), lease=240)
-    clock.now = START + timedelta(minutes=5)
-    ledger.spend("c", qw.pure(0.25))
-    clock.now = START + timedelta(minutes=4, seconds=30)
-    with refused(ledger, NotOpen, "expired"):
-        ledger.spend("b", qw.pure(0.25))
-    clock.now = START + timedelta(minutes=4) - TICK  # by its own clock the lease would still run
-    with refused(ledger, (NotOpen, ClockWentBack)):  # type: ignore[arg-type]
-        ledger.start(held.seq)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from quiltwork.errors import (
     AccessDenied,
@@ -55,14 +57,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{error.filename or 'a file'}: {error.strerror or error}", BAD_INPUT)
 
 
-def _run(arguments: list[str]) -> int:
+@cache
+def _command() -> Any:
+    """Every command, built once."""
     import typer
 
     from quiltwork.cli.app import app
 
-    command = typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
     try:
-        return command.main(arguments or ["--help"], prog_name="quiltwork", standalone_mode=False) or 0
+        return _command().main(arguments or ["--help"], prog_name="quiltwork", standalone_mode=False) or 0
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:

@@ -21,6 +21,9 @@ def verify(
     receipt: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A receipt that must be in the chain; repeat.")
     ] = None,
+    public_key: Annotated[
+        str | None, typer.Option(help="The key that must have signed; without it that of the key file, if it is here.")
+    ] = None,
     ledger: Url = HOME,
     token_file: TokenFile = None,
     key_file: KeyFile = None,
@@ -30,7 +33,7 @@ def verify(
     from quiltwork.cli.ledger_care_work import verified
     from quiltwork.cli.ledger_reach import Where
 
-    raise typer.Exit(verified(Where(ledger, token_file, key_file, as_json), receipt or []))
+    raise typer.Exit(verified(Where(ledger, token_file, key_file, as_json), receipt or [], public_key))
 
 
 @ledger_app.command(epilog="Example: quiltwork ledger export backup.jsonl")
@@ -95,6 +98,39 @@ def key(
     from quiltwork.cli.ledger_reach import Where
 
     raise typer.Exit(keyed(Where(ledger, None, None, as_json), file, make))
+
+
+@ledger_app.command(epilog="Example: quiltwork ledger rotate /etc/quiltwork/next.key")
+def rotate(
+    file: Annotated[Path, typer.Argument(help="The key file that signs next; made if it is not there.")],
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let another key sign from now on; old receipts stay valid for the old one."""
+    from quiltwork.cli.ledger_people import rotated
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(rotated(Where(ledger, token_file, key_file, as_json), file, receipt))
+
+
+@ledger_app.command("accept-clock")
+def accept_clock(
+    note: Annotated[str, typer.Argument(metavar="NOTE", help="What happened.", show_default=False)],
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on from the time it is now, after a machine whose clock was ahead wrote to the ledger."""
+    from quiltwork.cli.ledger_reach import Where
+    from quiltwork.cli.ledger_work import acted
+
+    where = Where(ledger, token_file, key_file, as_json)
+    raise typer.Exit(acted(where, lambda book: book.accept_clock(note), receipt))
 
 
 @ledger_app.command(epilog="Example: quiltwork ledger admit ada admin --save ada.token")

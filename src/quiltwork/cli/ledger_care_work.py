@@ -15,6 +15,7 @@ from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer, save
 from quiltwork.errors import BrokenChain, InvalidParameter
+from quiltwork.ledger.keys import is_public_key
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.receipts import Receipt
 
@@ -35,11 +36,13 @@ def progress(words: str) -> Iterator[Advance | None]:
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
-def verified(where: Where, files: Sequence[Path]) -> int:
+def verified(where: Where, files: Sequence[Path], public_key: str | None) -> int:
     """0 when everything holds, 1 when something does not."""
+    if public_key is not None and not is_public_key(public_key):
+        raise InvalidParameter("public-key", public_key, "a public key, as quiltwork ledger key prints it")
     kept = [Receipt.load(file) for file in files]
     with reached(where) as ledger, progress("verifying") as advance:
-        found = ledger.verify(progress=advance, receipts=kept)
+        found = ledger.verify(progress=advance, receipts=kept, public_key=public_key)
     answer(where, found.to_json(), lambda: console().print(Text(found.explain(), style="" if found else "bold red")))
     return 0 if found else 1
 

@@ -138,6 +138,7 @@ def _reservation(content: dict[str, Any]) -> str:
 
 
 _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "key": lambda content: f"signed by {content['public_key']} from now on",
     "ledger": lambda content: f"identity {content['id']}",
     "open": _open,
     "spend": _spend,

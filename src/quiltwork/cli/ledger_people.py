@@ -96,6 +96,15 @@ def keyed(where: Where, file: Path | None, make: bool) -> int:
     return 0
 
 
+def rotated(where: Where, file: Path, saved: Path | None) -> int:
+    """Hand over to another key."""
+    code = acted(where, lambda ledger: ledger.rotate(file), saved)
+    if not where.as_json:
+        words_ = f"from now on give --key-file {file}, or set QUILTWORK_LEDGER_KEY, wherever the ledger is written to"
+        print(words_, file=sys.stderr)
+    return code
+
+
 def upgraded(where: Where) -> int:
     """Bring the tables up to date."""
     where.check_there()

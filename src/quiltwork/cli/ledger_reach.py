@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import attrs
 
 from quiltwork.errors import InvalidParameter, LedgerUnavailable
+from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import address, file_of, shown
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.store import Store
 
 TOKEN_VARIABLE = "QUILTWORK_TOKEN"
-SQLITE = b"SQLite format 3\x00"  # how every SQLite file begins
 LONGEST_TOKEN = 1000
 BESIDE = ("", "-wal", "-shm", ".key")  # the files of a SQLite ledger
 
@@ -61,7 +63,7 @@ class Where:
         """The version of the ledger's tables; None when there is no ledger. A file that is not there stays so."""
         url = address(self.url)
         file = file_of(url)
-        if file is not None and not _begins_like_sqlite(file):
+        if file is not None and not _has_tables(file):
             return None
         store = Store(url, 30.0, None)
         try:
@@ -113,19 +115,27 @@ def nothing_left(where: Where) -> Iterator[None]:
         raise
 
 
-def _begins_like_sqlite(file: Path) -> bool:
-    """False when nothing is there, or nothing in it yet."""
+def _has_tables(file: Path) -> bool:
+    """Whether a ledger may be in this file, which is only read: it may be another program's, or none at all.
+
+    SQLite itself looks. Opening and closing the file by other means would drop the locks that this process has on it.
+    """
     try:
-        with file.open("rb") as stream:
-            start = stream.read(len(SQLITE))
+        if not file.stat().st_size:
+            return False
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise LedgerUnavailable(f"the ledger's file {str(file)!r} cannot be read ({why})") from None
-    if start and start != SQLITE:
-        raise LedgerUnavailable(f"{str(file)!r} is not a SQLite database", "give the file of a ledger")
-    return bool(start)
+    try:
+        with closing(sqlite3.connect(f"file:{quote(os.path.abspath(file))}?mode=ro", uri=True)) as connection:
+            asked = "select count(*) from sqlite_master where name = ?"
+            return bool(connection.execute(asked, (schema.VERSION_TABLE,)).fetchone()[0])
+    except sqlite3.OperationalError:
+        return True  # locked, or out of reach: whoever opens it next says so
+    except sqlite3.DatabaseError:
+        raise LedgerUnavailable(f"{str(file)!r} is not a SQLite database", "give the file of a ledger") from None
 
 
 def _same(one: Path, two: Path) -> bool:

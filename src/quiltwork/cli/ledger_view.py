@@ -32,6 +32,8 @@ DONE = {
     "resume": "resumed",
     "close": "closed",
     "revoke": "revoked",
+    "key": "another key signs from now on:",
+    "clock": "went on from the time it is now",
 }
 MOST_NAMED = 6  # blocks or owners in one line
 
@@ -120,7 +122,7 @@ def show_balance(balance: Balance) -> None:
     if balance.runs:
         page.print(_runs(balance))
         page.print()
-        page.print(Text("spent is what the runs so far tell together; the whole plan keeps the limit"))
+        page.print(Text("spent is what ran, if results did not choose it; in any case the whole plan keeps the limit"))
     else:
         period = "" if terms.refresh is None else " in this period"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
@@ -243,7 +245,8 @@ def _done(receipt: Receipt) -> str:
         return f"{done} from {receipt.budget}"
     if "reservation" in content:
         return f"{done} reservation {content['reservation']} of {receipt.budget}"
-    return f"{done} {clean(receipt.budget if receipt.budget is not None else content.get('name', ''))}"
+    about = receipt.budget if receipt.budget is not None else content.get("name", content.get("public_key", ""))
+    return f"{done} {clean(about)}".strip()
 
 
 def _of_block(balance: Balance) -> str:

@@ -86,7 +86,8 @@ def short(amount: Fraction, *, root: bool = False, left: bool = False, digits: i
     with localcontext(prec=60, Emin=-(10**9), Emax=10**9):
         exact = Decimal(amount.numerator) / Decimal(amount.denominator)
         exact = exact.sqrt() if root else exact
-        return f"{exact.normalize(Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)):g}"
+        rounded = exact.normalize(Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING))
+        return f"{rounded:f}" if -6 < rounded.adjusted() < 12 else f"{rounded:e}"
 
 
 def summed(loss: Loss, cost: Callable[[Family], Cost], width: int) -> Cost:

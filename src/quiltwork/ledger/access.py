@@ -58,6 +58,6 @@ def check(book: Book, guarded: bool, who: Who | None, act: str, now: datetime, a
 
 def role(given: Any) -> str:
     """One of the roles."""
-    if given not in tokens.ROLES:
+    if not isinstance(given, str) or given not in tokens.ROLES:
         raise InvalidParameter("role", given, "one of " + ", ".join(tokens.ROLES))
     return str(given)

@@ -192,6 +192,13 @@ class Book(ABC):
             self.accounts[name] = found
         return self.accounts.get(name)
 
+    def fetch(self, budget: str, period: int, names: tuple[str, ...]) -> None:
+        """Read several tallies at once."""
+        missing = tuple(name for name in names if (budget, period, name) not in self.amounts)
+        if missing:
+            found = self.load_amounts(budget, period, missing)
+            self.amounts.update({(budget, period, name): amount for name, amount in found.items()})
+
     def amount(self, budget: str, period: int, name: str) -> str | None:
         place = (budget, period, name)
         if place not in self.amounts and (found := self.load_amounts(budget, period, (name,))):
@@ -242,6 +249,7 @@ class MemoryBook(Book):
     def __init__(self) -> None:
         super().__init__()
         self.ended = 0
+        self._counts: dict[tuple[str, int], Counter[str]] = {}
         self._secret = os.urandom(32)  # so that nobody can look for rows whose numbers sum up alike
 
     def fingerprint(self, row: dict[str, Any]) -> int:
@@ -264,9 +272,17 @@ class MemoryBook(Book):
         return {}
 
     def load_every_amount(self, budget: str, period: int) -> Counter[str]:
-        return Counter(
-            amount for (owner, when, _), amount in self.amounts.items() if owner == budget and when == period
-        )
+        return self._counts.setdefault((budget, period), Counter()).copy()
+
+    def put_amount(self, budget: str, period: int, name: str, amount: str) -> None:
+        counts = self._counts.setdefault((budget, period), Counter())
+        before = self.amounts.get((budget, period, name))
+        if before is not None:
+            counts[before] -= 1
+            if not counts[before]:
+                del counts[before]
+        counts[amount] += 1
+        super().put_amount(budget, period, name, amount)
 
     def load_reservation(self, seq: int) -> Reservation | None:
         return None

@@ -106,6 +106,7 @@ def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
         spent = changed(account.standing.spent, charge.cost, sign)
         account = attrs.evolve(account, standing=attrs.evolve(account.standing, spent=spent))
     else:
+        book.fetch(terms.name, charge.period, charge.blocks)
         for name in charge.blocks:
             before = amounts(book.amount(terms.name, charge.period, name), len(charge.cost))
             book.put_amount(terms.name, charge.period, name, amount_text(changed(before, charge.cost, sign)))

@@ -41,7 +41,9 @@ class Integrity(Connected):
         `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
         chain that somebody signed anew with a key of his own looks fine.
         """
-        shown = tuple(receipts)
+        shown = words.listed("receipts", receipts, "receipts of this ledger")
+        if progress is not None and not callable(progress):
+            raise InvalidParameter("progress", progress, "a function of two numbers")
         for receipt in shown:
             if not isinstance(receipt, Receipt):
                 raise InvalidParameter("receipts", receipt, "receipts of this ledger")

@@ -55,11 +55,11 @@ class Limit:
     def _stated(self) -> list[float]:
         return [float(getattr(self, name)) for name in KINDS[self.kind]]
 
-    def filter(self, kind: str | None = None, order: Any = None, reveal: Any = 0.0) -> Filter:
+    def filter(self, kind: Any = None, order: Any = None, reveal: Any = 0.0) -> Filter:
         """The filter that keeps an adaptive use below this limit; by default the one that counts most losses."""
         allowed = FILTERS[self.kind]
         chosen = allowed[0] if kind is None else kind
-        if chosen not in allowed:
+        if not isinstance(chosen, str) or chosen not in allowed:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
         if chosen != "renyi" and (order is not None or reveal != 0.0):
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")

@@ -19,7 +19,7 @@ import attrs
 
 from quiltwork.compose.filters import Cost, Filter, added
 from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
-from quiltwork.ledger.book import Account, Book, Charge, amounts
+from quiltwork.ledger.book import Account, Book, Charge, amount_text, amounts
 
 __all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
 
@@ -90,23 +90,26 @@ def fits(total: Cost, limit: Cost) -> bool:
     return all(one <= most for one, most in zip(total, limit, strict=True))
 
 
-def worst(book: Book, account: Account, charge: Charge | None, times: int = 1) -> Cost:
-    """What the protected change can cost at most once `times` such charges are taken."""
-    base, blocks = account.standing.spent, account.terms.blocks
-    cost = () if charge is None else tuple(times * one for one in charge.cost)
-    if blocks is None or charge is None or charge.blocks is None:
-        total = base if charge is None else added(base, cost)
-        if blocks is None:
-            return total
-        return plus(total, top(book.load_every_amount(account.terms.name, account.standing.period), base, blocks.most))
-    touched = {name: book.amount(account.terms.name, account.standing.period, name) for name in charge.blocks}
-    after = [added(amounts(text, len(base)), cost) for text in touched.values()]
+def worst(book: Book, account: Account, charge: Charge, times: int = 1, counted: Counter[str] | None = None) -> Cost:
+    """What the protected change can cost at most once `times` such charges are taken.
+
+    `counted` is how many blocks have paid each amount, when it is known already.
+    """
+    base, blocks, name, period = account.standing.spent, account.terms.blocks, account.terms.name, charge.period
+    cost = tuple(times * one for one in charge.cost)
+    if blocks is None:
+        return added(base, cost)
+    if charge.blocks is None:
+        known = book.load_every_amount(name, period) if counted is None else counted
+        return plus(added(base, cost), top(known, base, blocks.most))
+    book.fetch(name, period, charge.blocks)
+    touched = [book.amount(name, period, one) for one in charge.blocks]
+    after = [added(amounts(text, len(base)), cost) for text in touched]
     if blocks.most == 1:  # the others kept below the limit before, and do not change
         return plus(base, tuple(map(max, *after)) if len(after) > 1 else after[0])
-    others = book.load_every_amount(account.terms.name, account.standing.period)
-    others.subtract(text for text in touched.values() if text is not None)
-    for one in after:
-        others[" ".join(map(str, one))] += 1
+    others = (book.load_every_amount(name, period) if counted is None else counted).copy()
+    others.subtract(text for text in touched if text is not None)
+    others.update(amount_text(one) for one in after)
     return plus(base, top(others, base, blocks.most))
 
 
@@ -140,12 +143,13 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
     left_over = kept.shown(room(book, account, charge.blocks), left=True)
     if not any(charge.cost):
         return Forecast(terms.name, None, kept.shown(charge.cost), left_over)
+    counted = None if terms.blocks is None else book.load_every_amount(terms.name, account.standing.period)
     low, high = 0, 1
-    while high <= MOST and fits(worst(book, account, charge, high), kept.limit):
+    while high <= MOST and fits(worst(book, account, charge, high, counted), kept.limit):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if fits(worst(book, account, charge, middle), kept.limit):
+        if fits(worst(book, account, charge, middle, counted), kept.limit):
             low = middle
         else:
             high = middle

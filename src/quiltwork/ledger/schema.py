@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
-__all__ = ["HEAD", "VERSION_TABLE", "budgets", "entries", "head", "metadata", "principals", "reservations", "tallies"]
+__all__ = [
+    "HEAD",
+    "OLDER",
+    "VERSION_TABLE",
+    "budgets",
+    "entries",
+    "head",
+    "metadata",
+    "principals",
+    "reservations",
+    "tallies",
+]
 
 VERSION_TABLE = "ledger_version"
+OLDER: tuple[str, ...] = ()  # revisions that `upgrade` can bring to the newest
 HEAD = "0001"  # the revision of migrations/versions that this code reads and writes
 
 metadata = MetaData(

@@ -8,8 +8,6 @@ was refused left no trace.
 from __future__ import annotations
 
 import os
-import random
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,18 +19,18 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insp
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from quiltwork.errors import BrokenChain, LedgerUnavailable, Unsupported
+from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, Unsupported
 from quiltwork.ledger import schema
-from quiltwork.ledger.addresses import connect_arguments, shown
+from quiltwork.ledger.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.entries import stamp
-from quiltwork.ledger.troubles import is_locked, trouble
+from quiltwork.ledger.forking import Gate
+from quiltwork.ledger.sqlite_file import begin_alone, careful, check_point, same_files
+from quiltwork.ledger.troubles import trouble
 from quiltwork.ledger.words import moment
 
 __all__ = ["Locked", "Store", "read_head"]
 
 Clock = Callable[[], datetime]
-BRIEF = 0.002  # seconds: mean pause before asking SQLite for its lock again
-RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
 MAKING = 0x7175696C74  # number of the PostgreSQL lock under which tables are made
 
 
@@ -49,9 +47,13 @@ class Store:
     """Connections to one database. After a fork each process opens its own."""
 
     def __init__(self, url: URL, timeout: float, clock: Clock | None) -> None:
+        if clock is not None and not callable(clock):
+            raise InvalidParameter("clock", clock, "a function that returns the time")
         self.url, self.timeout, self._clock = url, timeout, clock
         self._engine: Engine | None = None
         self._process = 0
+        itself = weakref.ref(self)
+        self._gate = Gate(lambda: _dispose(itself()))
 
     @property
     def is_sqlite(self) -> bool:
@@ -61,8 +63,6 @@ class Store:
     def engine(self) -> Engine:
         """The connections of this process."""
         if self._engine is None or self._process != os.getpid():
-            if self._engine is not None:
-                self._engine.dispose(close=False)  # they belong to the parent
             self._engine, self._process = self._made(), os.getpid()
             weakref.finalize(self, _close, self._engine, self._process)
         return self._engine
@@ -74,7 +74,7 @@ class Store:
         }
         if self.is_sqlite:
             made = create_engine(self.url, **options)
-            event.listen(made, "connect", _careful)
+            event.listen(made, "connect", careful)
             return made
         # after the wait for the lock every statement must see what the last writer left
         return create_engine(self.url, isolation_level="READ COMMITTED", **options)
@@ -95,37 +95,41 @@ class Store:
         return found.astimezone(UTC)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """One consistent view, that waits for nobody."""
+    def _connected(self) -> Iterator[Connection]:
+        """A connection, its troubles in our words."""
         try:
-            with self.engine.connect() as connection:
-                if self.is_sqlite:
-                    connection.exec_driver_sql("BEGIN")
-                else:
-                    connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            with self._gate, self.engine.connect() as connection:
                 yield connection
-                connection.rollback()
         except DBAPIError as error:
             raise trouble(error) from error
         except PoolTimeout as error:
-            raise _busy() from error
+            hint = "use fewer threads at once, or try again"
+            raise LedgerUnavailable("every connection of this process is in use", hint) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent view, that waits for nobody."""
+        with self._connected() as connection:
+            if self.is_sqlite:
+                connection.exec_driver_sql("BEGIN")
+            else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield connection
+            connection.rollback()
 
     @contextmanager
     def writing(self, key: str | None = None) -> Iterator[Locked]:
         """Alone with the database; committed when the block ends, undone when it raises.
 
-        LedgerUnavailable.certain is False when the connection broke while committing.
+        LedgerUnavailable.certain is False when something broke while committing.
         """
-        committing = False
-        try:
-            with self.engine.connect() as connection:
-                yield self._alone(connection)
-                committing = True
+        with self._connected() as connection:
+            yield self._alone(connection)
+            try:
                 connection.commit()
-        except DBAPIError as error:
-            raise trouble(error, certain=not committing, key=key) from error
-        except PoolTimeout as error:
-            raise _busy() from error
+            except DBAPIError as error:
+                raise trouble(error, certain=False, key=key) from error
+            self._check_kept(connection, key)
 
     def _alone(self, connection: Connection) -> Locked:
         """Wait for the lock, then see the head as the last writer left it."""
@@ -139,35 +143,38 @@ class Store:
         return Locked(connection, head, now)
 
     def _immediate(self, connection: Connection) -> None:
-        """Ask for SQLite's lock again and again, after short random pauses: fairer than its own growing ones."""
-        end = time.monotonic() + self.timeout
-        connection.exec_driver_sql("PRAGMA busy_timeout=1")
-        try:
-            while not self._begun(connection, end):
-                time.sleep(random.expovariate(1 / BRIEF))
-        finally:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={RECOVERY}")
+        """Begin to write to the files that are there now; a connection to others is replaced."""
+        file = file_of(self.url)
+        begin_alone(connection, self.timeout)
+        for _ in range(3):
+            if file is None or same_files(connection, file):
+                return
+            if not file.exists():
+                break
+            connection.invalidate()
+            connection.rollback()
+            begin_alone(connection, self.timeout)
+        raise LedgerUnavailable("the ledger's file is gone, or is being replaced", "put it back, then ask again")
 
-    def _begun(self, connection: Connection, end: float) -> bool:
-        try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        except DBAPIError as error:
-            if not is_locked(error) or time.monotonic() > end:
-                raise
-            return False
-        return True
+    def _check_kept(self, connection: Connection, key: str | None) -> None:
+        """What was committed to files that lost their names is not there for others."""
+        file = file_of(self.url)
+        if file is None:
+            return
+        if not same_files(connection, file):
+            connection.invalidate()
+            problem = "the ledger's file was replaced, or copied by this process, while it was written to"
+            raise LedgerUnavailable(problem, "use export for backups", certain=False, key=key)
+        check_point(connection)
 
     # ---- making and upgrading
 
     def version(self) -> str | None:
         """The revision of the schema; None for a database that has no ledger yet."""
-        try:
-            with self.engine.connect() as connection:
-                if not inspect(connection).has_table(schema.VERSION_TABLE):
-                    return None
-                found = connection.execute(_VERSION).scalars().all()
-        except DBAPIError as error:
-            raise trouble(error) from error
+        with self._connected() as connection:
+            if not inspect(connection).has_table(schema.VERSION_TABLE):
+                return None
+            found = connection.execute(_VERSION).scalars().all()
         if len(found) != 1:
             raise BrokenChain(f"the schema of the ledger has {len(found)} versions, not one: restore it from an export")
         return str(found[0])
@@ -176,15 +183,12 @@ class Store:
         """Create the tables and the first entry, unless another process did in the meantime."""
         from quiltwork.ledger.migrations import upgrade
 
-        try:
-            with self.engine.connect() as connection:
-                self._claim(connection)
-                if not inspect(connection).has_table(schema.VERSION_TABLE):
-                    upgrade(connection)
-                    first(connection)
-                connection.commit()
-        except DBAPIError as error:
-            raise trouble(error) from error
+        with self._connected() as connection:
+            self._claim(connection)
+            if not inspect(connection).has_table(schema.VERSION_TABLE):
+                upgrade(connection)
+                first(connection)
+            connection.commit()
 
     def _claim(self, connection: Connection) -> None:
         if self.is_sqlite:
@@ -193,16 +197,18 @@ class Store:
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
 
     def upgrade(self) -> None:
-        """Bring an older schema to the newest."""
+        """Bring an older schema to the newest; one that is not known is refused."""
         from quiltwork.ledger.migrations import upgrade
 
-        try:
-            with self.engine.connect() as connection:
-                self._claim(connection)
-                upgrade(connection)
-                connection.commit()
-        except DBAPIError as error:
-            raise trouble(error) from error
+        found = self.version()
+        if found is None:
+            raise InvalidParameter("url", shown(self.url), "a database with a ledger")
+        if found not in schema.OLDER:
+            self.check_version(found)
+        with self._connected() as connection:
+            self._claim(connection)
+            upgrade(connection)
+            connection.commit()
 
     def check_version(self, found: str) -> None:
         """Refuse a schema that this release does not know."""
@@ -220,8 +226,9 @@ _SERVER_TIME = text("SELECT clock_timestamp()")
 _VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
 
 
-def _busy() -> LedgerUnavailable:
-    return LedgerUnavailable("every connection of this process is in use", "use fewer threads at once, or try again")
+def _dispose(store: Store | None) -> None:
+    if store is not None:
+        store.dispose()
 
 
 def _close(engine: Engine, process: int) -> None:
@@ -239,17 +246,3 @@ def _found(row: Any) -> Any:
     if row is None:
         raise BrokenChain("the ledger has lost its head: restore it from an export")
     return row
-
-
-def _text(raw: bytes) -> str:
-    """Text as it is; bytes that are none become surrogates, which no check of the chain takes."""
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _careful(connection: Any, _record: Any) -> None:
-    """Settings of a new SQLite connection: nothing that was committed is lost, not even when the power fails."""
-    connection.text_factory = _text
-    cursor = connection.cursor()
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF", f"busy_timeout={RECOVERY}"):
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.close()

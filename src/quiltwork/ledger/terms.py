@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -179,13 +179,9 @@ def planned(given: Any) -> tuple[Release, ...]:
     """The releases of a plan: (name, loss) or (name, loss, times), each name once."""
     allowed = "a list of (name, loss) or (name, loss, times)"
     pairs = given.items() if isinstance(given, Mapping) else given
-    if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-        raise InvalidParameter("plan", given, allowed)
     found: list[Release] = []
-    for one in pairs:
-        if isinstance(one, (str, bytes)) or not isinstance(one, Iterable):
-            raise InvalidParameter("plan", one, allowed)
-        parts = tuple(one)
+    for one in words.listed("plan", pairs, allowed):
+        parts = words.listed("plan", one, allowed)
         if len(parts) not in (2, 3):
             raise InvalidParameter("plan", one, allowed)
         times = checks.count("times", parts[2], least=1) if len(parts) == 3 else 1
@@ -233,7 +229,7 @@ def check_plan(limit: Limit, plan: tuple[Release, ...]) -> None:
 
 def check_kind(kind: Any, plan: Any, filter_name: Any, blocks: Any) -> str:
     """Adaptive or planned, with what belongs to each."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidParameter("kind", kind, "'adaptive' or 'planned'")
     if kind == "planned" and plan is None:
         raise InvalidParameter("plan", plan, "given", "a planned budget fixes all of its releases when it is opened")

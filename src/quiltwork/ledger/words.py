@@ -23,11 +23,19 @@ def name(what: str, given: Any) -> str:
     return found
 
 
+def listed(what: str, given: Any, allowed: str) -> tuple[Any, ...]:
+    """What a list holds; a text is no list."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidParameter(what, given, allowed)
+    try:
+        return tuple(given)
+    except TypeError:  # an array of no dimension says that it can be walked through
+        raise InvalidParameter(what, given, allowed) from None
+
+
 def names(what: str, given: Any, most: int) -> tuple[str, ...]:
     """Several names, each once."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidParameter(what, given, "a list of names")
-    found = tuple(name(what, one) for one in given)
+    found = tuple(name(what, one) for one in listed(what, given, "a list of names"))
     if len(set(found)) < len(found):
         raise InvalidParameter(what, given, "names, each once")
     if len(found) > most:
