@@ -1,5 +1,6 @@
 """`quiltwork ledger` as a person meets it: every command, in words and as JSON, exit codes, one-line errors."""
 
+import datetime
 import json
 import os
 import shutil
@@ -585,6 +586,34 @@ def test_keys(say, patients, monkeypatch):
     assert "the key that signs for this ledger" in say("spend", "patients", GAUSSIAN, code=2)
 
 
+def test_another_key_takes_over(say, patients, monkeypatch):
+    say("spend", "patients", GAUSSIAN, "--receipt", "old.json")
+    old = say("key").strip()
+    assert "another key signs from now on" in say("rotate", "next.key", "--receipt", "handover.json")
+    new = say("key", "next.key").strip()
+    assert "the key that signs for this ledger" in say("balance", "patients", code=2)  # the old file is still beside it
+    monkeypatch.setenv("QUILTWORK_LEDGER_KEY", "next.key")
+    say("spend", "patients", GAUSSIAN)
+    assert say("verify", "--receipt", "old.json", "--receipt", "handover.json", "--public-key", new)
+    assert "another key" in say("verify", "--public-key", old, code=1)
+    assert "public-key must be" in say("verify", "--public-key", "x", code=2)
+    assert "holds" in say("receipt", "old.json", "--public-key", old)
+    assert f"signed by {new} from now on" in say("history", "--all")
+    assert "another key than" in say("rotate", "next.key", code=2)
+
+
+def test_a_clock_that_was_ahead(say, patients):
+    ahead = datetime.datetime(2900, 1, 1, tzinfo=datetime.UTC)
+    with qw.Ledger("sqlite:///quiltwork.db", clock=lambda: ahead) as ledger:
+        ledger.spend("patients", qw.gaussian(40.0))
+    assert "set the clock" in say("spend", "patients", GAUSSIAN, code=2)
+    assert "note must be" in say("accept-clock", "", code=2)
+    assert "went on from the time it is now" in say("accept-clock", "the clock of machine 7 was ahead")
+    say("spend", "patients", GAUSSIAN)
+    assert "machine 7" in say("history")
+    assert say("verify")
+
+
 def test_upgrade(say, patients):
     assert "is up to date" in say("upgrade")
     assert json.loads(say("upgrade", "--json"))["after"] == "0001"
@@ -663,7 +692,7 @@ def test_help_of_every_command(capsys):
     shown = capsys.readouterr().out
     names = ["open", "spend", "reserve", "start", "settle", "refund", "balance", "forecast", "budgets", "history"]
     names += ["pause", "resume", "close", "verify", "export", "import", "receipt", "key", "admit", "revoke"]
-    for name in [*names, "principals", "upgrade"]:
+    for name in [*names, "principals", "rotate", "accept-clock", "upgrade"]:
         assert f" {name} " in shown
         assert main(["ledger", name, "--help"]) == 0
         assert "--json" in capsys.readouterr().out

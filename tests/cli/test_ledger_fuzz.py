@@ -51,13 +51,13 @@ TIMES = [
 ]
 SPANS = ["1h", "30d", "0s", "-1h", "1y", "999999999w", "nan h", "1e9d"]
 COMMANDS = {
-    **{name: [NAMES] for name in ("open", "balance", "history", "pause", "resume", "close", "revoke")},
+    **{name: [NAMES] for name in ("open", "balance", "history", "pause", "resume", "close", "revoke", "accept-clock")},
     **{name: [NAMES, LOSSES] for name in ("spend", "reserve", "forecast")},
     **{name: [NUMBERS] for name in ("start", "settle", "refund")},
     **{name: [] for name in ("budgets", "verify", "principals", "upgrade")},
     **{name: [FILES] for name in ("export", "import", "key")},
     "receipt": [FILES + NUMBERS],
-    "admit": [NAMES, ["viewer", "spender", "king", ""]],  # never an admin: then every line would ask for a token
+    "admit": [NAMES, ["viewer", "spender", "king", ""]],  # never an admin, and no rotate: nobody could follow
 }
 WORDS = ("--release", "--block", "--key", "--note", "--owner", "--protects", "--blocks", "--block-names")
 AMOUNTS = ("--epsilon", "--delta", "--rho", "--mu", "--order", "--reveal", "--most", "--times", "--after", "--limit")

@@ -32,9 +32,11 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> str:
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
     """A fresh database."""
-    return postgres.database()
+    url = postgres.database()
+    yield url
+    postgres.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -101,7 +101,9 @@ class SqliteForger(Forger):
                 self.raw.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
                 self.raw.execute(f"INSERT INTO {table} SELECT * FROM kept")
                 self.raw.execute("DROP TABLE kept")
-        self.raw.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")  # as the ledger's connections have it
+        self.raw.text_factory = lambda raw: raw.decode(
+            "utf-8", "surrogateescape"
+        )  # as the ledger's connections have it
         engine = create_engine("sqlite://", creator=lambda: self.raw, poolclass=StaticPool)
         self.connection = engine.connect()
 

@@ -45,27 +45,31 @@ def _deep(levels: int) -> list[Any]:
 
 NUMBERS: list[Any] = [
     math.nan, math.inf, -math.inf, -1, 0, -0.0, -0.5, 5e-324, 1e-300, 1e-101, 1e100, 1.7e308, 2**53, 2**53 + 1,
-    2**63 - 1, 2**63, 2**64, -(2**63), 10**400, 10**5000, -(10**5000), True, False, 1j, Fraction(1, 3), decimal.Decimal("0.1"),
-    decimal.Decimal("NaN"), decimal.Decimal("sNaN"), decimal.Decimal("Infinity"), np.float64(math.nan), np.float64(0.25),
-    np.float32(0.1), np.int64(3), np.int64(-(2**63)), np.uint8(255), np.bool_(True), np.array(0.5), np.array([]),
-    np.array([0.1, 0.2]), np.array([[1]]), np.array(["city"]), np.array([None]), np.ma.masked, np.datetime64("NaT"),
+    2**63 - 1, 2**63, 2**64, -(2**63), 10**400, 10**5000, -(10**5000), True, False, 1j, Fraction(1, 3),
+    decimal.Decimal("0.1"), decimal.Decimal("NaN"), decimal.Decimal("sNaN"), decimal.Decimal("Infinity"),
+    np.float64(math.nan), np.float64(0.25), np.float32(0.1), np.int64(3), np.int64(-(2**63)), np.uint8(255),
+    np.bool_(True), np.array(0.5), np.array([]), np.array([0.1, 0.2]), np.array([[1]]), np.array(["city"]),
+    np.array([None]), np.ma.masked, np.datetime64("NaT"),
 ]  # fmt: skip
 TEXTS: list[Any] = [
-    "", " ", "\t", "\n", "\x00", "ci\x00ty", "\ud800", "\udfff x", "city\n", " city", "city ", "CITY", "x" * 10_000,
-    "x" * 200, "x" * 201, "\u202etxt", "\u200b", "\ufeff", "ﬁ", "é", "e\u0301", "𝄞" * 100, "'; DROP TABLE ledger_entries; --", "%s",
-    "{}", "{0}", "%(name)s", ":name", "?", "None", "null", "NaN", "0", "1e999", "../../etc", b"", b"city", b"\xff" * 100, bytearray(b"x"),
-    memoryview(b"x"), Word("city"), Word(""), np.str_("city"), np.bytes_(b"city"), Colour.RED, Path("city"),
+    "", " ", "\t", "\n", "\x00", "ci\x00ty", "\ud800", "\udfff x", "city\n", " city", "city ", "CITY",
+    "x" * 10_000, "x" * 200, "x" * 201, "\u202etxt", "\u200b", "\ufeff", "ﬁ", "é", "e\u0301", "𝄞" * 100,
+    "'; DROP TABLE ledger_entries; --", "%s", "{}", "{0}", "%(name)s", ":name", "?", "None", "null", "NaN", "0",
+    "1e999", "../../etc", b"", b"city", b"\xff" * 100, bytearray(b"x"), memoryview(b"x"), Word("city"), Word(""),
+    np.str_("city"), np.bytes_(b"city"), Colour.RED, Path("city"),
 ]  # fmt: skip
 TIMES: list[Any] = [
-    datetime(2026, 1, 1), datetime(1, 1, 1), datetime.max, datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC),
-    datetime.max.replace(tzinfo=timezone(-timedelta(hours=23))), datetime.min.replace(tzinfo=timezone(timedelta(hours=23))),
-    datetime(2020, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC), date(2999, 1, 1), timedelta(0), timedelta.max,
-    timedelta.min, timedelta(microseconds=1), timedelta(days=36_525), timedelta(days=36_526), -timedelta(1), "2999-01-01",
+    datetime(2026, 1, 1), datetime(1, 1, 1), datetime.max, datetime.max.replace(tzinfo=UTC),
+    datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=timezone(-timedelta(hours=23))),
+    datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), datetime(2020, 1, 1, tzinfo=UTC),
+    datetime(2999, 1, 1, tzinfo=UTC), date(2999, 1, 1), timedelta(0), timedelta.max, timedelta.min,
+    timedelta(microseconds=1), timedelta(days=36_525), timedelta(days=36_526), -timedelta(1), "2999-01-01",
 ]  # fmt: skip
 THINGS: list[Any] = [
-    None, ..., NotImplemented, object(), int, len, (), [], {}, set(), frozenset(), [None], [[]], [""], ["a", "a"], ["a", 1],
-    [("a",)], [("a", "b")], {"a": "b"}, {1: 2}, *_endless(), _deep(50), _deep(20_000), range(3), range(0), slice(1),
-    (x for x in ()), iter("ab"), io.StringIO("x"), io.BytesIO(b"x"), lambda: None, Exception("x"), QuiltworkError("x"),
+    None, ..., NotImplemented, object(), int, len, (), [], {}, set(), frozenset(), [None], [[]], [""], ["a", "a"],
+    ["a", 1], [("a",)], [("a", "b")], {"a": "b"}, {1: 2}, *_endless(), _deep(50), _deep(20_000), range(3),
+    range(0), slice(1), (x for x in ()), iter("ab"), io.StringIO("x"), io.BytesIO(b"x"), lambda: None,
+    Exception("x"), QuiltworkError("x"),
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
 
 import attrs
 
@@ -14,7 +14,7 @@ from quiltwork.ledger import Blocks, Ledger, Receipt
 
 KINDS = {
     "ledger", "open", "spend", "reserve", "start", "settle", "refund", "lapse", "pause", "resume", "close", "admit",
-    "revoke", "denied",
+    "revoke", "denied", "key", "clock",
 }  # fmt: skip
 STATUSES = {"held", "started", "settled", "refunded", "lapsed"}
 
@@ -45,10 +45,10 @@ class Rich:
     receipts: tuple[Receipt, ...]
 
 
-def rich(url: str, **options: Any) -> Rich:
-    """About fifty entries."""
+def rich(url: str, key: Path) -> Rich:
+    """About fifty entries, the first of them signed by another key."""
     clock = Clock()
-    ledger = Ledger(url, clock=clock, **options)
+    ledger = Ledger(url, clock=clock, key=key.with_name("first.key"))
     kept = []
     ledger.open("pure", epsilon=1.0, protects="one person", note="naïve € 𝄞", owners=["ada"])
     ledger.open("usual", epsilon=2.0, delta=1e-6, protects=qw.user("person", 4))
@@ -57,6 +57,7 @@ def rich(url: str, **options: Any) -> Rich:
     ledger.open("days", rho=0.5, protects="one record", blocks=Blocks("day"))
     ledger.open("pairs", epsilon=4.0, protects="one record", blocks=Blocks("part", ("a", "b", "c"), most=2))
     ledger.open("weekly", mu=1.0, protects="one record", refresh=timedelta(days=7), expires=clock() + timedelta(365))
+    ledger.rotate(key)
     for turn in range(3):
         kept.append(ledger.spend("pure", qw.laplace(10.0), key=f"turn {turn}", note="again"))
         ledger.spend("days", qw.gaussian(4.0), blocks=[f"d{turn}", "d9"])
@@ -92,6 +93,8 @@ def rich(url: str, **options: Any) -> Rich:
     ledger.pause("days", note="look first")
     ledger.resume("days")
     kept.append(ledger.close("weekly"))
+    clock.wait(hours=-2)
+    ledger.accept_clock("it was ahead")
     ledger.pause("pairs")
     ledger.reserve("pure", qw.laplace(50.0), lease=timedelta(days=200))
     kept.append(ledger.spend("usual", qw.gaussian(60.0)))

@@ -126,6 +126,12 @@ class PostgresServer:
         self.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
+    def drop(self, url: str) -> None:
+        """Remove a database, whoever is still connected: after a crash every file left would be synced again."""
+        self.start()
+        name = url.partition("?")[0].rpartition("/")[2]
+        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
     def url(self, name: str) -> str:
         return f"postgresql+psycopg://{SUPERUSER}@/{name}?host={self.folder}&port={self.port}"
 

@@ -1,4 +1,4 @@
-"""Ten thousand calls of the public interface with whatever comes: only our own errors, and no refusal leaves a trace."""
+"""Ten thousand calls of the public interface with whatever comes: only our own errors, no refusal leaves a trace."""
 
 from __future__ import annotations
 
@@ -202,7 +202,8 @@ def test_open(shared):
         {"protects": rather("one person", qw.user("person", 4), qw.add_remove())},
         optional={
             "kind": rather("adaptive", "planned"), "filter": rather("pure", "renyi", "zcdp", "gdp", None),
-            "order": rather(2.0, None), "reveal": rather(0.0, 1e-9), "expires": rather(None, datetime(2999, 1, 1, tzinfo=UTC)),
+            "order": rather(2.0, None), "reveal": rather(0.0, 1e-9),
+            "expires": rather(None, datetime(2999, 1, 1, tzinfo=UTC)),
             "refresh": rather(None, 60, timedelta(days=1)), "blocks": rather(None, Blocks("day")),
             "owners": rather((), ["ada"]), "note": rather("", "a\nb"),
         },
@@ -230,7 +231,8 @@ def test_blocks(shared):
 spends = st.fixed_dictionaries(
     {},
     optional={
-        "release": rather(None, "ages", "incomes"), "times": rather(1, 2, 1000), "blocks": rather(None, "a", ["a", "b"], "monday"),
+        "release": rather(None, "ages", "incomes"), "times": rather(1, 2, 1000),
+        "blocks": rather(None, "a", ["a", "b"], "monday"),
     },
 )  # fmt: skip
 tagged = st.fixed_dictionaries(
@@ -423,8 +425,14 @@ def test_make(shared):
         junk,
     )
     options = st.fixed_dictionaries(
-        {}, optional={"key": rather(None), "token": rather(None), "clock": rather(None, lambda: datetime.now(UTC)), "timeout": rather(5.0)}
-    )  # fmt: skip
+        {},
+        optional={
+            "key": rather(None),
+            "token": rather(None),
+            "clock": rather(None, lambda: datetime.now(UTC)),
+            "timeout": rather(5.0),
+        },
+    )
 
     def act(drawn: Any) -> None:
         url, more = drawn
@@ -524,10 +532,18 @@ def test_one_wrong_parameter(shared, name):
 
 @pytest.mark.parametrize(
     ("name", "parameter"),
-    [("admit", "name"), ("admit", "role"), ("admit", "expires"), ("revoke", "name"), ("sign_in", "token")],
+    [
+        ("admit", "name"),
+        ("admit", "role"),
+        ("admit", "expires"),
+        ("revoke", "name"),
+        ("sign_in", "token"),
+        ("accept_clock", "note"),
+        ("rotate", "key"),
+    ],
 )
 def test_one_wrong_parameter_of_people(guarded, name, parameter):
-    good = {"admit": {"name": "eve", "role": "root", "expires": None}, "revoke": {}, "sign_in": {}}[name]
+    good = {"admit": {"name": "eve", "role": "root", "expires": None}, "revoke": {}}.get(name, {})
     for value in JUNK:
         role = (
             {"role": "viewer"}

@@ -216,6 +216,8 @@ def test_a_maker_dies(place, request, tmp_path, capsys):
             ledger.open("last", epsilon=1.0, protects="one person")
             ledger.spend("last", qw.pure(0.5))
             assert ledger.verify().holds
+        if place == "postgres":
+            request.getfixturevalue("postgres").drop(url)
     with capsys.disabled():
         print(f"\nmade in {1e3 * longest:.0f} ms; {found.count(2)} of {len(found)} lived to open their budget")
 

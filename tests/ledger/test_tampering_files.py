@@ -85,7 +85,7 @@ def test_replacing_is_refused_too(sqlite_url):
 def served(postgres_cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rich, PostgresForger]]:
     postgres_cluster.start()
     url = postgres_cluster.database()
-    made = rich(url, key=tmp_path_factory.mktemp("keys") / "ledger.key")
+    made = rich(url, tmp_path_factory.mktemp("keys") / "ledger.key")
     forger = PostgresForger(url)
     yield made, forger
     forger.close()

@@ -38,7 +38,7 @@ def exported(ledger: Ledger) -> str:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rich, Path, str]]:
     """A rich ledger, its key, and its export."""
     folder = tmp_path_factory.mktemp("source")
-    made = rich(f"sqlite:///{folder}/budgets.db")
+    made = rich(f"sqlite:///{folder}/budgets.db", folder / "budgets.db.key")
     yield made, folder / "budgets.db.key", exported(made.ledger)
     made.ledger.dispose()
 

@@ -20,7 +20,7 @@ from quiltwork.ledger.views import Balance, balance_of
 
 SIZE = (7.2, 3.6)
 POINTS = {"adaptive": 400, "planned": 40}  # a planned total is composed anew at each point
-INK, WARM, MUTED = "#1f4e79", "#b3342d", "#8a8f98"
+INK, WARM, MUTED, FAINT = "#1f4e79", "#b3342d", "#8a8f98", "#555a63"
 MOST_MARKS = 12
 MARKS = {"pause": "paused", "resume": "resumed", "close": "closed"}
 
@@ -101,7 +101,7 @@ def _draw(course: Course, axes: Any) -> None:
     axes.axhline(limit, color=WARM, linewidth=1.2, linestyle=(0, (4, 2)), label="limit")
     for when, word in course.changes[:MOST_MARKS]:
         axes.axvline(when, color=MUTED, linewidth=0.9, linestyle=":")
-        place = {"rotation": 90, "va": "bottom", "ha": "right", "fontsize": 8, "color": MUTED}
+        place = {"rotation": 90, "va": "bottom", "ha": "right", "fontsize": 8, "color": FAINT}
         axes.text(when, 0.03, word + " ", transform=axes.get_xaxis_transform(), **place)
     locator = tools.AutoDateLocator()
     axes.xaxis.set_major_locator(locator)

@@ -123,7 +123,7 @@ def show_balance(balance: Balance) -> None:
         page.print(_runs(balance))
         page.print()
         page.print(Text("spent is what ran, if results did not choose it; in any case the whole plan keeps the limit"))
-    else:
+    if balance.reading is not None:
         period = "" if terms.refresh is None else " in this period"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
         page.print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,12 @@ def address(given: Any) -> URL:
         raise InvalidParameter("url", shown(url), ALLOWED, "name the database")
     if unknown := sorted(set(url.query) - OPTIONS):
         raise InvalidParameter("url", unknown[0], "with options among " + ", ".join(sorted(OPTIONS)))
-    return url.set(drivername="postgresql+psycopg")
+    found = url.set(drivername="postgresql+psycopg")
+    try:
+        found.get_dialect()().create_connect_args(found)
+    except (ArgumentError, ValueError) as error:
+        raise InvalidParameter("url", shown(url), ALLOWED, " ".join(str(error).split())) from None
+    return found
 
 
 def _sqlite(url: URL) -> URL:
@@ -46,7 +52,8 @@ def _sqlite(url: URL) -> URL:
         raise InvalidParameter("url", shown(url), ALLOWED, "without options")
     if name in ("", ":memory:") or name.startswith("file:"):
         raise InvalidParameter("url", shown(url), ALLOWED, "a budget that lasts is kept in a file")
-    return url.set(drivername="sqlite+pysqlite")
+    # a path that stays the same when the process goes elsewhere
+    return url.set(drivername="sqlite+pysqlite", database=os.path.abspath(name))
 
 
 def shown(url: URL) -> str:
@@ -63,6 +70,7 @@ def connect_arguments(url: URL, timeout: float) -> dict[str, Any]:
     """What the driver is told: to wait for a lock so long and no longer, and to lose nothing that was committed."""
     if url.get_backend_name() == "sqlite":
         return {"timeout": timeout, "isolation_level": None}
+    timeout = min(timeout, 1e6)  # the server counts milliseconds in 32 bits
     patience = max(1, math.ceil(1000 * timeout))
     settings = {
         "lock_timeout": patience,

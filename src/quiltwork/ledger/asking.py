@@ -82,12 +82,14 @@ class Asking(Connected):
         """In short views, one a batch: entries never change, and nobody keeps a transaction open between two."""
         left = limit
         while left is None or left > 0:
-            with self._store.reading() as connection:
-                found = list(entries_after(connection, after, name, BATCH if left is None else min(BATCH, left)))
+            found = self._batch(name, after, BATCH if left is None else min(BATCH, left))
             yield from found
             if len(found) < BATCH:
                 return
             after, left = found[-1].seq, None if left is None else left - len(found)
+
+    def _batch(self, name: str | None, after: int, size: int) -> list[Entry]:
+        return self._read(lambda book, now: list(entries_after(book.connection, after, name, size)))
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""

@@ -143,6 +143,7 @@ class Connected:
             if not error.certain:
                 self._look_again(error, made[0])
             elif again and _stale(error):
+                self._store.dispose()
                 return self._write(act, work, budget=budget, key=key, again=False, backwards=backwards)
             else:
                 raise
@@ -182,6 +183,7 @@ class Connected:
             raise
         except LedgerUnavailable as error:
             if again and _stale(error):
+                self._store.dispose()
                 return self._read(work, again=False)
             raise
 
@@ -241,4 +243,6 @@ class Connected:
 
 def _stale(error: LedgerUnavailable) -> bool:
     """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
-    return bool(getattr(error.__cause__, "connection_invalidated", False))
+    cause = error.__cause__
+    code = getattr(getattr(cause, "orig", None), "sqlstate", None)
+    return bool(getattr(cause, "connection_invalidated", False)) or code in ("57P01", "57P02")

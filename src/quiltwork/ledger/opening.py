@@ -62,7 +62,7 @@ class Opening(Connected):
             raise InvalidParameter("blocks", blocks, "Blocks(label, names, most)")
         terms = Terms(
             name=words.name("name", name),
-            kind=check_kind(kind, plan, filter, blocks),
+            kind=check_kind(kind, plan, (filter, order, reveal), blocks),
             limit=limit,
             filter=limit.filter(filter, order, reveal) if kind == "adaptive" else None,
             plan=() if plan is None else planned(plan),

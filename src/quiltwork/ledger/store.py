@@ -98,8 +98,12 @@ class Store:
     def _connected(self) -> Iterator[Connection]:
         """A connection, its troubles in our words."""
         try:
-            with self._gate, self.engine.connect() as connection:
-                yield connection
+            with self._gate, (engine := self.engine).connect() as connection:
+                try:
+                    yield connection
+                finally:
+                    if self._engine is not engine and not connection.invalidated:
+                        connection.invalidate()  # the others were closed meanwhile, and nobody would close this one
         except DBAPIError as error:
             raise trouble(error) from error
         except PoolTimeout as error:
@@ -186,9 +190,14 @@ class Store:
         with self._connected() as connection:
             self._claim(connection)
             if not inspect(connection).has_table(schema.VERSION_TABLE):
+                self._check_encoding(connection)
                 upgrade(connection)
                 first(connection)
             connection.commit()
+
+    def _check_encoding(self, connection: Connection) -> None:
+        if not self.is_sqlite and (found := connection.exec_driver_sql("SHOW server_encoding").scalar()) != "UTF8":
+            raise Unsupported(f"a ledger in a database of encoding {found}", "names may be in any script", "use UTF8")
 
     def _claim(self, connection: Connection) -> None:
         if self.is_sqlite:

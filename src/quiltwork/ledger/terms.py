@@ -227,7 +227,7 @@ def check_plan(limit: Limit, plan: tuple[Release, ...]) -> None:
     )
 
 
-def check_kind(kind: Any, plan: Any, filter_name: Any, blocks: Any) -> str:
+def check_kind(kind: Any, plan: Any, tuned: tuple[Any, Any, Any], blocks: Any) -> str:
     """Adaptive or planned, with what belongs to each."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidParameter("kind", kind, "'adaptive' or 'planned'")
@@ -235,7 +235,7 @@ def check_kind(kind: Any, plan: Any, filter_name: Any, blocks: Any) -> str:
         raise InvalidParameter("plan", plan, "given", "a planned budget fixes all of its releases when it is opened")
     if kind == "adaptive" and plan is not None:
         raise InvalidParameter("plan", "a plan", "left out", "say kind='planned' to fix all releases now")
-    if kind == "planned" and filter_name is not None:
+    if kind == "planned" and (tuned[0] is not None or tuned[1] is not None or tuned[2] != 0.0):
         raise Unsupported("a filter for a planned budget", "its plan is composed as a whole", "leave the filter out")
     if kind == "planned" and blocks is not None:
         raise Unsupported(
