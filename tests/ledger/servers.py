@@ -30,6 +30,7 @@ SETTINGS = {
     "synchronous_commit": "on",
     "full_page_writes": "on",
     "shared_buffers": "16MB",
+    "dynamic_shared_memory_type": "mmap",  # in the folder, and gone with it
     "max_connections": "60",
     "max_wal_size": "256MB",
     "autovacuum": "on",

@@ -1,4 +1,4 @@
-"""`quiltwork ledger ...`: commands that check, copy and guard a ledger."""
+"""`quiltwork ledger ...`: commands that change whole budgets, and check, copy and guard a ledger."""
 
 from __future__ import annotations
 
@@ -8,12 +8,63 @@ from typing import Annotated
 import typer
 
 from quiltwork.cli.ledger import ledger_app  # its commands come first
-from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Saved, TokenFile, Url
+from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Name, Note, Saved, TokenFile, Url
 
 __all__ = ["ledger_app"]
 
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="viewer, spender or admin.", show_default=False)]
 Principal = Annotated[str, typer.Argument(metavar="NAME", help="Who it is.", show_default=False)]
+
+
+@ledger_app.command()
+def pause(
+    name: Name,
+    note: Note = "",
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Nothing can be spent until the budget is resumed."""
+    from quiltwork.cli.ledger_reach import Where
+    from quiltwork.cli.ledger_work import changed
+
+    raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "pause", name, note, receipt))
+
+
+@ledger_app.command()
+def resume(
+    name: Name,
+    note: Note = "",
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Spending from a paused budget goes on."""
+    from quiltwork.cli.ledger_reach import Where
+    from quiltwork.cli.ledger_work import changed
+
+    raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "resume", name, note, receipt))
+
+
+@ledger_app.command()
+def close(
+    name: Name,
+    note: Note = "",
+    receipt: Saved = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Nothing can be spent from the budget any more, ever."""
+    from quiltwork.cli.ledger_reach import Where
+    from quiltwork.cli.ledger_work import changed
+
+    raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "close", name, note, receipt))
 
 
 @ledger_app.command(epilog="Example: quiltwork ledger verify --receipt kept-elsewhere.json")

@@ -87,6 +87,8 @@ def keyed(where: Where, file: Path | None, make: bool) -> int:
             raise InvalidParameter("file", None, "the name of the new key file")
         with reached(where) as ledger:
             public = ledger.public_key
+    elif make and file.exists():
+        raise InvalidParameter("file", str(file), "a file that does not exist yet", "keys are never replaced")
     else:
         public = (SigningKey.create(file) if make else SigningKey.load(file)).public
     value = {"schema": "quiltwork/key/1", "public_key": public, "file": None if file is None else str(file)}

@@ -40,10 +40,9 @@ class Where:
 
     @property
     def shown(self) -> str:
-        """The file, or the address without its password."""
+        """The file as it was typed, or the address without its password."""
         url = address(self.url)
-        file = file_of(url)
-        return shown(url) if file is None else str(file)
+        return shown(url) if file_of(url) is None else self.url.partition(":///")[2]
 
     def token(self) -> str | None:
         """From the file or the environment: a token on a command line could be read by every user of the machine."""

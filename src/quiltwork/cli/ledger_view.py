@@ -68,7 +68,7 @@ def show_budget(budget: Budget, made: tuple[str, str | None] | None) -> None:
 def _terms(terms: Terms) -> list[str]:
     lines = [f"protects {terms.protects}"]
     if terms.filter is not None:
-        limit = terms.filter.shown(terms.filter.limit)
+        limit = terms.filter.shown(terms.filter.limit, left=True)
         lines.append(f"later releases may depend on earlier results: kept at {limit}")
         lines.append(f"because {terms.filter.because}")
     else:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.sqlite_file import WatchedConnection
 
 __all__ = ["address", "connect_arguments", "file_of", "shown"]
 
@@ -69,7 +70,7 @@ def file_of(url: URL) -> Path | None:
 def connect_arguments(url: URL, timeout: float) -> dict[str, Any]:
     """What the driver is told: to wait for a lock so long and no longer, and to lose nothing that was committed."""
     if url.get_backend_name() == "sqlite":
-        return {"timeout": timeout, "isolation_level": None}
+        return {"timeout": timeout, "isolation_level": None, "factory": WatchedConnection}
     timeout = min(timeout, 1e6)  # the server counts milliseconds in 32 bits
     patience = max(1, math.ceil(1000 * timeout))
     settings = {

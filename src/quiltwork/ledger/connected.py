@@ -45,6 +45,27 @@ def _terms(text: str) -> Terms:
     return Terms.from_json(parsed(text))
 
 
+class Seen:
+    """The newest head that a ledger showed: it must not show an earlier one later."""
+
+    def __init__(self) -> None:
+        self.newest: tuple[int, str] = (0, "")
+
+    def check(self, head: Any, before: tuple[int, str]) -> None:
+        """BrokenChain for a head that is older than one seen before, or as old and another."""
+        if (head.seq, "") < (before[0], "") or (head.seq == before[0] and head.hash != before[1]):
+            raise BrokenChain(
+                f"the ledger was put back to an earlier state: entry {before[0]} was seen, now it ends with {head.seq}",
+                head.seq + 1 if head.seq < before[0] else head.seq,
+            )
+        self.note(head.seq, head.hash)
+
+    def note(self, seq: int, hash: str) -> None:
+        """Remember a head, or an entry that was the head for a moment."""
+        if seq > self.newest[0]:
+            self.newest = (seq, hash)
+
+
 class Connected:
     """The part of a ledger that every act needs: one transaction, one entry, one signed head."""
 
@@ -60,6 +81,7 @@ class Connected:
         self._store = Store(address(url), checks.positive("timeout", timeout), clock)
         self._who: access.Who | None = None
         self._known: dict[str, Terms] = {}
+        self._seen = Seen()
         found = self._store.version()
         if found is None:
             self._store.make(lambda connection: self._begin(connection, key))
@@ -130,6 +152,7 @@ class Connected:
         try:
             with self._store.writing(key) as locked:
                 self._check_key(locked.head.public_key)
+                self._seen.check(locked.head, self._seen.newest)
                 writer = Writer(locked, self.identity, self._key, _terms, backwards)
                 account = None if budget is None else writer.book.account(budget)
                 access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
@@ -147,6 +170,7 @@ class Connected:
                 return self._write(act, work, budget=budget, key=key, again=False, backwards=backwards)
             else:
                 raise
+        self._seen.note(made[0].seq, made[0].hash)
         return Receipt.issued(self.identity, made[0], self._key)
 
     def _check_key(self, public: str | None) -> None:
@@ -172,11 +196,13 @@ class Connected:
 
     def _read(self, work: Callable[[LiveBook, datetime], Result], again: bool = True) -> Result:
         """One consistent view, for those who may read."""
+        before = self._seen.newest
         try:
             with self._store.reading() as connection:
-                now = self._store.now(connection)
+                now, head = self._store.now(connection), read_head(connection)
+                self._seen.check(head, before)
                 book = LiveBook(connection, _terms)
-                access.check(book, bool(read_head(connection).guarded), self._who, "read", now)
+                access.check(book, bool(head.guarded), self._who, "read", now)
                 return work(book, now)
         except AccessDenied as denied:
             self._note_denial(denied, None)

@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable
 
-__all__ = ["Gate"]
+__all__ = ["Gate", "close_idle"]
 
 PATIENCE = 10.0  # seconds that a fork waits for acts of other threads
 
@@ -22,7 +22,7 @@ class Gate:
     """Acts pass through it; while a process forks, nobody does. `close` ends the idle connections."""
 
     def __init__(self, close: Callable[[], None]) -> None:
-        self._close = close
+        self.close = close
         self._reset()
         _GATES.add(self)
 
@@ -53,7 +53,7 @@ class Gate:
             self._forking = True
             while any(thread != mine for thread in self._inside) and time.monotonic() < end:
                 self._changed.wait(timeout=max(0.0, end - time.monotonic()))
-        self._close()
+        self.close()
 
     def after_in_parent(self) -> None:
         """Go on."""
@@ -64,6 +64,12 @@ class Gate:
     def after_in_child(self) -> None:
         """The threads that were inside do not exist here."""
         self._reset()
+
+
+def close_idle() -> None:
+    """Close every idle connection of this process, of all ledgers."""
+    for gate in list(_GATES):
+        gate.close()
 
 
 _GATES: weakref.WeakSet[Gate] = weakref.WeakSet()

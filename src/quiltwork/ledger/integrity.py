@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from sqlalchemy import Connection
 
 from quiltwork import checks
 from quiltwork.errors import (
+    BrokenChain,
     InvalidParameter,
 )
 from quiltwork.ledger import addresses, transfer, words
@@ -41,14 +42,14 @@ class Integrity(Connected):
         `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
         chain that somebody signed anew with a key of his own looks fine.
         """
-        shown = words.listed("receipts", receipts, "receipts of this ledger")
+        shown = _receipts(receipts)
         if progress is not None and not callable(progress):
             raise InvalidParameter("progress", progress, "a function of two numbers")
-        for receipt in shown:
-            if not isinstance(receipt, Receipt):
-                raise InvalidParameter("receipts", receipt, "receipts of this ledger")
         known = public_key or (None if self._key is None else self._key.public)
-        return self._read(lambda book, now: verified(book.connection, progress, shown, known))
+        try:
+            return self._read(lambda book, now: verified(book.connection, progress, shown, known))
+        except BrokenChain as error:
+            return Verification(False, 0, error.seq, error.problem)
 
     def rotate(self, key: str | os.PathLike[str]) -> Receipt:
         """Let another key sign from now on: the one of this file, which is made when it does not exist.
@@ -83,8 +84,21 @@ class Integrity(Connected):
         return self._read(lambda book, now: transfer.export(book.connection, stream, progress))
 
     @classmethod
-    def restore(cls, url: str, lines: Iterable[str], *, key: str | os.PathLike[str] | None = None) -> Self:
-        """A new ledger from exported lines; refused, and nothing made, when they do not hold together."""
+    def restore(
+        cls,
+        url: str,
+        lines: Iterable[str],
+        *,
+        key: str | os.PathLike[str] | None = None,
+        public_key: str | None = None,
+        receipts: Iterable[Receipt] = (),
+    ) -> Self:
+        """A new ledger from exported lines; refused, and nothing made, when they do not hold together.
+
+        `public_key` is the key that must have signed them, `receipts` are some that must be among them: an older export
+        is then refused too.
+        """
+        shown = _receipts(receipts)
         store = Store(address(url), 30.0, None)
         try:
             if store.version() is not None:
@@ -92,9 +106,11 @@ class Integrity(Connected):
             made = [False]
 
             def fill(connection: Connection) -> None:
-                public = transfer.load(connection, lines)
+                public = transfer.load(connection, lines, shown)
                 if key is not None and SigningKey.load(key).public != public:
                     raise InvalidParameter("key", str(key), "the file of the key that signs for this ledger")
+                if public_key is not None and public_key != public:
+                    raise BrokenChain("another key signed this export than the one that is known")
                 made[0] = True
 
             store.make(fill)
@@ -103,3 +119,11 @@ class Integrity(Connected):
         finally:
             store.dispose()
         return cls(url, key=key)
+
+
+def _receipts(given: Any) -> tuple[Receipt, ...]:
+    found = words.listed("receipts", given, "receipts of this ledger")
+    for receipt in found:
+        if not isinstance(receipt, Receipt):
+            raise InvalidParameter("receipts", receipt, "receipts of this ledger")
+    return found

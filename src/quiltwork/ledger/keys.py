@@ -173,7 +173,11 @@ def _place(path: Any) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
         raise InvalidParameter("path", path, allowed)
     name = os.fspath(path)
-    if not name or "\x00" in name:
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise InvalidParameter("path", path, allowed, "a lone surrogate is no Unicode text") from None
+    if not Path(name).name or "\x00" in name:
         raise InvalidParameter("path", path, allowed)
     return Path(name)
 

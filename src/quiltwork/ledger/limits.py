@@ -55,7 +55,7 @@ class Limit:
     def _stated(self) -> list[float]:
         return [float(getattr(self, name)) for name in KINDS[self.kind]]
 
-    def filter(self, kind: Any = None, order: Any = None, reveal: Any = 0.0) -> Filter:
+    def filter(self, kind: Any = None, order: Any = None, reveal: float = 0.0) -> Filter:
         """The filter that keeps an adaptive use below this limit; by default the one that counts most losses."""
         allowed = FILTERS[self.kind]
         chosen = allowed[0] if kind is None else kind

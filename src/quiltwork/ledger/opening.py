@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from quiltwork import checks
 from quiltwork.errors import (
     InvalidParameter,
     NotOpen,
@@ -56,7 +57,7 @@ class Opening(Connected):
         and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
         composition of all of them must keep the limit now; from then on nothing else may be released.
         """
-        limit = Limit.of(epsilon, delta, rho, mu)
+        limit, reveal = Limit.of(epsilon, delta, rho, mu), checks.probability("reveal", reveal)
         said, notion = protected(protects)
         if blocks is not None and not isinstance(blocks, Blocks):
             raise InvalidParameter("blocks", blocks, "Blocks(label, names, most)")

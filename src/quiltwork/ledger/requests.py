@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters import Cost
+from quiltwork.compose.filters import Cost, Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
 from quiltwork.ledger import words
 from quiltwork.ledger.book import Account, Charge
-from quiltwork.ledger.entries import Entry, canonical
+from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.terms import Terms, stated_loss
 
-__all__ = ["Request", "request"]
+__all__ = ["Request", "check_price", "request"]
 
+NEARLY = Fraction(999_999, 1_000_000)
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
 
 
@@ -116,3 +119,30 @@ def _planned(terms: Terms, loss: Any, release: Any) -> str:
         hint = f"planned with that loss: {', '.join(same[:5])}" if same else "its loss is not in the plan"
         raise InvalidParameter("release", None, "given", hint)
     return same[0]
+
+
+def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> None:
+    """InvalidParameter when a stored charge is not one that these terms take, or clearly less than its loss costs.
+
+    Another release may bound a cost a little better or worse, so a millionth is let pass; a loss that this one cannot
+    price stays as it was charged.
+    """
+    if charge.times < 1 or (terms.kind == "planned") != (charge.release is not None):
+        raise InvalidParameter("charge", charge.fields(), f"one of the {terms.kind} budget {terms.name!r}")
+    if charge.blocks is not None and (terms.blocks is None or terms.blocks.chosen(charge.blocks) != charge.blocks):
+        raise InvalidParameter("blocks", charge.blocks, f"blocks of budget {terms.name!r}")
+    if terms.filter is None:
+        return
+    if len(charge.cost) != len(terms.filter.limit):
+        raise InvalidParameter("cost", charge.cost, "one amount of each unit")
+    try:
+        least = _price(terms.filter, canonical(loss))
+    except Unsupported:
+        return
+    if any(one < charge.times * price * NEARLY for one, price in zip(charge.cost, least, strict=True)):
+        raise InvalidParameter("cost", charge.cost, "what the loss costs")
+
+
+@lru_cache(maxsize=1024)
+def _price(kept: Filter, loss: str) -> Cost:
+    return kept.cost(Loss.from_json(parsed(loss)))

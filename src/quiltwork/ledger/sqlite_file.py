@@ -2,16 +2,23 @@
 
 A write-ahead log with full synchronisation, and one writer at a time (BEGIN IMMEDIATE). SQLite's locks are those of
 POSIX, which a process loses on a file as soon as any part of it closes that file: another process may then delete the
-log under an open connection. So before each write, and again after its commit, the connection's files are held against
-those of the same names; while the connection is open their numbers cannot be given to others.
+log under an open connection. So a connection remembers which files it opened, and is held against those of the same
+names before each use and again after each commit; while it is open their numbers cannot be given to others.
+
+A connection that lost its log must be closed before the next one is opened: SQLite shares what it knows of a file
+among all connections of a process. But one that committed to the lost log is never closed: closing would copy the log
+into the file, over what others wrote since.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
+import sqlite3
 import time
-from pathlib import Path
+import weakref
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection
@@ -19,25 +26,88 @@ from sqlalchemy.exc import DBAPIError
 
 from quiltwork.ledger.troubles import is_locked
 
-__all__ = ["begin_alone", "careful", "check_point", "same_files"]
+__all__ = ["WatchedConnection", "begin_alone", "careful", "check_point", "is_open", "mark_lost", "same_files"]
 
 BRIEF = 0.002  # seconds: mean pause before asking for the lock again
 RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
 SELDOM = 250  # commits, on average, between two checkpoints
-_KNOWN = "files of this connection"
+Marks = tuple[tuple[int, int] | None, ...]
 
 
-def careful(connection: Any, _record: Any) -> None:
+class WatchedConnection(sqlite3.Connection):
+    """A connection that knows the files it opened."""
+
+    def __init__(self, database: str, *arguments: Any, **options: Any) -> None:
+        super().__init__(database, *arguments, **options)
+        self._file = database
+        self._opened: Marks | None = None
+        self.lost = False  # whether it committed to a log that was not the file's any more
+        _OPEN.add(self)
+
+    def learn(self) -> None:
+        """Remember the files as they are, once a first statement has opened them."""
+        self._opened = _marks(self._file)
+
+    def same(self) -> bool:
+        """Whether the files that bear the names now are those that were opened."""
+        return self._opened is None or (None not in self._opened and self._opened == _marks(self._file))
+
+    def close(self) -> None:
+        if self.lost:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # for ever: also the end of the program would close it
+        else:
+            super().close()
+            _OPEN.discard(self)
+
+
+_OPEN: weakref.WeakSet[WatchedConnection] = weakref.WeakSet()
+
+
+def is_open(file: str) -> bool:
+    """Whether this process has a connection to the file."""
+    return any(one._file == file for one in list(_OPEN))
+
+
+def _marks(file: str) -> Marks:
+    return tuple(_mark(f"{file}{end}") for end in ("", "-wal"))
+
+
+def _mark(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def careful(connection: WatchedConnection, _record: Any) -> None:
     """Settings of a new connection: nothing that was committed is lost, not even when the power fails.
 
     Checkpoints are made by us, after the files were looked at: a log that is not the file's any more is never copied.
     """
     connection.text_factory = _text
-    settings = ("journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF", "wal_autocheckpoint=0")
-    cursor = connection.cursor()
-    for setting in (*settings, f"busy_timeout={RECOVERY}"):
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.close()
+    settings = ("synchronous=FULL", "trusted_schema=OFF", "wal_autocheckpoint=0", f"busy_timeout={RECOVERY}")
+    for setting in settings:
+        connection.execute(f"PRAGMA {setting}")
+    _use_log(connection)
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+    connection.execute("ROLLBACK")
+    connection.learn()
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. SQLite does not wait here for another process that does the same."""
+    end = time.monotonic() + RECOVERY / 1000
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(random.expovariate(1 / BRIEF))
+        else:
+            return
 
 
 def _text(raw: bytes) -> str:
@@ -66,26 +136,25 @@ def _begun(connection: Connection, end: float) -> bool:
     return True
 
 
-def same_files(connection: Connection, file: Path) -> bool:
-    """Whether the connection still has the files that bear their names; at its first write it learns which they are."""
-    now = _marks(file)
-    return None not in now and connection.info.setdefault(_KNOWN, now) == now
+def same_files(connection: Connection) -> bool:
+    """Whether a connection still has the files that bear their names."""
+    driver = connection.connection.driver_connection
+    return not isinstance(driver, WatchedConnection) or driver.same()
 
 
-def _marks(file: Path) -> tuple[tuple[int, int] | None, ...]:
-    return tuple(_mark(f"{file}{end}") for end in ("", "-wal"))
-
-
-def _mark(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def mark_lost(connection: Connection) -> None:
+    """Remember that a connection committed to a log that nobody reads."""
+    driver = connection.connection.driver_connection
+    if isinstance(driver, WatchedConnection):
+        driver.lost = True
 
 
 def check_point(connection: Connection) -> None:
-    """Now and then bring the log into the file, so that it stays short; whoever is reading is not waited for."""
+    """Now and then bring the log into the file, so that it stays short.
+
+    Whoever is reading is not waited for, and a failure changes nothing: the log holds what was committed.
+    """
     if random.random() * SELDOM < 1:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
-        connection.rollback()
+        with suppress(DBAPIError):
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+            connection.rollback()

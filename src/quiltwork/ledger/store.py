@@ -23,8 +23,8 @@ from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, U
 from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.entries import stamp
-from quiltwork.ledger.forking import Gate
-from quiltwork.ledger.sqlite_file import begin_alone, careful, check_point, same_files
+from quiltwork.ledger.forking import Gate, close_idle
+from quiltwork.ledger.sqlite_file import begin_alone, careful, check_point, is_open, mark_lost, same_files
 from quiltwork.ledger.troubles import trouble
 from quiltwork.ledger.words import moment
 
@@ -114,12 +114,26 @@ class Store:
     def reading(self) -> Iterator[Connection]:
         """One consistent view, that waits for nobody."""
         with self._connected() as connection:
+            if not same_files(connection):
+                self._reconnect(connection)
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN")
             else:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield connection
             connection.rollback()
+
+    def _reconnect(self, connection: Connection) -> None:
+        """A fresh connection in the place of one whose files were replaced, once this process has no other to them."""
+        file = file_of(self.url)
+        connection.rollback()
+        connection.invalidate()
+        close_idle()
+        if file is not None and not file.exists():
+            raise LedgerUnavailable("the ledger's file is gone", "put it back, then ask again")
+        if is_open(str(file)):
+            problem = "this process lost its locks on the ledger's file: something in it opened and closed that file"
+            raise LedgerUnavailable(problem, "start it again, and use export for backups")
 
     @contextmanager
     def writing(self, key: str | None = None) -> Iterator[Locked]:
@@ -148,28 +162,22 @@ class Store:
 
     def _immediate(self, connection: Connection) -> None:
         """Begin to write to the files that are there now; a connection to others is replaced."""
-        file = file_of(self.url)
-        begin_alone(connection, self.timeout)
         for _ in range(3):
-            if file is None or same_files(connection, file):
-                return
-            if not file.exists():
-                break
-            connection.invalidate()
-            connection.rollback()
             begin_alone(connection, self.timeout)
-        raise LedgerUnavailable("the ledger's file is gone, or is being replaced", "put it back, then ask again")
+            if same_files(connection):
+                return
+            self._reconnect(connection)
+        raise LedgerUnavailable("the ledger's file is being replaced", "ask again")
 
     def _check_kept(self, connection: Connection, key: str | None) -> None:
         """What was committed to files that lost their names is not there for others."""
-        file = file_of(self.url)
-        if file is None:
-            return
-        if not same_files(connection, file):
+        if not same_files(connection):
+            mark_lost(connection)
             connection.invalidate()
             problem = "the ledger's file was replaced, or copied by this process, while it was written to"
             raise LedgerUnavailable(problem, "use export for backups", certain=False, key=key)
-        check_point(connection)
+        if self.is_sqlite:
+            check_point(connection)
 
     # ---- making and upgrading
 

@@ -17,10 +17,10 @@ from quiltwork.ledger import schema
 from quiltwork.ledger.book import MemoryBook, Reservation, reservation_row
 from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.keys import signed_by
-from quiltwork.ledger.receipts import message
+from quiltwork.ledger.receipts import Receipt, message
 from quiltwork.ledger.rows import LiveBook, entries_after
 from quiltwork.ledger.store import read_head
-from quiltwork.ledger.verify import Checker
+from quiltwork.ledger.verify import Checker, Kept
 
 __all__ = ["export", "load"]
 
@@ -44,10 +44,10 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     return count
 
 
-def load(connection: Connection, lines: Iterable[str]) -> str | None:
+def load(connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = ()) -> str | None:
     """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
-    checker = Checker(_Retiring(connection))
+    checker, kept = Checker(_Retiring(connection)), Kept(receipts, signed=False)
     waiting: list[dict[str, Any]] = []
     closing: dict[str, Any] | None = None
     for line in rest:
@@ -62,11 +62,13 @@ def load(connection: Connection, lines: Iterable[str]) -> str | None:
         except InvalidParameter as error:
             raise BrokenChain(f"its line cannot be read ({error})", checker.seq + 1) from None
         checker.take(entry)
+        kept.meet(entry)
         waiting.append({name: value[name] for name in schema.entries.c.keys()})  # noqa: SIM118
         if len(waiting) >= BATCH:
             connection.execute(insert(schema.entries), waiting)
             waiting.clear()
     _check_end(checker, header, closing)
+    kept.check_met()
     if waiting:
         connection.execute(insert(schema.entries), waiting)
     _write_rows(connection, checker, closing or {})

@@ -16,18 +16,20 @@ from typing import Any
 import attrs
 from sqlalchemy import Connection, func, or_, select
 
-from quiltwork.errors import BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
-from quiltwork.ledger import rules, schema
-from quiltwork.ledger.book import ENDED, Charge, MemoryBook, reservation_row
+from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
+from quiltwork.ledger import access, rules, schema
+from quiltwork.ledger.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.changes import apply
 from quiltwork.ledger.entries import GENESIS, Entry, canonical, moment
 from quiltwork.ledger.keys import signed_by
 from quiltwork.ledger.receipts import Receipt, message
+from quiltwork.ledger.requests import check_price
 from quiltwork.ledger.rows import entries_after
 
-__all__ = ["Checker", "Verification", "verified"]
+__all__ = ["Checker", "Kept", "Verification", "verified"]
 
 Progress = Callable[[int, int], None]
+_ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse"), "spend")  # all others manage
 
 
 @attrs.frozen
@@ -89,12 +91,15 @@ class Checker:
         self.seq, self.hash, self.time = entry.seq, entry.hash, entry.time
 
     def _rule(self, entry: Entry) -> None:
-        """No entry may pass the limit of its budget."""
+        """Who acted was allowed to; no entry passes the limit of its budget, or takes less than its loss costs."""
         account = self.book.account(entry.budget) if entry.budget is not None else None
+        self._check_who(entry, account)
         if entry.kind not in ("spend", "reserve") or account is None:
             return
         try:
-            charge = Charge.read(entry.content)
+            content = entry.content
+            charge = Charge.read(content)
+            check_price(account.terms, charge, content["loss"])
             rules.check_open(account, moment(entry.time))
             rules.admit(self.book, account.at(charge.period), charge)
         except BudgetExceeded:
@@ -104,6 +109,20 @@ class Checker:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
 
+    def _check_who(self, entry: Entry, account: Account | None) -> None:
+        """Once there are principals, every act is one of theirs, while their token was good for it."""
+        guarded = bool(self.book.principals)
+        principal = self.book.principal(entry.principal) if entry.principal is not None else None
+        who = None if principal is None else (principal.name, principal.identity)
+        if entry.kind == "denied":
+            return
+        try:
+            access.check(self.book, guarded, who, _ACTS.get(entry.kind, "manage"), moment(entry.time), account)
+        except AccessDenied as denied:
+            raise BrokenChain(f"{entry.principal!r} may not have done it: {denied.why}", entry.seq) from None
+        if not guarded and entry.principal is not None:
+            raise BrokenChain(f"nobody is called {entry.principal!r}", entry.seq)
+
 
 def _is_time(text: str) -> bool:
     try:
@@ -112,25 +131,40 @@ def _is_time(text: str) -> bool:
         return False
 
 
+class Kept:
+    """Receipts that were kept elsewhere: each must be met on the way."""
+
+    def __init__(self, receipts: Iterable[Receipt], signed: bool) -> None:
+        self._waiting: dict[int, list[Receipt]] = {}
+        for receipt in receipts:
+            receipt.check(allow_unsigned=not signed)
+            self._waiting.setdefault(receipt.seq, []).append(receipt)
+
+    def meet(self, entry: Entry) -> None:
+        """BrokenChain when a receipt of this number is of another entry."""
+        if any(receipt.hash != entry.hash for receipt in self._waiting.pop(entry.seq, [])):
+            raise BrokenChain("it is not the entry of the receipt", entry.seq)
+
+    def check_met(self) -> None:
+        """BrokenChain when some were not met."""
+        if self._waiting:
+            raise BrokenChain("the receipt's entry is gone", min(self._waiting))
+
+
 def verified(
     connection: Connection, progress: Progress | None, receipts: Iterable[Receipt], public: str | None = None
 ) -> Verification:
     """The whole ledger in one consistent view; `public` is the key that must have signed it, when one is known."""
     checker = Checker()
-    kept: dict[int, list[Receipt]] = {}
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        for receipt in receipts:
-            receipt.check(allow_unsigned=public is None)
-            kept.setdefault(receipt.seq, []).append(receipt)
+        kept = Kept(receipts, signed=public is not None)
         for entry in entries_after(connection, None):
             checker.take(entry)
-            if any(receipt.hash != entry.hash for receipt in kept.pop(entry.seq, [])):
-                raise BrokenChain("it is not the entry of the receipt", entry.seq)
+            kept.meet(entry)
             if progress is not None and entry.seq % 1000 == 0:
                 progress(entry.seq, total)
-        if kept:
-            raise BrokenChain("the receipt's entry is gone", min(kept))
+        kept.check_met()
         if checker.seq != total:
             raise BrokenChain("there are entries without a place in the chain", checker.seq + 1)
         if public is not None and checker.book.public_key != public:

@@ -61,6 +61,10 @@ class LaplacePair(Pair):
     def cells(self, edges: FloatArray) -> Cells:
         inside = np.clip(edges, self.low, self.top)
         start, width = inside[:-1], np.diff(inside)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self._cells(edges, start, width)
+
+    def _cells(self, edges: FloatArray, start: FloatArray, width: FloatArray) -> Cells:
         p_mass = 0.5 * np.exp((start - self.top) / 2) * np.expm1(width / 2)
         q_mass = -0.5 * np.exp(-(start + self.top) / 2) * np.expm1(-width / 2)
         # within the support P - e^a Q = e^((a-e)/2) * 2 sinh^2(d/4): no cancellation
