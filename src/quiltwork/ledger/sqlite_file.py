@@ -26,7 +26,16 @@ from sqlalchemy.exc import DBAPIError
 
 from quiltwork.ledger.troubles import is_locked
 
-__all__ = ["WatchedConnection", "begin_alone", "careful", "check_point", "is_open", "mark_lost", "same_files"]
+__all__ = [
+    "WatchedConnection",
+    "begin_alone",
+    "careful",
+    "check_point",
+    "is_lost",
+    "is_open",
+    "mark_lost",
+    "same_files",
+]
 
 BRIEF = 0.002  # seconds: mean pause before asking for the lock again
 RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
@@ -60,7 +69,13 @@ class WatchedConnection(sqlite3.Connection):
             _OPEN.discard(self)
 
 
+_LOST: set[str] = set()
 _OPEN: weakref.WeakSet[WatchedConnection] = weakref.WeakSet()
+
+
+def is_lost(file: str) -> bool:
+    """Whether this process has a connection to the file that committed to a lost log: then it must not have others."""
+    return file in _LOST
 
 
 def is_open(file: str) -> bool:
@@ -147,6 +162,7 @@ def mark_lost(connection: Connection) -> None:
     driver = connection.connection.driver_connection
     if isinstance(driver, WatchedConnection):
         driver.lost = True
+        _LOST.add(driver._file)
 
 
 def check_point(connection: Connection) -> None:

@@ -24,13 +24,14 @@ from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.entries import stamp
 from quiltwork.ledger.forking import Gate, close_idle
-from quiltwork.ledger.sqlite_file import begin_alone, careful, check_point, is_open, mark_lost, same_files
+from quiltwork.ledger.sqlite_file import begin_alone, careful, check_point, is_lost, is_open, mark_lost, same_files
 from quiltwork.ledger.troubles import trouble
 from quiltwork.ledger.words import moment
 
 __all__ = ["Locked", "Store", "read_head"]
 
 Clock = Callable[[], datetime]
+LOST_LOCKS = "this process lost its locks on the ledger's file: something in it opened and closed that file"
 MAKING = 0x7175696C74  # number of the PostgreSQL lock under which tables are made
 
 
@@ -52,6 +53,7 @@ class Store:
         self.url, self.timeout, self._clock = url, timeout, clock
         self._engine: Engine | None = None
         self._process = 0
+        self._was_there = False  # whether this file held a ledger
         itself = weakref.ref(self)
         self._gate = Gate(lambda: _dispose(itself()))
 
@@ -97,6 +99,7 @@ class Store:
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         """A connection, its troubles in our words."""
+        self._check_file()
         try:
             with self._gate, (engine := self.engine).connect() as connection:
                 try:
@@ -109,6 +112,16 @@ class Store:
         except PoolTimeout as error:
             hint = "use fewer threads at once, or try again"
             raise LedgerUnavailable("every connection of this process is in use", hint) from error
+
+    def _check_file(self) -> None:
+        """Neither make a new file where a ledger was, nor go on with one that this process lost."""
+        file = file_of(self.url)
+        if file is None:
+            return
+        if self._was_there and not file.exists():
+            raise LedgerUnavailable("the ledger's file is gone", "put it back, then ask again")
+        if is_lost(str(file)):
+            raise LedgerUnavailable(LOST_LOCKS, "start it again, and use export for backups")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -125,15 +138,12 @@ class Store:
 
     def _reconnect(self, connection: Connection) -> None:
         """A fresh connection in the place of one whose files were replaced, once this process has no other to them."""
-        file = file_of(self.url)
         connection.rollback()
         connection.invalidate()
         close_idle()
-        if file is not None and not file.exists():
-            raise LedgerUnavailable("the ledger's file is gone", "put it back, then ask again")
-        if is_open(str(file)):
-            problem = "this process lost its locks on the ledger's file: something in it opened and closed that file"
-            raise LedgerUnavailable(problem, "start it again, and use export for backups")
+        self._check_file()
+        if is_open(str(file_of(self.url))):
+            raise LedgerUnavailable(LOST_LOCKS, "ask again, or start it again; use export for backups")
 
     @contextmanager
     def writing(self, key: str | None = None) -> Iterator[Locked]:
@@ -189,6 +199,7 @@ class Store:
             found = connection.execute(_VERSION).scalars().all()
         if len(found) != 1:
             raise BrokenChain(f"the schema of the ledger has {len(found)} versions, not one: restore it from an export")
+        self._was_there = True
         return str(found[0])
 
     def make(self, first: Callable[[Connection], None]) -> None:
@@ -202,6 +213,7 @@ class Store:
                 upgrade(connection)
                 first(connection)
             connection.commit()
+        self._was_there = True
 
     def _check_encoding(self, connection: Connection) -> None:
         if not self.is_sqlite and (found := connection.exec_driver_sql("SHOW server_encoding").scalar()) != "UTF8":
