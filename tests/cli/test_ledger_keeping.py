@@ -219,7 +219,7 @@ def test_keys(say, patients, monkeypatch):
     say("open", "b", "--epsilon", "1", "--protects", "x", "--ledger", "b.db")
     assert say("key", "--ledger", "b.db").strip() == made
     assert not os.path.exists("b.db.key")
-    assert "the key that signs for this ledger" in say("spend", "patients", GAUSSIAN, code=2)
+    assert "another key signs for this ledger" in say("spend", "patients", GAUSSIAN, code=1)
 
 
 def test_another_key_takes_over(say, patients, monkeypatch):
@@ -227,7 +227,7 @@ def test_another_key_takes_over(say, patients, monkeypatch):
     old = say("key").strip()
     assert "another key signs from now on" in say("rotate", "next.key", "--receipt", "handover.json")
     new = say("key", "next.key").strip()
-    assert "the key that signs for this ledger" in say("balance", "patients", code=2)  # the old file is still beside it
+    assert "another key signs for this ledger" in say("balance", "patients", code=1)  # the old file is still beside it
     monkeypatch.setenv("QUILTWORK_LEDGER_KEY", "next.key")
     say("spend", "patients", GAUSSIAN)
     assert say("verify", "--receipt", "old.json", "--receipt", "handover.json", "--public-key", new)

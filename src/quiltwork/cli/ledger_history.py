@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,11 +34,14 @@ def told(where: Where, name: str | None, after: int, limit: int | None, everythi
         if name is None:
             raise InvalidParameter("figure", str(figure), "of one budget", "name it: history NAME --figure FILE")
     with reached(where) as ledger:
-        entries = ledger.history(name, after=after, limit=limit)
         if where.as_json:
-            _print_json(entries)
+            _print_json(ledger.history(name, after=after, limit=limit))
+        elif everything or limit is not None or after:
+            _show(list(ledger.history(name, after=after, limit=limit)), 0)
         else:
-            _show(entries, None if everything or limit is not None else SHOWN)
+            kept = list(ledger.history(name, last=SHOWN))
+            total = ledger.budget(name).entries if name is not None else kept[-1].seq
+            _show(kept, total - len(kept))
         if figure is not None and kind is not None and name is not None:
             from quiltwork.cli.ledger_figure import drawn
 
@@ -66,24 +68,19 @@ def _plain(entry: Entry) -> dict[str, Any]:
     return {**fields, "content": content}
 
 
-def _show(entries: Iterator[Entry], last: int | None) -> None:
-    """The last entries, oldest first."""
+def _show(kept: list[Entry], earlier: int) -> None:
+    """Entries, oldest first."""
     page = console()
-    seen = 0
-    kept: deque[Entry] = deque(maxlen=last)
-    for entry in entries:
-        seen += 1
-        kept.append(entry)
     if not kept:
         page.print("no entries")
         return
-    if seen > len(kept):
-        page.print(Text(f"{seen - len(kept):,} earlier entries (--all shows them)", style="dim"))
+    if earlier > 0:
+        page.print(Text(f"{earlier:,} earlier entries (--all shows them)", style="dim"))
     people = any(entry.principal is not None for entry in kept)
     page.print(_table(kept, people))
 
 
-def _table(entries: deque[Entry], people: bool) -> Table:
+def _table(entries: list[Entry], people: bool) -> Table:
     columns = [("entry", True), ("time (UTC)", False), ("what", False), ("budget", False), ("details", False)]
     if people:
         columns.insert(4, ("who", False))

@@ -18,13 +18,14 @@ from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry, stamp
 from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.requests import request
-from quiltwork.ledger.rows import LiveBook, entries_after, entry_at
+from quiltwork.ledger.rows import LiveBook, entries_after, entry_at, newest_entries
 from quiltwork.ledger.rules import Forecast
 from quiltwork.ledger.views import Balance, balance_of
 
 __all__ = ["Asking"]
 
 BATCH = 1000  # entries read at once
+MOST_LAST = 100_000
 
 
 class Asking(Connected):
@@ -69,12 +70,19 @@ class Asking(Connected):
                 give_back(book, one)
         return self._account(book, name)
 
-    def history(self, name: str | None = None, *, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """Entries in order, of one budget or of all."""
+    def history(
+        self, name: str | None = None, *, after: int = 0, limit: int | None = None, last: int | None = None
+    ) -> Iterator[Entry]:
+        """Entries in order, of one budget or of all: those after a number, at most so many, or only the last ones."""
         after = checks.count("after", after)
         limit = None if limit is None else checks.count("limit", limit)
         if name is not None:
             self._terms_of(name)
+        if last is not None:
+            count = checks.count("last", last)
+            if count > MOST_LAST or after or limit is not None:
+                raise InvalidParameter("last", last, f"at most {MOST_LAST:,}, and without after and limit")
+            return iter(self._read(lambda book, now: newest_entries(book.connection, name, count)))
         self._read(lambda book, now: None)  # who may not read is told so before the first entry
         return self._entries(name, after, limit)
 

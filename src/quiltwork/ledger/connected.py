@@ -126,9 +126,14 @@ class Connected:
         if public is None:
             raise BrokenChain(f"the ledger is not signed, although there is a key for it, {place}: was it replaced?")
         found = SigningKey.load(place)
-        if found.public != public:
+        if found.public == public:
+            return found
+        if key is not None:
             raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
-        return found
+        raise BrokenChain(
+            f"another key signs for this ledger than that of {place}: after a rotation give the new file, otherwise it "
+            "was replaced"
+        )
 
     @property
     def public_key(self) -> str | None:

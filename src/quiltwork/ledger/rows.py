@@ -15,7 +15,7 @@ from quiltwork.ledger.book import Account, Book, Charge, Principal, Reservation,
 from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.terms import Terms
 
-__all__ = ["STANDING", "LiveBook", "entries_after", "entry_at", "entry_of", "entry_with_key"]
+__all__ = ["STANDING", "LiveBook", "entries_after", "entry_at", "entry_of", "entry_with_key", "newest_entries"]
 
 _BUDGET = select(schema.budgets).where(schema.budgets.c.name == bindparam("name"))
 _TALLIES = select(schema.tallies.c.name, schema.tallies.c.amount).where(
@@ -88,6 +88,14 @@ def entries_after(
         if len(rows) < batch:
             return
         after, left = rows[-1].seq, None if left is None else left - len(rows)
+
+
+def newest_entries(connection: Connection, budget: str | None, count: int) -> list[Entry]:
+    """The last entries, in order."""
+    asked = select(schema.entries).order_by(schema.entries.c.seq.desc()).limit(count)
+    if budget is not None:
+        asked = asked.where(schema.entries.c.budget == budget)
+    return [entry_of(row) for row in reversed(connection.execute(asked).all())]
 
 
 class LiveBook(Book):
