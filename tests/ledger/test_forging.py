@@ -52,7 +52,7 @@ def signing(original: tuple[Rich, Path]) -> SigningKey:
 
 def changes_of(row: Row) -> Iterator[Row]:
     """What a forger might like to have been written."""
-    yield {**row, "principal": "mallory"}
+    yield {**row, "key": "forged"}
     if '"note":"' in row["body"]:
         yield {**row, "body": row["body"].replace('"note":"', '"note":"forged ', 1)}
 
@@ -76,7 +76,7 @@ def test_hash_made_anew_but_not_the_links(forger):
     """The entry then holds by itself, and the next one does not follow it; the last one is not that of the head."""
     entries, problems = forger.entries(), []
     for row in entries[1:]:
-        made = chained([{**row, "principal": "mallory"}], row["seq"], row["previous"])
+        made = chained([{**row, "key": "forged"}], row["seq"], row["previous"])
         with forger.undone():
             forger.rewrite([*entries[: row["seq"] - 1], *made, *entries[row["seq"] :]])
             problems += judged(forger, row["seq"], min(row["seq"] + 1, len(entries)))

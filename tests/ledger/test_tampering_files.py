@@ -126,7 +126,7 @@ def test_the_next_spend_does_not_sign_a_forged_chain(opened):
     """A forger without the key only had to wait for an honest spend, if that signed whatever it found."""
     entries = opened.entries()
     at = opened.receipts[0].seq - 1
-    tail = chained([{**entries[at], "principal": "mallory"}, *entries[at + 1 :]], at + 1, entries[at]["previous"])
+    tail = chained([{**entries[at], "key": "forged"}, *entries[at + 1 :]], at + 1, entries[at]["previous"])
     opened.put(entries[:at] + tail)
     with contextlib.suppress(BrokenChain):
         opened.ledger.spend("city", qw.pure(0.125))

@@ -141,7 +141,7 @@ def test_order_tail_and_forgery_on_a_server(served):
     for at in (3, 20, last - 1):
         with forger.undone():
             tail = chained(
-                [{**entries[at], "principal": "mallory"}, *entries[at + 1 :]], at + 1, entries[at]["previous"]
+                [{**entries[at], "key": "forged"}, *entries[at + 1 :]], at + 1, entries[at]["previous"]
             )
             forger.rewrite(entries[:at] + tail)
             forger.head(hash=tail[-1]["hash"])

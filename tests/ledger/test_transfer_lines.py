@@ -215,7 +215,7 @@ def test_hashed_again_without_the_key(lines, target):
     assert rechained(lines, lambda entries: entries) == lines
     for at in (1, 10, last - 1):
         target.refuses(
-            "".join(rechained(lines, lambda e, at=at: [*e[:at], {**e[at], "principal": "mallory"}, *e[at + 1 :]])), last
+            "".join(rechained(lines, lambda e, at=at: [*e[:at], {**e[at], "key": "forged"}, *e[at + 1 :]])), last
         )
     target.refuses("".join(rechained(lines, lambda entries: entries[:-1])), last - 1)
 

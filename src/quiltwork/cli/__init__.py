@@ -78,7 +78,8 @@ def _run(arguments: list[str]) -> int:
         describe = getattr(error, "format_message", None)  # a usage error, whichever click typer carries
         if describe is None:
             raise
-        return _complain(f"{describe()} (try: quiltwork --help)", BAD_INPUT)
+        command = getattr(getattr(error, "ctx", None), "command_path", "quiltwork")
+        return _complain(f"{describe()} (try: {command} --help)", BAD_INPUT)
 
 
 def _complain(problem: object, code: int) -> int:

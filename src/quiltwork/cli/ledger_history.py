@@ -139,7 +139,7 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
     "ledger": lambda content: f"identity {content['id']}",
     "open": _open,
     "spend": _spend,
-    "reserve": lambda content: f"{_spend(content)}; to start before {content['until'][:16].replace('T', ' ')}",
+    "reserve": lambda content: f"{_spend(content)}; to start before {content['until'][:19].replace('T', ' ')}",
     "start": _reservation,
     "settle": _reservation,
     "refund": _reservation,

@@ -125,11 +125,10 @@ def show_balance(balance: Balance) -> None:
         page.print(Text("spent is what ran, if results did not choose it; in any case the whole plan keeps the limit"))
     if balance.reading is not None:
         period = "" if terms.refresh is None else " in this period"
+        whole = "everything" if balance.block is None else f"what read {_whose(balance)}"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
         page.print(
-            Text(
-                f"odometer: the privacy loss of everything so far{period} is at most {at_most(balance.reading)}{beyond}"
-            )
+            Text(f"odometer: the privacy loss of {whole} so far{period} is at most {at_most(balance.reading)}{beyond}")
         )
     if terms.filter is not None:
         page.print(Text(f"because {terms.filter.because}", style="dim"))

@@ -1,7 +1,8 @@
 """Who may do what. A ledger is open to whoever reaches its database until the first admin is named; then tokens rule.
 
 The library checks tokens for the programs that use it. Whoever holds the password of the database can go around it:
-give that only to the service, and the tokens to people. Refusals are entries of the chain.
+give that, and the signing key, only to the service, and the tokens to people. Refusals are entries of the chain where
+whoever is refused can write to it at all: with the signing key, and with rights to insert.
 """
 
 from __future__ import annotations

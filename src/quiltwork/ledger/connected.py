@@ -199,8 +199,8 @@ class Connected:
         if found is None or found.hash != mine.hash:
             raise LedgerUnavailable(error.problem, error.hint) from None
 
-    def _read(self, work: Callable[[LiveBook, datetime], Result], again: bool = True) -> Result:
-        """One consistent view, for those who may read."""
+    def _read(self, work: Callable[[LiveBook, datetime], Result], *, act: str = "read", again: bool = True) -> Result:
+        """One consistent view, for those who may read; `act` is what it is needed for."""
         before = self._seen.newest
         try:
             with self._store.reading() as connection:
@@ -209,13 +209,14 @@ class Connected:
                 book = LiveBook(connection, _terms)
                 access.check(book, bool(head.guarded), self._who, "read", now)
                 return work(book, now)
-        except AccessDenied as denied:
+        except AccessDenied as refused:
+            denied = AccessDenied(act, refused.why)
             self._note_denial(denied, None)
-            raise
+            raise denied from None
         except LedgerUnavailable as error:
             if again and _stale(error):
                 self._store.dispose()
-                return self._read(work, again=False)
+                return self._read(work, act=act, again=False)
             raise
 
     def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
@@ -249,11 +250,11 @@ class Connected:
             raise InvalidParameter("budget", name, "the name of a budget of this ledger", "see budgets()")
         return account
 
-    def _terms_of(self, name: Any) -> Terms:
+    def _terms_of(self, name: Any, act: str = "read") -> Terms:
         """What was fixed at opening; kept, since it never changes."""
         name = words.name("budget", name)
         if name not in self._known:
-            self._known[name] = self._read(lambda book, now: self._account(book, name)).terms
+            self._known[name] = self._read(lambda book, now: self._account(book, name), act=act).terms
         return self._known[name]
 
     def dispose(self) -> None:

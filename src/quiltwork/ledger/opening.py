@@ -76,7 +76,7 @@ class Opening(Connected):
             note=words.note(note),
         )
         if terms.plan:
-            check_plan(limit, terms.plan)
+            check_plan(terms.name, limit, terms.plan)
 
         def work(writer: Writer) -> Entry:
             if writer.book.account(terms.name) is not None:

@@ -116,7 +116,7 @@ class Receipt:
             ("key", "none" if self.key is None else repr(self.key)),
             ("content", _plain(self.body)),
             ("hash", _plain(self.hash)),
-            ("signed", "no" if self.signature is None else f"by {_plain(self.public_key)} (run check to be sure)"),
+            ("signed", "no" if self.signature is None else f"by {_plain(self.public_key)}"),
         ]
         return "\n".join(f"{name:<8} {value}" for name, value in lines)
 

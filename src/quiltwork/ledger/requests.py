@@ -115,9 +115,11 @@ def _planned(terms: Terms, loss: Any, release: Any) -> str:
         raise InvalidParameter("release", release, "the name of a planned release", "name what is about to run")
     stated = stated_loss(loss)
     same = [one.name for one in terms.plan if one.loss == stated]
-    if len(same) != 1:
-        hint = f"planned with that loss: {', '.join(same[:5])}" if same else "its loss is not in the plan"
-        raise InvalidParameter("release", None, "given", hint)
+    if not same:
+        shown = ", ".join(one.name for one in terms.plan[:8])
+        raise InvalidParameter("loss", loss, f"that of a planned release of budget {terms.name!r}: {shown}")
+    if len(same) > 1:
+        raise InvalidParameter("release", release, "named", f"planned with that loss: {', '.join(same[:5])}")
     return same[0]
 
 

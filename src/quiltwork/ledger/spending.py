@@ -48,7 +48,7 @@ class Spending(Connected):
         The same `key` with the same request is done once: the first receipt is returned again, and pays for one run. A
         job that may be started twice needs `run`, or `reserve` and `start`, which begin once.
         """
-        asked = request(self._terms_of(name), loss, release, times, blocks)
+        asked = request(self._terms_of(name, "spend"), loss, release, times, blocks)
         return self._take("spend", asked, note, key, lambda writer: {})
 
     def reserve(
@@ -67,7 +67,7 @@ class Spending(Connected):
 
         The receipt's `seq` is the number to start, settle or refund it by.
         """
-        asked = request(self._terms_of(name), loss, release, times, blocks)
+        asked = request(self._terms_of(name, "spend"), loss, release, times, blocks)
         length = words.span("lease", lease)
 
         def until(writer: Writer) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Spending(Connected):
 
     def _move(self, seq: int, act: str, note: str = "") -> Receipt:
         seq, note = checks.count("reservation", seq, least=1), words.note(note)
-        budget = self._read(lambda book, now: self._reserved(book, seq, act).budget)
+        budget = self._read(lambda book, now: self._reserved(book, seq, act).budget, act="spend")
 
         def work(writer: Writer) -> Entry:
             found = self._reserved(writer.book, seq, act)

@@ -274,4 +274,6 @@ def read_head(connection: Connection) -> Any:
 def _found(row: Any) -> Any:
     if row is None:
         raise BrokenChain("the ledger has lost its head: restore it from an export")
+    if type(row.seq) is not int or not all(isinstance(text, str) for text in (row.time, row.hash)):
+        raise BrokenChain("the head of the chain cannot be read: restore the ledger from an export")
     return row

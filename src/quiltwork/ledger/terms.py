@@ -12,6 +12,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.filters import Filter, filter_from_json
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.curves.digits import at_most
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.ledger import words
 from quiltwork.ledger.entries import moment, stamp
@@ -201,7 +202,7 @@ def stated_loss(given: Any) -> Loss:
     return given
 
 
-def check_plan(limit: Limit, plan: tuple[Release, ...]) -> None:
+def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
     """Refuse a plan that as a whole passes the limit.
 
     For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
@@ -215,15 +216,16 @@ def check_plan(limit: Limit, plan: tuple[Release, ...]) -> None:
                 return
             if float(found.lower) > float(limit.delta or 0.0):
                 break
-        needed = f"epsilon {total.epsilon(limit.delta)} at delta {limit.delta:g}"
+        needed = f"epsilon {at_most(float(total.epsilon(limit.delta).upper), 6)} at delta {limit.delta:g}"
     else:
         kept = limit.filter()
         cost = kept.cost(total)
         if all(one <= most for one, most in zip(cost, kept.limit, strict=True)):
             return
         needed = kept.shown(cost)
+    hint = "plan less; nothing was opened"
     raise BudgetExceeded(
-        budget=limit, requested=f"{needed} as a whole", remaining=str(limit), hint="plan less; nothing was opened"
+        budget=repr(name), requested=f"{needed} for the plan as a whole", remaining=str(limit), hint=hint
     )
 
 

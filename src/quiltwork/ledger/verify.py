@@ -41,6 +41,7 @@ class Verification:
     first_bad: int | None = None
     problem: str | None = None
     signed: bool = False
+    known: bool = False  # whether it was said, or at hand, whose key must have signed it
 
     def __bool__(self) -> bool:
         return self.holds
@@ -49,6 +50,8 @@ class Verification:
         """One line."""
         if self.holds:
             signed = "signed by the ledger's key" if self.signed else "not signed"
+            if self.signed and not self.known:
+                signed = "signed by the key that it names itself; say whose it must be to be sure"
             return f"All {self.entries:,} entries are as they were written; the chain is {signed}."
         place = "The ledger" if self.first_bad is None else f"Entry {self.first_bad}"
         return f"{place} is not as it was written: {self.problem}."
@@ -177,7 +180,7 @@ def verified(
         return Verification(False, checker.seq, checker.seq, str(error))
     if progress is not None:
         progress(total, total)
-    return Verification(True, checker.seq, signed=signed)
+    return Verification(True, checker.seq, signed=signed, known=public is not None)
 
 
 def _head(connection: Connection, checker: Checker) -> bool:

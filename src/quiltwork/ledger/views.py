@@ -142,9 +142,8 @@ class Balance:
 
     @property
     def _since(self) -> str:
-        part = "" if self.block is None else f" to {self._label} {self.block!r}"
-        when = "in this period" if self.budget.terms.refresh is not None else "so far"
-        return f"whatever happened{part} {when}"
+        what = "whatever happened" if self.block is None else f"whatever read {self._label} {self.block!r}"
+        return f"{what} {'in this period' if self.budget.terms.refresh is not None else 'so far'}"
 
     @property
     def _label(self) -> str:
