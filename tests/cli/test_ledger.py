@@ -128,7 +128,7 @@ def test_a_budget_is_opened_once(say, patients):
 
 def test_spend_says_what_is_left(say, patients):
     text = say("spend", "patients", GAUSSIAN, "--times", "3", "--note", "weekly")
-    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "divergence 0.0115688 at order 12.34", "1.07% is spent"):
+    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "divergence 0.0115688 at order 12.34", "spent  1.07%"):
         assert words in text
 
 
@@ -239,6 +239,7 @@ def test_losses_that_cannot_be_read(say, patients, loss, words):
         (["balance", "nobody"], "the name of a budget"),
         (["balance", "patients", "--block", "a"], "block must be left out"),
         (["history", "nobody"], "the name of a budget"),
+        (["reservations", "nobody"], "the name of a budget"),
         (["history", "--after", "-1"], "after must be"),
         (["history", "--limit", "-1"], "limit must be"),
         (["history", "--figure", "f.svg"], "of one budget"),
@@ -297,7 +298,7 @@ def test_a_whole_plan_is_spent_from_an_adaptive_budget(say):
 def test_blocks(say):
     say("open", "v", "--rho", "0.5", "--protects", "one visit", "--block-names", "north,south")
     say("spend", "v", "gaussian: {sigma: 2}", "--block", "north", "--times", "2")
-    assert "left  rho 0.375 of 0.5 in block south" in say("spend", "v", "gaussian: {sigma: 2}", "--block", "south")
+    assert "left   rho 0.375 of 0.5 in block south" in say("spend", "v", "gaussian: {sigma: 2}", "--block", "south")
     assert "one of the budget's blocks: north, south" in say("spend", "v", GAUSSIAN, "--block", "est", code=2)
     assert "50%" in say("balance", "v")
     assert "25%" in say("balance", "v", "--block", "south")
@@ -322,7 +323,7 @@ def test_reserve_start_settle(say, patients):
 
 def test_refund(say, patients):
     say("reserve", "patients", GAUSSIAN)
-    assert "(0% is spent)" in say("refund", "3", "--note", "not needed")
+    assert "spent  0%" in say("refund", "3", "--note", "not needed")
     say("spend", "patients", GAUSSIAN)
     assert "nothing proves that this release never ran" in say("refund", "5", code=1)
 
@@ -362,7 +363,19 @@ def test_help_of_every_command(capsys):
     assert main(["ledger"]) == 0
     shown = capsys.readouterr().out
     names = ["open", "spend", "reserve", "start", "settle", "refund", "balance", "forecast", "budgets", "history"]
-    names += ["pause", "resume", "close", "verify", "export", "import", "receipt", "key", "admit", "revoke"]
+    names += [
+        "reservations",
+        "pause",
+        "resume",
+        "close",
+        "verify",
+        "export",
+        "import",
+        "receipt",
+        "key",
+        "admit",
+        "revoke",
+    ]
     for name in [*names, "principals", "rotate", "accept-clock", "upgrade"]:
         assert f" {name} " in shown
         assert main(["ledger", name, "--help"]) == 0

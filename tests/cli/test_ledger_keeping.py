@@ -134,6 +134,38 @@ def test_export_and_import(say, patients, capsys):
     assert [name for name in os.listdir() if name.endswith(".part")] == []
 
 
+def test_an_import_is_held_against_what_was_kept_elsewhere(say, patients):
+    say("export", "old.jsonl")
+    say("spend", "patients", GAUSSIAN, "--receipt", "late.json")
+    say("export", "new.jsonl")
+    say("open", "b", "--epsilon", "1", "--protects", "x", "--ledger", "b.db", "--json")
+    say("pause", "b", "--ledger", "b.db", "--receipt", "foreign.json")
+    public, other = say("key").strip(), say("key", "--ledger", "b.db").strip()
+    before = sorted(os.listdir())
+    for code, words, options in (
+        (1, "the receipt's entry is gone", ["old.jsonl", "--receipt", "late.json"]),
+        (1, "another key signed this export", ["new.jsonl", "--public-key", other]),
+        (2, "receipt must be of ledger", ["new.jsonl", "--receipt", "late.json", "--receipt", "foreign.json"]),
+        (2, "public-key must be a public key", ["new.jsonl", "--public-key", "x"]),
+        (2, "a file that can be read", ["new.jsonl", "--receipt", "none.json"]),
+    ):
+        assert words in say("import", *options, "--ledger", "copy.db", code=code)
+        assert sorted(os.listdir()) == before
+    kept = ["--public-key", public, "--receipt", "late.json", "--receipt", "late.json"]
+    text = say("import", "new.jsonl", *kept, "--ledger", "copy.db")
+    assert "signed by the ledger's key" in text
+    assert json.loads(say("import", "new.jsonl", "--ledger", "c.db", "--json"))["known"] is False
+    assert "signed by the key that it names itself" in say("verify", "--ledger", "c.db")
+
+
+def test_a_receipt_of_another_ledger_accuses_nobody(say, patients):
+    say("spend", "patients", GAUSSIAN)
+    say("open", "b", "--epsilon", "1", "--protects", "x", "--ledger", "b.db", "--json")
+    say("pause", "b", "--ledger", "b.db", "--receipt", "foreign.json")
+    assert "receipt must be of ledger" in say("verify", "--receipt", "foreign.json", code=2)
+    assert "as they were written" in say("verify")
+
+
 def test_import_from_a_pipe(say, patients, monkeypatch):
     text = say("export")
     monkeypatch.setattr("sys.stdin", iter(text.splitlines(keepends=True)))
@@ -169,6 +201,7 @@ def test_an_export_never_replaces_the_ledger(say, patients):
     [
         *(["balance", "b"], ["spend", "b", GAUSSIAN], ["reserve", "b", GAUSSIAN], ["forecast", "b", GAUSSIAN]),
         *(["start", "1"], ["settle", "1"], ["refund", "1"], ["budgets"], ["history"], ["verify"], ["export"]),
+        *(["reservations"], ["reservations", "b"]),
         *(["pause", "b"], ["resume", "b"], ["close", "b"], ["receipt", "1"], ["key"], ["principals"], ["upgrade"]),
         *(["admit", "ada", "admin"], ["revoke", "ada"], ["export", "x.jsonl"], ["history", "b", "--figure", "f.svg"]),
     ],

@@ -612,6 +612,6 @@ def test_amounts_in_words():
     assert pure_filter(1).shown((Fraction(3, 10), Fraction(0))) == "epsilon 0.3"
     assert pure_filter(1, 1e-6).shown((Fraction(3, 10), Fraction(0))) == "epsilon 0.3, delta 0"
     assert zcdp_filter(1).shown((Fraction(1, 50),)) == "rho 0.02"
-    assert gdp_filter(1).shown((Fraction(9, 100),)) == "mu 0.3"
+    assert gdp_filter(1).shown((Fraction(9, 100),)) == "mu^2 0.09"
     assert renyi_filter(8, 1).shown((TENTH, Fraction(0))) == "divergence 0.1 at order 8"
     assert renyi_filter(8, 1, 0.1).shown((TENTH, TENTH)) == "divergence 0.1 at order 8, reveal 0.1"

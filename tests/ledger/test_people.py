@@ -90,6 +90,7 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "budget": (READ, World.budget, lambda it, x: it.budget(x)),
     "budgets": (READ, World.budget, lambda it, x: it.budgets()),
     "balance": (READ, World.budget, lambda it, x: it.balance(x)),
+    "reservations": (READ, World.budget, lambda it, x: it.reservations(x)),
     "would_exceed": (READ, World.budget, lambda it, x: it.would_exceed(x, qw.pure(0.25))),
     "forecast": (READ, World.budget, lambda it, x: it.forecast(x, qw.pure(0.25))),
     "history": (READ, World.budget, lambda it, x: it.history()),

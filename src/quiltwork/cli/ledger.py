@@ -190,6 +190,21 @@ def refund(
     raise typer.Exit(moved(Where(ledger, token_file, key_file, as_json), "refund", number, note, receipt))
 
 
+@ledger_app.command()
+def reservations(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Of this budget alone.")] = None,
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is held for jobs, and which jobs started and were never settled."""
+    from quiltwork.cli.ledger_reach import Where
+    from quiltwork.cli.ledger_reservations import reserved
+
+    raise typer.Exit(reserved(Where(ledger, token_file, key_file, as_json), name))
+
+
 @ledger_app.command(epilog="Example: quiltwork ledger forecast patients 'laplace: {scale: 20}'")
 def forecast(
     name: Name,

@@ -107,6 +107,12 @@ def export(
 @ledger_app.command("import", epilog="Example: quiltwork ledger import backup.jsonl --ledger restored.db")
 def import_(
     file: Annotated[Path, typer.Argument(help="An export; - reads what is piped in.", show_default=False)],
+    receipt: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A receipt that must be in it, of a late entry; repeat.")
+    ] = None,
+    public_key: Annotated[
+        str | None, typer.Option(help="The key that must have signed it, as quiltwork ledger key printed it.")
+    ] = None,
     ledger: Url = HOME,
     key_file: KeyFile = None,
     as_json: AsJson = False,
@@ -115,7 +121,7 @@ def import_(
     from quiltwork.cli.ledger_care_work import imported
     from quiltwork.cli.ledger_reach import Where
 
-    raise typer.Exit(imported(Where(ledger, None, key_file, as_json), file))
+    raise typer.Exit(imported(Where(ledger, None, key_file, as_json), file, receipt or [], public_key))
 
 
 @ledger_app.command(epilog="Example: quiltwork ledger receipt spend.json --public-key kG7...=")

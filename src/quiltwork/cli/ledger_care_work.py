@@ -38,13 +38,18 @@ def progress(words: str) -> Iterator[Advance | None]:
 
 def verified(where: Where, files: Sequence[Path], public_key: str | None) -> int:
     """0 when everything holds, 1 when something does not."""
-    if public_key is not None and not is_public_key(public_key):
-        raise InvalidParameter("public-key", public_key, "a public key, as quiltwork ledger key prints it")
-    kept = [Receipt.load(file) for file in files]
+    kept = _kept(files, public_key)
     with reached(where) as ledger, progress("verifying") as advance:
         found = ledger.verify(progress=advance, receipts=kept, public_key=public_key)
     answer(where, found.to_json(), lambda: console().print(Text(found.explain(), style="" if found else "bold red")))
     return 0 if found else 1
+
+
+def _kept(files: Sequence[Path], public_key: str | None) -> list[Receipt]:
+    """What is known from elsewhere: receipts, and the public key."""
+    if public_key is not None and not is_public_key(public_key):
+        raise InvalidParameter("public-key", public_key, "a public key, as quiltwork ledger key prints it")
+    return [Receipt.load(file) for file in files]
 
 
 def exported(where: Where, file: Path | None) -> int:
@@ -69,21 +74,22 @@ def exported(where: Where, file: Path | None) -> int:
     return 0
 
 
-def imported(where: Where, file: Path) -> int:
+def imported(where: Where, file: Path, files: Sequence[Path], public_key: str | None) -> int:
     """A new ledger; when the export does not hold, the place is left as it was."""
+    kept = _kept(files, public_key)
     if where.version() is not None:
         raise InvalidParameter("ledger", where.shown, "a place without a ledger", "nothing is ever imported over one")
     with (
         nothing_left(where),
         _lines(file) as lines,
-        Ledger.restore(where.url, lines, key=where.key_file) as ledger,
+        Ledger.restore(where.url, lines, key=where.key_file, public_key=public_key, receipts=kept) as ledger,
     ):
-        found = ledger.verify()
+        found = ledger.verify(public_key=public_key)
         signs = ledger.public_key is None or ledger.receipt(1).signature is not None
         identity = ledger.identity
     value = {
         "schema": "quiltwork/imported/1", "ledger": identity, "entries": found.entries, "holds": found.holds,
-        "signs": signs,
+        "known": found.known, "signs": signs,
     }  # fmt: skip
 
     def show() -> None:

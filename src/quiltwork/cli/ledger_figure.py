@@ -10,13 +10,12 @@ from typing import Any
 
 import attrs
 
-from quiltwork.cli.ledger_view import used
 from quiltwork.errors import MissingExtra
+from quiltwork.ledger.balances import Balance, balance_of
 from quiltwork.ledger.book import MemoryBook
 from quiltwork.ledger.changes import apply
 from quiltwork.ledger.entries import moment
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.views import Balance, balance_of
 
 SIZE = (7.2, 3.6)
 POINTS = {"adaptive": 400, "planned": 40}  # a planned total is composed anew at each point
@@ -109,6 +108,6 @@ def _draw(course: Course, axes: Any) -> None:
     axes.set_ylim(0.0, 1.08 * limit)
     axes.set_xlabel("time (UTC)")
     axes.set_ylabel(course.last.unit)
-    title = f"{course.last.budget.name} ({course.last.budget.terms.limit}): {used(course.last)} is spent"
+    title = f"{course.last.budget.name} ({course.last.budget.terms.limit}): {course.last.percent} is spent"
     axes.set_title(title.replace("$", r"\$"), loc="left", fontsize=10.5)  # a title is text, never mathematics
     axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)

@@ -97,11 +97,11 @@ def _or_dash(name: str | None) -> str:
     return "-" if name is None else clean(name, 40)
 
 
-def details(entry: Entry) -> str:
-    """What an entry says, in a line."""
+def details(entry: Entry, kind: str | None = None) -> str:
+    """What an entry says, in a line; `kind` when it is to be read like one of another kind."""
     try:
         content = entry.content
-        said_ = _DETAILS.get(entry.kind, _note)(content)
+        said_ = _DETAILS.get(kind or entry.kind, _note)(content)
     except (BrokenChain, KeyError, TypeError, ValueError, AttributeError):
         return "cannot be read: run quiltwork ledger verify"
     return clean(said_, 160)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import timedelta
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import attrs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.ledger_words import clean, said
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.digits import single
+from quiltwork.ledger import words
+from quiltwork.ledger.balances import Balance
 from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.rules import Forecast
 from quiltwork.ledger.terms import Terms
-from quiltwork.ledger.views import Balance, Budget
+from quiltwork.ledger.views import Budget
 
-STATES = {"open": "green", "paused": "yellow", "closed": "red"}
+STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {
     "spend": "spent",
     "reserve": "reserved",
@@ -79,7 +80,7 @@ def _terms(terms: Terms) -> list[str]:
         touched = "one block" if terms.blocks.most == 1 else f"{terms.blocks.most} blocks"
         lines.append(f"each {terms.blocks.label} has the whole budget; the protected change touches {touched} at most")
     if terms.refresh is not None:
-        lines.append(f"a fresh budget every {length(terms.refresh)}: n periods together are n budgets")
+        lines.append(f"a fresh budget every {words.length(terms.refresh)}: n periods together are n budgets")
     if terms.expires is not None:
         lines.append(f"expires {terms.expires.isoformat(timespec='minutes')}")
     if terms.owners:
@@ -87,20 +88,6 @@ def _terms(terms: Terms) -> list[str]:
     if terms.note:
         lines.append(f"note: {clean(terms.note)}")
     return lines
-
-
-def length(span: timedelta) -> str:
-    """A span in its largest whole unit.
-
-    >>> length(timedelta(days=30)), length(timedelta(minutes=90))
-    ('30 days', '90 minutes')
-    """
-    seconds = span.total_seconds()
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds % size == 0:
-            count = int(seconds // size)
-            return f"{count:,} {unit}{'' if count == 1 else 's'}"
-    return f"{seconds:g} seconds"
 
 
 def named(names: Sequence[str]) -> str:
@@ -116,7 +103,9 @@ def show_balance(balance: Balance) -> None:
     page.print(Text(f"protects {terms.protects}"))
     page.print()
     table = grid((_whose(balance), False), ("limit", True), ("spent", True), ("left", True), ("used", True))
-    table.add_row(Text(balance.unit), _limit(balance), _spent(balance), _left(balance), used(balance))
+    for amount in balance.amounts:
+        share = attrs.evolve(balance, amounts=(amount,)).percent  # of this unit alone
+        table.add_row(Text(amount.unit), *amount.texts(), share)
     page.print(table)
     page.print()
     if balance.runs:
@@ -127,9 +116,7 @@ def show_balance(balance: Balance) -> None:
         period = "" if terms.refresh is None else " in this period"
         whole = "everything" if balance.block is None else f"what read {_whose(balance)}"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
-        page.print(
-            Text(f"odometer: the privacy loss of {whole} so far{period} is at most {at_most(balance.reading)}{beyond}")
-        )
+        page.print(Text(f"odometer: the privacy loss of {whole} so far{period} is at most {balance.read}{beyond}"))
     if terms.filter is not None:
         page.print(Text(f"because {terms.filter.because}", style="dim"))
     if balance.held:
@@ -137,7 +124,15 @@ def show_balance(balance: Balance) -> None:
         page.print(Text(f"{held} not started and count{'s' if balance.held == 1 else ''} as spent"))
     if balance.period_ends is not None:
         ends = balance.period_ends.isoformat(timespec="minutes")
-        page.print(Text(f"period {balance.period + 1}, until {ends}; then a fresh one begins"))
+        fresh = "" if balance.budget.state in ("closed", "expired") else "; then a fresh one begins"
+        page.print(Text(f"period {balance.period + 1}, until {ends}{fresh}"))
+    _print_state(page, balance.budget.state)
+
+
+def _print_state(page: Console, state: str) -> None:
+    """A word where what is left cannot be spent."""
+    if state != "open":
+        page.print(Text.assemble("the budget is ", (state, STATES.get(state, "")), ": nothing can be spent from it"))
 
 
 def _whose(balance: Balance) -> str:
@@ -152,25 +147,6 @@ def _whose(balance: Balance) -> str:
         else f"the {blocks.most} {blocks.label}s spent most"
     )
     return worst
-
-
-def _limit(balance: Balance) -> str:
-    return at_least(float(balance.limit.lower), 6)
-
-
-def _spent(balance: Balance) -> str:
-    return at_most(float(balance.spent.upper), 6)
-
-
-def _left(balance: Balance) -> str:
-    return at_least(max(float(balance.left.lower), 0.0), 6)
-
-
-def used(balance: Balance) -> str:
-    """The share that is spent, rounded up in its third digit."""
-    most, spent = Decimal(float(balance.limit.lower)), Decimal(float(balance.spent.upper))
-    share = Context(prec=3, rounding=ROUND_CEILING).divide(100 * spent, most) if most else Decimal(0)
-    return f"{min(share, Decimal(100)).normalize():f}%"
 
 
 def _runs(balance: Balance) -> Table:
@@ -192,7 +168,7 @@ def show_budgets(balances: Sequence[Balance]) -> None:
     )
     for one in balances:
         terms = one.budget.terms
-        share = used(one)
+        share = one.percent
         table.add_row(
             Text(terms.name), Text(str(terms.limit)), terms.kind, state_of(one.budget), share, Text(terms.protects)
         )
@@ -205,6 +181,7 @@ def show_forecast(found: Forecast) -> None:
     many = "any number" if found.count is None else f"{found.count:,}"
     page.print(Text.assemble((many, "bold"), f" more fit into {found.budget}"))
     page.print(Text(f"each costs {found.cost}; {found.left} left"))
+    _print_state(page, found.state)
 
 
 def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
@@ -225,12 +202,10 @@ def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
         kept = balance.budget.terms.filter
         if receipt.kind != "refund" and kept is not None:
             table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
-        table.add_row(
-            "left",
-            Text(
-                f"{balance.unit} {_left(balance)} of {_limit(balance)}{_of_block(balance)} ({used(balance)} is spent)"
-            ),
-        )
+        for amount in balance.amounts:
+            limit, _, left = amount.texts()
+            table.add_row("left", Text(f"{amount.unit} {left} of {limit}{_of_block(balance)}"))
+        table.add_row("spent", Text(balance.percent))
     if receipt.kind == "reserve":
         until = content["until"][:19].replace("T", " ")
         table.add_row("next", Text(f"before {until} UTC: quiltwork ledger start {receipt.seq}"))

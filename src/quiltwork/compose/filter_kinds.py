@@ -156,7 +156,7 @@ class GaussianFilter(Filter):
         return _squared_reading(spent[0] / 2, self.limit[0] / 2, delta)
 
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
-        return f"mu {short(cost[0], root=True, left=left, digits=digits)}"
+        return f"mu^2 {short(cost[0], left=left, digits=digits)}"
 
 
 def _root(square: Fraction) -> float:

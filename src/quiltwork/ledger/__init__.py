@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quiltwork.ledger.balances import Balance
     from quiltwork.ledger.entries import Entry
     from quiltwork.ledger.keys import SigningKey
     from quiltwork.ledger.ledger import Ledger
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from quiltwork.ledger.rules import Forecast
     from quiltwork.ledger.terms import Blocks
     from quiltwork.ledger.verify import Verification
-    from quiltwork.ledger.views import Balance, Budget
+    from quiltwork.ledger.views import Budget
 
 __all__ = ["Balance", "Blocks", "Budget", "Entry", "Forecast", "Ledger", "Receipt", "SigningKey", "Verification"]
 
 _HOMES = {
-    "Balance": "views",
+    "Balance": "balances",
     "Blocks": "terms",
     "Budget": "views",
     "Entry": "entries",

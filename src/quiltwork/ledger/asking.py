@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+import attrs
+
 from quiltwork import checks
-from quiltwork.errors import (
-    BudgetExceeded,
-    InvalidParameter,
-)
+from quiltwork.errors import BudgetExceeded, InvalidParameter, NotOpen
 from quiltwork.ledger import rules, words
-from quiltwork.ledger.book import Account
+from quiltwork.ledger.balances import Balance, balance_of
+from quiltwork.ledger.book import Account, Reservation
 from quiltwork.ledger.changes import give_back
 from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry, stamp
@@ -20,7 +20,7 @@ from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.requests import request
 from quiltwork.ledger.rows import LiveBook, entries_after, entry_at, newest_entries
 from quiltwork.ledger.rules import Forecast
-from quiltwork.ledger.views import Balance, balance_of
+from quiltwork.ledger.views import Budget
 
 __all__ = ["Asking"]
 
@@ -34,14 +34,15 @@ class Asking(Connected):
     def would_exceed(
         self, name: str, loss: Any = None, *, release: str | None = None, times: int = 1, blocks: Any = None
     ) -> bool:
-        """Whether such a spend would be refused for its cost now; nothing is spent."""
+        """Whether such a spend would be refused now, for its cost or because the budget is not open."""
         asked = request(self._terms_of(name), loss, release, times, blocks)
 
         def work(book: LiveBook, now: datetime) -> bool:
             account = self._current(book, asked.budget, now)
             try:
+                rules.check_open(account, now)
                 rules.admit(book, account, asked.charge(account, now))
-            except BudgetExceeded:
+            except (BudgetExceeded, NotOpen):
                 return True
             return False
 
@@ -53,9 +54,16 @@ class Asking(Connected):
 
         def work(book: LiveBook, now: datetime) -> Forecast:
             account = self._current(book, asked.budget, now)
-            return rules.forecast(book, account, asked.charge(account, now))
+            found = rules.forecast(book, account, asked.charge(account, now))
+            return attrs.evolve(found, state=Budget.of(account, now).state)
 
         return self._read(work)
+
+    def reservations(self, name: str | None = None) -> tuple[Reservation, ...]:
+        """Reservations that have not ended: held ones, and started ones that nobody settled."""
+        if name is not None:
+            self._terms_of(name)
+        return self._read(lambda book, now: book.open_reservations(name))
 
     def balance(self, name: str, block: str | None = None) -> Balance:
         """What was spent and what is left now, of everything or of one block."""

@@ -166,6 +166,7 @@ class Book(ABC):
         self.changed: dict[tuple[str, Any], None] = {}
         self.identity = ""
         self.public_key: str | None = None
+        self.keys: set[str] = set()  # every key that signed for the ledger
 
     @abstractmethod
     def load_account(self, name: str) -> Account | None:

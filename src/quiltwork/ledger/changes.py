@@ -63,6 +63,7 @@ def _ledger(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     if entry.seq != 1:
         raise BrokenChain("a ledger begins once", entry.seq)
     book.identity, book.public_key = str(content["id"]), content["public_key"]
+    book.keys.update({book.public_key} - {None})
 
 
 def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
@@ -72,6 +73,7 @@ def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     if not is_public_key(public) or not agreed:
         raise BrokenChain("the key before did not sign for this one", entry.seq)
     book.public_key = public
+    book.keys.add(public)
 
 
 def handover(identity: str, public: str) -> bytes:

@@ -124,7 +124,10 @@ class Connected:
         if place is None or (key is None and not os.path.exists(place)):
             return None
         if public is None:
-            raise BrokenChain(f"the ledger is not signed, although there is a key for it, {place}: was it replaced?")
+            raise BrokenChain(
+                f"the ledger is not signed, although there is a key for it, {place}: was it replaced? If it never was "
+                "signed, leave the key out and rotate to it"
+            )
         found = SigningKey.load(place)
         if found.public == public:
             return found
@@ -247,7 +250,9 @@ class Connected:
     def _account(self, book: LiveBook, name: str) -> Account:
         account = book.account(name)
         if account is None:
-            raise InvalidParameter("budget", name, "the name of a budget of this ledger", "see budgets()")
+            raise InvalidParameter(
+                "budget", name, "the name of a budget of this ledger", "list them to see their names"
+            )
         return account
 
     def _terms_of(self, name: Any, act: str = "read") -> Terms:

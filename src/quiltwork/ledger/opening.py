@@ -91,7 +91,7 @@ class Opening(Connected):
     def budget(self, name: str) -> Budget:
         """One budget."""
         name = words.name("budget", name)
-        return self._read(lambda book, now: Budget.of(self._account(book, name)))
+        return self._read(lambda book, now: Budget.of(self._account(book, name), now))
 
     def budgets(self) -> tuple[Budget, ...]:
         """All of them, in the order of opening."""
@@ -99,7 +99,7 @@ class Opening(Connected):
         def work(book: LiveBook, now: datetime) -> tuple[Budget, ...]:
             asked = select(schema.budgets.c.name).order_by(schema.budgets.c.opened)
             names = book.connection.execute(asked).scalars().all()
-            return tuple(Budget.of(self._account(book, name)) for name in names)
+            return tuple(Budget.of(self._account(book, name), now) for name in names)
 
         return self._read(work)
 

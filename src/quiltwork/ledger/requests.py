@@ -62,9 +62,13 @@ class Request:
             *(content.get(name) for name in ("period", "loss", "release", "times", "blocks")),
         )
         if canonical(list(mine)) != canonical(list(theirs)):
+            same = canonical([mine[0], *mine[3:]]) == canonical([theirs[0], *theirs[3:]])
+            why = (
+                "it was done by another principal or in an earlier period" if same else "it stands for another request"
+            )
             raise AlreadyRun(
                 f"key {entry.key!r} of budget {self.budget!r}",
-                f"it stands for another request, entry {entry.seq}",
+                f"{why}, entry {entry.seq}",
                 "give every release a key of its own",
             )
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quiltwork.ledger import schema
-from quiltwork.ledger.book import Account, Book, Charge, Principal, Reservation, Standing, reservation_row
+from quiltwork.ledger.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
 from quiltwork.ledger.entries import Entry, canonical, parsed
 from quiltwork.ledger.terms import Terms
 
@@ -148,6 +148,13 @@ class LiveBook(Book):
             self._stored.add(("reservation", one.seq))
             self.reservations.setdefault(one.seq, one)
         return [self.reservations[one.seq] for one in found if self.reservations[one.seq].status == "held"]
+
+    def open_reservations(self, budget: str | None) -> tuple[Reservation, ...]:
+        """Those that have not ended, of one budget or of all."""
+        asked = select(schema.reservations).where(schema.reservations.c.status.not_in(ENDED))
+        if budget is not None:
+            asked = asked.where(schema.reservations.c.budget == budget)
+        return tuple(map(_reservation, self.connection.execute(asked.order_by(schema.reservations.c.seq))))
 
     # ---- writing back
 

@@ -19,6 +19,7 @@ import attrs
 
 from quiltwork.compose.filters import Cost, Filter, added
 from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
+from quiltwork.ledger import words
 from quiltwork.ledger.book import Account, Book, Charge, amount_text, amounts
 
 __all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
@@ -34,13 +35,15 @@ class Forecast:
     count: int | None
     cost: str
     left: str
+    state: str = "open"
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": "quiltwork/forecast/1", **attrs.asdict(self)}
 
     def __str__(self) -> str:
         many = "any number" if self.count is None else f"{self.count:,}"
-        return f"{many} more fit into {self.budget!r}: each costs {self.cost}, {self.left} is left"
+        closed = "" if self.state == "open" else f"; but the budget is {self.state}, and nothing can be spent from it"
+        return f"{many} more fit into {self.budget!r}: each costs {self.cost}, {self.left} is left{closed}"
 
 
 def check_open(account: Account, now: datetime) -> None:
@@ -75,7 +78,8 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
             needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
             if needed != free:
                 break
-        raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free)
+        hint = "" if terms.refresh is None else f"lower its cost, or wait for the next {words.length(terms.refresh)}"
+        raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free, hint=hint)
 
 
 def kept_by(account: Account) -> Filter:

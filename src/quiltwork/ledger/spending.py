@@ -85,17 +85,31 @@ class Spending(Connected):
         chosen = uuid.uuid4().hex if key is None else words.name("key", key)
 
         def work(writer: Writer) -> Entry:
-            if not fresh and (before := entry_with_key(writer.connection, asked.budget, chosen)) is not None:
-                period = self._account(writer.book, asked.budget).period(writer.now)
-                asked.check_same(before, kind, period, writer.principal)
-                return self._vouched(writer.connection, before).entry
             account = self._swept(writer, asked.budget)
+            used, before = (chosen, None) if fresh else self._under_key(writer, asked.budget, chosen)
+            if before is not None:
+                asked.check_same(before, kind, account.period(writer.now), writer.principal)
+                return self._vouched(writer.connection, before).entry
             rules.check_open(account, writer.now)
             charge = asked.charge(account, writer.now)
             rules.admit(writer.book, account, charge)
-            return writer.append(kind, asked.budget, {**asked.body(charge, note), **more(writer)}, chosen)
+            return writer.append(kind, asked.budget, {**asked.body(charge, note), **more(writer)}, used)
 
         return self._write("spend", work, budget=asked.budget, key=chosen)
+
+    def _under_key(self, writer: Writer, budget: str, key: str) -> tuple[str, Entry | None]:
+        """The entry that stands under a key, if any; a reservation that ended without a start frees it for another.
+
+        The next one is written under the key, a tab and a number: nobody can ask for such a key.
+        """
+        used, number = key, 1
+        while (found := entry_with_key(writer.connection, budget, used)) is not None:
+            held = writer.book.reservation(found.seq) if found.kind == "reserve" else None
+            if held is None or held.status not in (LAPSED, REFUNDED):
+                return used, found
+            number += 1
+            used = f"{key}\t{number}"
+        return used, None
 
     def _swept(self, writer: Writer, name: str) -> Account:
         """The budget, after reservations that never started gave back what they held."""

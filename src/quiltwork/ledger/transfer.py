@@ -47,7 +47,8 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
 def load(connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = ()) -> str | None:
     """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
-    checker, kept = Checker(_Retiring(connection)), Kept(receipts, signed=False)
+    checker = Checker(_Retiring(connection))
+    kept = Kept(receipts, checker.book)
     waiting: list[dict[str, Any]] = []
     closing: dict[str, Any] | None = None
     for line in rest:

@@ -53,8 +53,9 @@ class Verification:
             if self.signed and not self.known:
                 signed = "signed by the key that it names itself; say whose it must be to be sure"
             return f"All {self.entries:,} entries are as they were written; the chain is {signed}."
-        place = "The ledger" if self.first_bad is None else f"Entry {self.first_bad}"
-        return f"{place} is not as it was written: {self.problem}."
+        if self.first_bad is None:
+            return f"It does not hold: {self.problem}."
+        return f"Entry {self.first_bad} is not as it was written: {self.problem}."
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": "quiltwork/verification/1", **attrs.asdict(self)}
@@ -137,21 +138,37 @@ def _is_time(text: str) -> bool:
 class Kept:
     """Receipts that were kept elsewhere: each must be met on the way."""
 
-    def __init__(self, receipts: Iterable[Receipt], signed: bool) -> None:
+    def __init__(self, receipts: Iterable[Receipt], book: MemoryBook) -> None:
+        self._book = book
         self._waiting: dict[int, list[Receipt]] = {}
         for receipt in receipts:
-            receipt.check(allow_unsigned=not signed)
+            try:
+                receipt.check(allow_unsigned=True)
+            except BrokenChain as error:
+                raise BrokenChain(f"the receipt of entry {receipt.seq!r} is not genuine: {error.problem}") from None
             self._waiting.setdefault(receipt.seq, []).append(receipt)
 
     def meet(self, entry: Entry) -> None:
         """BrokenChain when a receipt of this number is of another entry."""
-        if any(receipt.hash != entry.hash for receipt in self._waiting.pop(entry.seq, [])):
-            raise BrokenChain("it is not the entry of the receipt", entry.seq)
+        for receipt in self._waiting.pop(entry.seq, []):
+            if receipt.hash != entry.hash:
+                self._check_own(receipt)
+                raise BrokenChain("it is not the entry of the receipt", entry.seq)
 
     def check_met(self) -> None:
         """BrokenChain when some were not met."""
-        if self._waiting:
-            raise BrokenChain("the receipt's entry is gone", min(self._waiting))
+        for seq in sorted(self._waiting):
+            for receipt in self._waiting[seq]:
+                self._check_own(receipt)
+            raise BrokenChain("the receipt's entry is gone", seq)
+
+    def _check_own(self, receipt: Receipt) -> None:
+        """Only a receipt that this ledger wrote says which entry was changed."""
+        doubt = "either it is not a receipt of this one, or this one was replaced"
+        if receipt.ledger != self._book.identity:
+            raise BrokenChain(f"the receipt of entry {receipt.seq} is of another ledger, {receipt.ledger!r}: {doubt}")
+        if self._book.keys and receipt.public_key not in self._book.keys:
+            raise BrokenChain(f"the receipt of entry {receipt.seq} is not signed by a key of this ledger: {doubt}")
 
 
 def verified(
@@ -161,7 +178,7 @@ def verified(
     checker = Checker()
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        kept = Kept(receipts, signed=public is not None)
+        kept = Kept(receipts, checker.book)
         for entry in entries_after(connection, None):
             checker.take(entry)
             kept.meet(entry)

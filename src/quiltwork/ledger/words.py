@@ -71,6 +71,16 @@ def later(time: datetime, length: timedelta, times: int = 1) -> datetime:
         return datetime.max.replace(tzinfo=UTC)
 
 
+def length(span: timedelta) -> str:
+    """A length of time in its largest whole unit."""
+    seconds = span.total_seconds()
+    for size, unit in ((604800, "week"), (86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds % size == 0:
+            count = int(seconds // size)
+            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds:g} seconds"
+
+
 def path(what: str, given: Any) -> str:
     """The name of a file."""
     if not isinstance(given, (str, os.PathLike)):
