@@ -186,3 +186,27 @@ def test_two_ledgers_are_two(tmp_path: Any) -> None:
     with Ledger(f"sqlite:///{tmp_path}/one.db") as one, Ledger(f"sqlite:///{tmp_path}/two.db") as two:
         assert one.identity != two.identity
         assert one.public_key != two.public_key
+
+
+# ---- the last ones
+
+
+def test_only_the_last_entries(long: Ledger) -> None:
+    whole = list(long.history())
+    for count in (0, 1, 5, len(whole), 1000):
+        assert list(long.history(last=count)) == whole[len(whole) - min(count, len(whole)) :]
+    mine = list(long.history("a"))
+    assert list(long.history("a", last=3)) == mine[-3:]
+    assert list(long.history("a", last=100_000)) == mine
+
+
+@pytest.mark.parametrize("wrong", [-1, True, 1.0, "3", 100_001])
+def test_bad_numbers_of_last_entries(long: Ledger, wrong: Any) -> None:
+    with pytest.raises(InvalidParameter, match="last"):
+        long.history(last=wrong)
+
+
+@pytest.mark.parametrize("other", [{"after": 1}, {"limit": 5}, {"after": 1, "limit": 5}])
+def test_the_last_ones_go_with_nothing_else(long: Ledger, other: dict[str, int]) -> None:
+    with pytest.raises(InvalidParameter, match="last"):
+        long.history(last=2, **other)

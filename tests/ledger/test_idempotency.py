@@ -165,3 +165,67 @@ def test_planned_requests(ledger: Ledger) -> None:
         with refused(ledger, AlreadyRun):
             ledger.spend("p", key="k", **other)
     assert ledger.balance("p").runs == {"a": (1, 5), "c": (0, 1)}
+
+
+# ---- keys that are free again
+
+
+@pytest.mark.parametrize("end", ["lapse", "refund"])
+def test_a_key_is_free_when_nothing_ran_under_it(ledger_url: str, end: str) -> None:
+    """A scheduler restarts a job that died before it began, with the key of the job."""
+    clock = Clock()
+    with Ledger(ledger_url, clock=clock) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        seen = []
+        for _ in range(3):
+            held = ledger.reserve("b", qw.pure(0.5), lease=60, key="week 7")
+            assert ledger.reserve("b", qw.pure(0.5), lease=60, key="week 7").seq == held.seq  # still done once
+            seen.append(held.seq)
+            if end == "refund":
+                ledger.refund(held.seq)
+            else:
+                clock.forward(minutes=2)
+        assert len(set(seen)) == 3
+        assert float(ledger.balance("b").left.lower) == 1.0
+        ran = []
+        ledger.run("b", qw.pure(0.5), lambda: ran.append(1), key="week 7")
+        with pytest.raises(AlreadyRun):
+            ledger.run("b", qw.pure(0.5), lambda: ran.append(2), key="week 7")
+        assert ran == [1]
+        assert float(ledger.balance("b").left.lower) == 0.5
+        found = [entry.key for entry in ledger.history("b") if entry.kind == "reserve"]
+        assert found == ["week 7", "week 7\t2", "week 7\t3", "week 7\t4"]
+        assert ledger.verify().holds
+
+
+def test_a_free_key_takes_another_request(ledger: Ledger) -> None:
+    held = ledger.reserve("b", qw.pure(0.5), lease=60, key="k")
+    ledger.refund(held.seq)
+    spent = ledger.spend("b", qw.pure(0.25), blocks="mon", key="k")
+    assert ledger.spend("b", qw.pure(0.25), blocks="mon", key="k").seq == spent.seq
+    with refused(ledger, AlreadyRun):
+        ledger.reserve("b", qw.pure(0.5), lease=60, key="k")
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_a_key_under_which_something_started_is_never_free(ledger: Ledger, clock: Clock, settled: bool) -> None:
+    held = ledger.reserve("b", qw.pure(0.25), lease=60, key="k")
+    ledger.start(held.seq)
+    if settled:
+        ledger.settle(held.seq)
+    clock.forward(days=400)
+    assert ledger.reserve("b", qw.pure(0.25), lease=60, key="k").seq == held.seq
+    with refused(ledger, AlreadyRun):
+        ledger.run("b", qw.pure(0.25), lambda: 1, key="k")
+
+
+def test_nobody_can_ask_for_the_key_of_a_second_try(ledger: Ledger) -> None:
+    with refused(ledger, InvalidParameter, "key"):
+        ledger.spend("b", qw.pure(0.25), key="k\t2")
+
+
+def test_a_full_budget_refuses_a_second_try(ledger: Ledger) -> None:
+    ledger.refund(ledger.reserve("b", qw.pure(0.5), lease=60, key="k").seq)
+    ledger.spend("b", qw.pure(0.75))
+    with refused(ledger, BudgetExceeded):
+        ledger.reserve("b", qw.pure(0.5), lease=60, key="k")

@@ -263,3 +263,48 @@ def test_two_ledgers_share_reservations(fast_sqlite: str, ledger: Ledger) -> Non
         ledger.settle(held.seq)
         with refused(other, AlreadyRun):
             other.settle(held.seq)
+
+
+# ---- which ones there are
+
+
+def test_reservations_are_listed_until_they_end(ledger_url: str) -> None:
+    with Ledger(ledger_url, clock=Clock()) as ledger:
+        for name in "ab":
+            ledger.open(name, epsilon=1.0, protects="x", blocks=Blocks("day"))
+        assert ledger.reservations() == ()
+        one = ledger.reserve("a", qw.pure(0.25), lease=MINUTE, times=2, blocks=["mon", "tue"])
+        two = ledger.reserve("b", qw.pure(0.125), lease=2 * MINUTE)
+        three = ledger.reserve("a", qw.pure(0.125), lease=MINUTE)
+        ledger.start(three.seq)
+        ledger.spend("a", qw.pure(0.125))
+        assert [(held.seq, held.budget, held.status) for held in ledger.reservations()] == [
+            (one.seq, "a", "held"),
+            (two.seq, "b", "held"),
+            (three.seq, "a", "started"),
+        ]
+        first = ledger.reservations("a")[0]
+        assert (first.until, first.charge.times, first.charge.blocks) == (one.content["until"], 2, ("mon", "tue"))
+        assert first.charge.cost[0] == Fraction(1, 2)
+        assert [held.seq for held in ledger.reservations("a")] == [one.seq, three.seq]
+        ledger.refund(one.seq)
+        ledger.settle(three.seq)
+        assert ledger.reservations("a") == ()
+        assert [held.seq for held in ledger.reservations()] == [two.seq]
+
+
+def test_one_that_started_is_listed_however_late(ledger: Ledger, clock: Clock) -> None:
+    """Nobody else would notice a job that died."""
+    held = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    ledger.start(held.seq)
+    lapsed = ledger.reserve("b", qw.pure(0.25), lease=MINUTE)
+    clock.forward(days=400)
+    ledger.spend("b", qw.pure(0.25))  # sweeps the lease that ended
+    assert lapsed.seq not in [one.seq for one in ledger.reservations("b")]
+    assert [(one.seq, one.status) for one in ledger.reservations("b")] == [(held.seq, "started")]
+
+
+@pytest.mark.parametrize("name", ["c", "", 5, True, "\x00"])
+def test_reservations_of_no_budget(ledger: Ledger, name: Any) -> None:
+    with refused(ledger, InvalidParameter):
+        ledger.reservations(name)

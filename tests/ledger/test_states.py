@@ -134,3 +134,30 @@ def test_bad_notes(fast_sqlite: str, note: Any) -> None:
         for move in (ledger.settle, ledger.refund):
             with refused(ledger, InvalidParameter, "note"):
                 move(held.seq, note=note)
+
+
+@pytest.mark.parametrize("setting", STATES, indirect=True, ids=STATES)
+def test_every_answer_names_the_state(setting: Setting, request: pytest.FixtureRequest) -> None:
+    state, ledger = request.node.callspec.params["setting"], setting.ledger
+    assert ledger.budget("b").state == state
+    assert [budget.state for budget in ledger.budgets()] == [state]
+    assert ledger.budget("b").to_json()["state"] == state
+    balance, found = ledger.balance("b"), ledger.forecast("b", qw.pure(1.0))
+    assert balance.budget.state == balance.to_json()["state"] == found.state == found.to_json()["state"] == state
+    told = [balance.explain(), str(found)]
+    assert all((f"the budget is {state}" in words.lower()) == (state != OPEN) for words in told), told
+    assert ledger.would_exceed("b", qw.pure(1.0)) == (state != OPEN)  # it would fit, but is it allowed?
+    assert ledger.would_exceed("b", qw.pure(7.0))
+
+
+def test_a_budget_expires_at_its_moment(fast_sqlite: str) -> None:
+    clock = Clock()
+    with Ledger(fast_sqlite, clock=clock) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x", expires=START + timedelta(seconds=1))
+        clock.forward(microseconds=999_999)
+        assert (ledger.budget("b").state, ledger.would_exceed("b", qw.pure(1.0))) == (OPEN, False)
+        clock.forward(microseconds=1)
+        assert (ledger.budget("b").state, ledger.would_exceed("b", qw.pure(1.0))) == (EXPIRED, True)
+        assert kinds(ledger, "b") == ["open"]  # nobody wrote it down
+        ledger.close("b")
+        assert ledger.budget("b").state == CLOSED

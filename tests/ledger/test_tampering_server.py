@@ -140,9 +140,7 @@ def test_order_tail_and_forgery_on_a_server(served):
         problems += judged(forger, "cut, head moved", last - 3)
     for at in (3, 20, last - 1):
         with forger.undone():
-            tail = chained(
-                [{**entries[at], "key": "forged"}, *entries[at + 1 :]], at + 1, entries[at]["previous"]
-            )
+            tail = chained([{**entries[at], "key": "forged"}, *entries[at + 1 :]], at + 1, entries[at]["previous"])
             forger.rewrite(entries[:at] + tail)
             forger.head(hash=tail[-1]["hash"])
             problems += judged(forger, "rewritten", last)

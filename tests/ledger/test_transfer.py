@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import attrs
 import pytest
 from sqlalchemy import create_engine, text
 from tests.ledger.exports import REFUSED, Target, contents, exported, tables
@@ -17,7 +18,7 @@ from tests.ledger.rich import Rich, rich
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, AlreadyRun, BrokenChain, InvalidParameter, QuiltworkError
-from quiltwork.ledger import Ledger, SigningKey
+from quiltwork.ledger import Ledger, Receipt, SigningKey
 
 
 @pytest.fixture(scope="module")
@@ -229,3 +230,93 @@ def test_export_to_a_full_disk(source):
     with pytest.raises(OSError, match="No space"):
         made.ledger.export(Full())
     assert made.ledger.verify().holds
+
+
+# ---- held against what was kept elsewhere
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[Ledger, Ledger, str]]:
+    """A ledger of three entries, its export, and a copy with the same key that goes on by itself."""
+    with Ledger(f"sqlite:///{tmp_path}/one.db") as one:
+        one.open("city", epsilon=1.0, protects="one person")
+        one.spend("city", qw.pure(0.25))
+        content = exported(one)
+        with Ledger.restore(f"sqlite:///{tmp_path}/two.db", io.StringIO(content), key=tmp_path / "one.db.key") as copy:
+            yield one, copy, content
+
+
+def test_an_older_export_lacks_a_receipt(two, target):
+    one, _, content = two
+    late = one.spend("city", qw.pure(0.125))
+    early = one.receipt(2)
+    with pytest.raises(BrokenChain, match="the receipt's entry is gone") as caught:
+        Ledger.restore(target.url, io.StringIO(content), receipts=[early, late])
+    assert caught.value.seq == late.seq
+    assert tables(target.url) == []
+    with Ledger.restore(target.url, io.StringIO(content), receipts=[early], public_key=one.public_key) as made:
+        assert made.verify(receipts=[early]).holds
+
+
+def test_an_export_by_another_key(two, target, tmp_path):
+    one, _, content = two
+    other = SigningKey.create(tmp_path / "other.key")
+    with pytest.raises(BrokenChain, match="another key"):
+        Ledger.restore(target.url, io.StringIO(content), public_key=other.public)
+    assert tables(target.url) == []
+    with pytest.raises(InvalidParameter, match="receipts"):
+        Ledger.restore(target.url, io.StringIO(content), receipts=["one"])
+    assert tables(target.url) == []
+
+
+def test_a_receipt_of_the_same_ledger_accuses(two, target):
+    """Two copies went on: their histories contradict each other, and both receipts are genuine."""
+    one, copy, _ = two
+    mine, theirs = one.spend("city", qw.pure(0.125)), copy.spend("city", qw.pure(0.5))
+    assert mine.seq == theirs.seq == 4
+    found = one.verify(receipts=[mine, theirs])
+    assert (found.holds, found.first_bad, found.problem) == (False, 4, "it is not the entry of the receipt")
+    with pytest.raises(BrokenChain, match="not the entry of the receipt"):
+        Ledger.restore(target.url, io.StringIO(exported(one)), receipts=[theirs])
+    assert tables(target.url) == []
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["met", "beyond the end"])
+@pytest.mark.parametrize("kind", ["of another ledger", "by another key", "unsigned", "damaged"])
+def test_a_receipt_that_proves_nothing_accuses_nobody(two, target, tmp_path, kind, late):
+    one, copy, _ = two
+    if not late:
+        one.spend("city", qw.pure(0.125))
+    theirs = copy.spend("city", qw.pure(0.5))
+    if kind == "of another ledger":
+        with Ledger(f"sqlite:///{tmp_path}/three.db") as third:
+            for turn in range(3):
+                third.open(f"b{turn}", epsilon=1.0, protects="x")
+            receipt = third.receipt(4)
+    elif kind == "by another key":
+        receipt = Receipt.issued(one.identity, theirs.entry, SigningKey.create(tmp_path / "forger.key"))
+    elif kind == "unsigned":
+        receipt = Receipt.issued(one.identity, theirs.entry, None)
+    else:
+        receipt = attrs.evolve(theirs, signature=one.receipt(3).signature)
+    assert receipt.seq == 4
+    for ask in (
+        lambda: one.verify(receipts=[receipt]),
+        lambda: Ledger.restore(target.url, io.StringIO(exported(one)), receipts=[receipt]),
+    ):
+        with pytest.raises(InvalidParameter, match="^receipt must be"):
+            ask()
+    assert tables(target.url) == []
+    assert one.verify().holds
+
+
+def test_whether_the_key_was_known(two, tmp_path):
+    one, _, content = two
+    assert one.verify().known
+    with Ledger.restore(f"sqlite:///{tmp_path}/readable.db", io.StringIO(content)) as reader:
+        found = reader.verify()
+        assert (found.holds, found.signed, found.known) == (True, True, False)
+        assert "signed by the key that it names itself" in found.explain()
+        told = reader.verify(public_key=one.public_key)
+        assert (told.holds, told.known, told.to_json()["known"]) == (True, True, True)
+        assert "signed by the ledger's key" in told.explain()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import pytest
@@ -246,3 +247,77 @@ def test_what_is_told_cannot_be_changed(ledger: Ledger) -> None:
         assert isinstance(value, (Budget, Balance, Forecast))
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             setattr(value, field, None)
+
+
+# ---- more than one unit, and states
+
+
+@pytest.mark.parametrize(
+    ("options", "units", "share"),
+    [
+        ({"epsilon": 1.0, "delta": 1e-6, "filter": "pure"}, ["epsilon", "delta"], 0.5),
+        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0, "reveal": 1e-6}, ["divergence at order 8", "reveal"], 0.5),
+        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0}, ["divergence at order 8"], None),
+    ],
+)
+def test_every_unit_has_its_amount(
+    ledger: Ledger, options: dict[str, Any], units: list[str], share: float | None
+) -> None:
+    ledger.open("b", protects="x", **options)
+    ledger.spend("b", qw.approximate(0.001, 5e-7) if share else qw.gaussian(40.0))
+    balance = ledger.balance("b")
+    assert [amount.unit for amount in balance.amounts] == units
+    first = balance.amounts[0]
+    assert (balance.unit, balance.limit, balance.spent, balance.left) == (
+        first.unit, first.limit, first.spent, first.left,
+    )  # fmt: skip
+    for amount in balance.amounts:
+        whole, spent, rest = (Fraction(repr(float(one.upper))) for one in (amount.limit, amount.spent, amount.left))
+        assert float(whole - spent) == pytest.approx(float(rest), rel=1e-12)
+        assert amount.used >= spent / whole * Fraction(999_999_999_999, 10**12)
+    assert balance.used == max(amount.used for amount in balance.amounts)
+    if share is not None:
+        assert first.used < 0.01
+        assert balance.used == balance.amounts[1].used == share
+        assert balance.percent == "50%"
+        assert "50% is spent" in balance.explain()
+        assert f"5e-7 of 1e-6 ({units[1]}), at least 5e-7 is left" in balance.explain()
+    shown = balance.to_json()
+    assert [one["unit"] for one in shown["amounts"]] == units
+    assert shown["used"] == balance.used
+    assert shown["unit"] == units[0]
+
+
+def test_a_unit_that_is_used_up_is_seen(ledger: Ledger) -> None:
+    """Of epsilon nearly all is left; of delta, nothing."""
+    ledger.open("b", epsilon=1.0, delta=1e-6, filter="pure", protects="x")
+    ledger.spend("b", qw.approximate(0.001, 1e-6))
+    balance = ledger.balance("b")
+    assert (balance.used, balance.percent) == (1.0, "100%")
+    assert float(balance.left.lower) == 0.999
+    assert ledger.would_exceed("b", qw.approximate(0.001, 1e-12))
+
+
+def test_gdp_is_counted_in_squares(ledger: Ledger) -> None:
+    budget = ledger.open("b", mu=1.0, protects="x")
+    assert "limit mu^2 1" in budget.explain()
+    ledger.spend("b", qw.gaussian(2.0))
+    assert str(ledger.balance("b")) == "b: mu^2 0.25 of 1 spent"
+    found = ledger.forecast("b", qw.gaussian(2.0))
+    assert (found.count, found.cost, found.left) == (3, "mu^2 0.25", "mu^2 0.75")
+    with pytest.raises(BudgetExceeded, match=re.escape("has mu^2 0.75 left, this release needs mu^2 1")):
+        ledger.spend("b", qw.gaussian(1.0))
+
+
+def test_the_reading_in_words(ledger: Ledger) -> None:
+    ledger.open("b", epsilon=1.0, protects="x")
+    ledger.spend("b", qw.pure(0.2))
+    assert ledger.balance("b").read == "0.2"  # as it was typed
+    ledger.open("p", epsilon=1.0, protects="x", kind="planned", plan=[("a", qw.pure(0.1))])
+    assert ledger.balance("p").read == ""
+    ledger.open("thirds", rho=1.0, protects="x")
+    ledger.spend("thirds", qw.zcdp(0.1))
+    balance = ledger.balance("thirds")
+    assert balance.reading is not None
+    assert float(balance.read) >= balance.reading
+    assert float(balance.read) == pytest.approx(balance.reading, rel=1e-3)

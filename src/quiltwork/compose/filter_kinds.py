@@ -149,7 +149,7 @@ class GaussianFilter(Filter):
     def _cost(self, family: Family) -> Cost:
         half = gaussian_cost(family)
         if half is None:
-            raise self._refused(family, "no conversion to GDP is proved", "use a filter of kind 'renyi' or 'zcdp'")
+            raise self._refused(family, "no conversion to GDP is proved", "use a filter of kind 'renyi'")
         return (2 * half,)
 
     def _reading(self, spent: Cost, delta: float) -> float:

@@ -1,4 +1,4 @@
-"""Questions to a ledger; they change nothing and wait for nobody."""
+"""Questions to a ledger; they spend nothing and wait for no writer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quiltwork import checks
 from quiltwork.errors import BudgetExceeded, InvalidParameter, NotOpen
 from quiltwork.ledger import rules, words
 from quiltwork.ledger.balances import Balance, balance_of
-from quiltwork.ledger.book import Account, Reservation
+from quiltwork.ledger.book import HELD, Account, Reservation
 from quiltwork.ledger.changes import give_back
 from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry, stamp
@@ -63,7 +63,12 @@ class Asking(Connected):
         """Reservations that have not ended: held ones, and started ones that nobody settled."""
         if name is not None:
             self._terms_of(name)
-        return self._read(lambda book, now: book.open_reservations(name))
+
+        def work(book: LiveBook, now: datetime) -> tuple[Reservation, ...]:
+            time = stamp(now)
+            return tuple(one for one in book.open_reservations(name) if one.status != HELD or one.until > time)
+
+        return self._read(work)
 
     def balance(self, name: str, block: str | None = None) -> Balance:
         """What was spent and what is left now, of everything or of one block."""

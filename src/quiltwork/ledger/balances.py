@@ -11,7 +11,7 @@ import attrs
 
 from quiltwork.compose.filters import Filter
 from quiltwork.compose.loss import compose
-from quiltwork.compose.path_costs import short
+from quiltwork.compose.path_costs import short, stated
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.digits import single
 from quiltwork.curves.plain import json_numbers
@@ -40,15 +40,20 @@ class Amount:
     @property
     def used(self) -> float:
         """The share that is spent, rounded up."""
-        most, spent = _typed(self.limit.lower), _typed(self.spent.upper)
+        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
         return typed_at_least(spent / most) if most else 0.0
+
+    @property
+    def percent(self) -> str:
+        """The share that is spent, rounded up in its third digit."""
+        return short(100 * stated(min(self.used, 1.0)), digits=3) + "%"
 
     def texts(self, digits: int = 6) -> tuple[str, str, str]:
         """Limit, spent and left."""
-        left = max(_typed(self.left.lower), Fraction(0))
+        left = max(stated(float(self.left.lower)), Fraction(0))
         return (
-            short(_typed(self.limit.lower), left=True, digits=digits),
-            short(_typed(self.spent.upper), digits=digits),
+            short(stated(float(self.limit.lower)), left=True, digits=digits),
+            short(stated(float(self.spent.upper)), digits=digits),
             short(left, left=True, digits=digits),
         )
 
@@ -102,15 +107,15 @@ class Balance:
 
     @property
     def percent(self) -> str:
-        """The share that is spent, rounded up in its third digit."""
-        return short(100 * _typed(min(self.used, 1.0)), digits=3) + "%"
+        """The same in words."""
+        return max(self.amounts, key=lambda amount: amount.used).percent
 
     @property
     def read(self) -> str:
         """The odometer's reading, rounded up; empty when there is none."""
         if self.reading is None:
             return ""
-        return "inf" if self.reading == float("inf") else short(_typed(self.reading), digits=4)
+        return "inf" if self.reading == float("inf") else short(stated(self.reading), digits=4)
 
     def explain(self) -> str:
         """In plain language, numbers rounded to the safe side."""
@@ -141,7 +146,10 @@ class Balance:
 
     @property
     def _since(self) -> str:
+        blocks = self.budget.terms.blocks
         what = "whatever happened" if self.block is None else f"whatever read {self._label} {self.block!r}"
+        if self.block is not None and blocks is not None and blocks.most > 1:
+            what += f" and those {blocks.most - 1} beside it that are spent most"
         return f"{what} {'in this period' if self.budget.terms.refresh is not None else 'so far'}"
 
     @property
@@ -240,17 +248,12 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     total, limit = compose(*ran), terms.limit
     if limit.kind == "approximate":
         delta = float(limit.delta or 0.0)
-        most, spent = _around(_typed(limit.epsilon)), total.epsilon(delta)
+        most, spent = _around(stated(float(limit.epsilon or 0.0))), total.epsilon(delta)
         rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
         return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
     kept = limit.filter()
     cost = kept.cost(total)[0]
     return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0
-
-
-def _typed(number: Any) -> Fraction:
-    """A double as the decimal that one would type."""
-    return Fraction(repr(float(number)))
 
 
 def _around(amount: Fraction, quantity: Quantity = "cost") -> Bracket:

@@ -18,7 +18,7 @@ from quiltwork.ledger.addresses import address
 from quiltwork.ledger.changes import handover
 from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry
-from quiltwork.ledger.keys import SigningKey
+from quiltwork.ledger.keys import SigningKey, is_public_key
 from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.store import Store
 from quiltwork.ledger.verify import Verification, verified
@@ -45,7 +45,7 @@ class Integrity(Connected):
         shown = _receipts(receipts)
         if progress is not None and not callable(progress):
             raise InvalidParameter("progress", progress, "a function of two numbers")
-        known = public_key or (None if self._key is None else self._key.public)
+        known = _public(public_key) or (None if self._key is None else self._key.public)
         try:
             return self._read(lambda book, now: verified(book.connection, progress, shown, known))
         except BrokenChain as error:
@@ -98,7 +98,7 @@ class Integrity(Connected):
         `public_key` is the key that must have signed them, `receipts` are some that must be among them: an older export
         is then refused too.
         """
-        shown = _receipts(receipts)
+        shown, public_key = _receipts(receipts), _public(public_key)
         store = Store(address(url), 30.0, None)
         try:
             if store.version() is not None:
@@ -106,7 +106,7 @@ class Integrity(Connected):
             made = [False]
 
             def fill(connection: Connection) -> None:
-                public = transfer.load(connection, lines, shown)
+                public = transfer.load(connection, lines, shown, public_key)
                 if key is not None and SigningKey.load(key).public != public:
                     raise InvalidParameter("key", str(key), "the file of the key that signs for this ledger")
                 if public_key is not None and public_key != public:
@@ -119,6 +119,12 @@ class Integrity(Connected):
         finally:
             store.dispose()
         return cls(url, key=key)
+
+
+def _public(given: Any) -> str | None:
+    if given is not None and not is_public_key(given):
+        raise InvalidParameter("public_key", given, "a public key (base64 of 32 bytes)")
+    return None if given is None else str(given)
 
 
 def _receipts(given: Any) -> tuple[Receipt, ...]:

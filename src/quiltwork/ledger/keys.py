@@ -183,7 +183,7 @@ def _place(path: Any) -> Path:
 
 
 def _how_to_make() -> str:
-    return "make one with quiltwork.ledger.keys.SigningKey.create(path)"
+    return "make one with SigningKey.create(path), or: quiltwork ledger key FILE --make"
 
 
 def _write_once(place: Path, content: bytes) -> None:

@@ -21,6 +21,7 @@ from quiltwork.ledger.terms import Terms, stated_loss
 
 __all__ = ["Request", "check_price", "request"]
 
+TAB = "\t"  # before the number of a key that was freed
 NEARLY = Fraction(999_999, 1_000_000)
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
 
@@ -67,7 +68,7 @@ class Request:
                 "it was done by another principal or in an earlier period" if same else "it stands for another request"
             )
             raise AlreadyRun(
-                f"key {entry.key!r} of budget {self.budget!r}",
+                f"key {str(entry.key).partition(TAB)[0]!r} of budget {self.budget!r}",
                 f"{why}, entry {entry.seq}",
                 "give every release a key of its own",
             )

@@ -21,6 +21,7 @@ from quiltwork.compose.filters import Cost, Filter, added
 from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
 from quiltwork.ledger import words
 from quiltwork.ledger.book import Account, Book, Charge, amount_text, amounts
+from quiltwork.ledger.entries import moment
 
 __all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
 
@@ -78,7 +79,10 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
             needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
             if needed != free:
                 break
-        hint = "" if terms.refresh is None else f"lower its cost, or wait for the next {words.length(terms.refresh)}"
+        hint = ""
+        if terms.refresh is not None:
+            begins = words.later(moment(account.standing.since), terms.refresh, account.standing.period + 1)
+            hint = f"lower its cost, or wait for the next period, which begins {begins.isoformat(timespec='seconds')}"
         raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free, hint=hint)
 
 

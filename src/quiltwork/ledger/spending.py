@@ -17,7 +17,7 @@ from quiltwork.ledger.book import HELD, LAPSED, REFUNDED, STARTED, Account, Rese
 from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry, stamp
 from quiltwork.ledger.receipts import Receipt
-from quiltwork.ledger.requests import Request, request
+from quiltwork.ledger.requests import TAB, Request, request
 from quiltwork.ledger.rows import LiveBook, entry_at, entry_with_key
 from quiltwork.ledger.writer import Writer
 
@@ -108,7 +108,7 @@ class Spending(Connected):
             if held is None or held.status not in (LAPSED, REFUNDED):
                 return used, found
             number += 1
-            used = f"{key}\t{number}"
+            used = f"{key}{TAB}{number}"
         return used, None
 
     def _swept(self, writer: Writer, name: str) -> Account:

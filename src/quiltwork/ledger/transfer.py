@@ -44,11 +44,13 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     return count
 
 
-def load(connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = ()) -> str | None:
+def load(
+    connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = (), public: str | None = None
+) -> str | None:
     """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
     checker = Checker(_Retiring(connection))
-    kept = Kept(receipts, checker.book)
+    kept = Kept(receipts, checker.book, public)
     waiting: list[dict[str, Any]] = []
     closing: dict[str, Any] | None = None
     for line in rest:

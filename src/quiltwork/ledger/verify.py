@@ -138,8 +138,8 @@ def _is_time(text: str) -> bool:
 class Kept:
     """Receipts that were kept elsewhere: each must be met on the way."""
 
-    def __init__(self, receipts: Iterable[Receipt], book: MemoryBook) -> None:
-        self._book = book
+    def __init__(self, receipts: Iterable[Receipt], book: MemoryBook, public: str | None = None) -> None:
+        self._book, self._public = book, public
         self._waiting: dict[int, list[Receipt]] = {}
         for receipt in receipts:
             try:
@@ -167,7 +167,7 @@ class Kept:
         doubt = "either it is not a receipt of this one, or this one was replaced"
         if receipt.ledger != self._book.identity:
             raise BrokenChain(f"the receipt of entry {receipt.seq} is of another ledger, {receipt.ledger!r}: {doubt}")
-        if self._book.keys and receipt.public_key not in self._book.keys:
+        if self._book.keys and receipt.public_key not in {*self._book.keys, self._public}:
             raise BrokenChain(f"the receipt of entry {receipt.seq} is not signed by a key of this ledger: {doubt}")
 
 
@@ -178,7 +178,7 @@ def verified(
     checker = Checker()
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        kept = Kept(receipts, checker.book)
+        kept = Kept(receipts, checker.book, public)
         for entry in entries_after(connection, None):
             checker.take(entry)
             kept.meet(entry)
