@@ -51,7 +51,10 @@ TIMES = [
 ]
 SPANS = ["1h", "30d", "0s", "-1h", "1y", "999999999w", "nan h", "1e9d"]
 COMMANDS = {
-    **{name: [NAMES] for name in ("open", "balance", "history", "pause", "resume", "close", "revoke", "accept-clock")},
+    **{
+        name: [NAMES]
+        for name in ("open", "balance", "history", "pause", "resume", "close", "revoke", "accept-clock", "reservations")
+    },
     **{name: [NAMES, LOSSES] for name in ("spend", "reserve", "forecast")},
     **{name: [NUMBERS] for name in ("start", "settle", "refund")},
     **{name: [] for name in ("budgets", "verify", "principals", "upgrade")},

@@ -119,3 +119,17 @@ def test_gdp_is_counted_in_squares(say):
     assert "cost   mu^2 0.25" in text
     assert "left   mu^2 0.75 of 1" in text
     assert "has mu^2 0.75 left, this release needs mu^2 1:" in say("spend", "b", "gaussian: {sigma: 1}", code=1)
+
+
+def test_a_block_is_shown_with_those_it_counts_with(say):
+    say("open", "b", "--rho", "1", "--protects", "x", "--blocks", "day", "--most", "2")
+    say("spend", "b", "zcdp: {rho: 0.25}", "--block", "mon")
+    text = say("balance", "b", "--block", "tue")
+    assert "day tue and the 1 spent most beside it" in text
+    assert ["rho", "1", "0.25", "0.75", "25%"] in [line.split() for line in text.splitlines()]
+    assert "the 2 days spent most" in say("balance", "b")
+
+
+@pytest.mark.parametrize("command", ["spend", "reserve", "forecast"])
+def test_what_to_spend_must_be_said(say, patients, command):
+    assert "loss must be given, such as 'gaussian: {sigma: 40}'" in say(command, "patients", code=2)

@@ -145,7 +145,7 @@ def test_an_import_is_held_against_what_was_kept_elsewhere(say, patients):
     for code, words, options in (
         (1, "the receipt's entry is gone", ["old.jsonl", "--receipt", "late.json"]),
         (1, "another key signed this export", ["new.jsonl", "--public-key", other]),
-        (2, "receipt must be of ledger", ["new.jsonl", "--receipt", "late.json", "--receipt", "foreign.json"]),
+        (1, "is of another ledger", ["new.jsonl", "--receipt", "late.json", "--receipt", "foreign.json"]),
         (2, "public-key must be a public key", ["new.jsonl", "--public-key", "x"]),
         (2, "a file that can be read", ["new.jsonl", "--receipt", "none.json"]),
     ):
@@ -158,11 +158,13 @@ def test_an_import_is_held_against_what_was_kept_elsewhere(say, patients):
     assert "signed by the key that it names itself" in say("verify", "--ledger", "c.db")
 
 
-def test_a_receipt_of_another_ledger_accuses_nobody(say, patients):
+def test_a_receipt_of_another_ledger_accuses_no_entry(say, patients):
     say("spend", "patients", GAUSSIAN)
     say("open", "b", "--epsilon", "1", "--protects", "x", "--ledger", "b.db", "--json")
     say("pause", "b", "--ledger", "b.db", "--receipt", "foreign.json")
-    assert "receipt must be of ledger" in say("verify", "--receipt", "foreign.json", code=2)
+    text = say("verify", "--receipt", "foreign.json", code=1)
+    assert "the receipt of entry 3 is of another ledger" in " ".join(text.split())
+    assert json.loads(say("verify", "--receipt", "foreign.json", "--json", code=1))["first_bad"] is None
     assert "as they were written" in say("verify")
 
 

@@ -44,7 +44,7 @@ def test_a_ledger_on_postgresql(server, say):
     assert "epsilon must be" in say(url, "open", "b", "--epsilon", "-1", "--protects", "x", code=2)
     assert server.execute(tables, "cli") == [(0,)]
     assert "its public key" in say(url, "open", "b", "--epsilon", "2", "--delta", "1e-6", "--protects", "x")
-    assert "1.07% is spent" in say(url, "spend", "b", GAUSSIAN, "--times", "3", "--receipt", "r.json")
+    assert "spent  1.07%" in say(url, "spend", "b", GAUSSIAN, "--times", "3", "--receipt", "r.json")
     say(url, "spend", "b", "gaussian: {sigma: 1}", code=1)
     assert "All 3 entries" in say(url, "verify", "--receipt", "r.json")
     say(url, "export", "b.jsonl")
@@ -53,6 +53,26 @@ def test_a_ledger_on_postgresql(server, say):
     assert json.loads(say(other, "import", "b.jsonl", "--json"))["signs"] is True
     assert say(other, "balance", "b") == say("copy.db", "balance", "b") == say(url, "balance", "b")
     assert "is up to date" in say(url, "upgrade")
+
+
+def test_an_unsigned_ledger_begins_to_sign(server, say, monkeypatch):
+    url = server.database()
+    monkeypatch.delenv("QUILTWORK_LEDGER_KEY")
+    assert "it does not sign" in say(url, "open", "b", "--epsilon", "2", "--delta", "1e-6", "--protects", "x")
+    say(url, "spend", "b", GAUSSIAN, "--receipt", "before.json")
+    assert "not signed" in say(url, "verify")
+    public = say(url, "key", "ledger.key", "--make").strip()
+    monkeypatch.setenv("QUILTWORK_LEDGER_KEY", "ledger.key")
+    for command in (["balance", "b"], ["rotate", "ledger.key"]):  # it may have been replaced by one without a signature
+        assert "leave the key out and rotate to it" in say(url, *command, code=1)
+    monkeypatch.delenv("QUILTWORK_LEDGER_KEY")
+    say(url, "rotate", "ledger.key")
+    assert "without it the ledger can only be read" in say(url, "spend", "b", GAUSSIAN, code=2)
+    monkeypatch.setenv("QUILTWORK_LEDGER_KEY", "ledger.key")
+    say(url, "spend", "b", GAUSSIAN, "--receipt", "after.json")
+    assert "holds: the ledger" in say(url, "receipt", "after.json", "--public-key", public)
+    kept = ["--receipt", "before.json", "--receipt", "after.json"]
+    assert "signed by the ledger's key" in say(url, "verify", *kept)
 
 
 def test_the_documented_grants_are_enough_and_no_more(server, say):

@@ -259,7 +259,7 @@ def test_an_older_export_lacks_a_receipt(two, target):
 
 
 def test_an_export_by_another_key(two, target, tmp_path):
-    one, _, content = two
+    _, _, content = two
     other = SigningKey.create(tmp_path / "other.key")
     with pytest.raises(BrokenChain, match="another key"):
         Ledger.restore(target.url, io.StringIO(content), public_key=other.public)
@@ -282,32 +282,50 @@ def test_a_receipt_of_the_same_ledger_accuses(two, target):
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["met", "beyond the end"])
-@pytest.mark.parametrize("kind", ["of another ledger", "by another key", "unsigned", "damaged"])
-def test_a_receipt_that_proves_nothing_accuses_nobody(two, target, tmp_path, kind, late):
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ("foreign", "of another ledger"),
+        ("forged", "not signed by a key of this ledger"),
+        ("unsigned", "not signed by a key of this ledger"),
+        ("damaged", "not genuine"),
+    ],
+)
+def test_a_receipt_that_proves_nothing_accuses_no_entry(two, target, tmp_path, kind, problem, late):
+    """It still counts as a finding: the whole ledger may have been replaced."""
     one, copy, _ = two
     if not late:
         one.spend("city", qw.pure(0.125))
     theirs = copy.spend("city", qw.pure(0.5))
-    if kind == "of another ledger":
+    if kind == "foreign":
         with Ledger(f"sqlite:///{tmp_path}/three.db") as third:
             for turn in range(3):
                 third.open(f"b{turn}", epsilon=1.0, protects="x")
             receipt = third.receipt(4)
-    elif kind == "by another key":
+    elif kind == "forged":
         receipt = Receipt.issued(one.identity, theirs.entry, SigningKey.create(tmp_path / "forger.key"))
     elif kind == "unsigned":
         receipt = Receipt.issued(one.identity, theirs.entry, None)
     else:
         receipt = attrs.evolve(theirs, signature=one.receipt(3).signature)
     assert receipt.seq == 4
-    for ask in (
-        lambda: one.verify(receipts=[receipt]),
-        lambda: Ledger.restore(target.url, io.StringIO(exported(one)), receipts=[receipt]),
-    ):
-        with pytest.raises(InvalidParameter, match="^receipt must be"):
-            ask()
+    found = one.verify(receipts=[receipt])
+    assert (found.holds, found.first_bad) == (False, None)
+    assert f"the receipt of entry 4 is {problem}" in str(found.problem)
+    with pytest.raises(BrokenChain, match="the receipt of entry 4") as caught:
+        Ledger.restore(target.url, io.StringIO(exported(one)), receipts=[receipt])
+    assert caught.value.seq is None
     assert tables(target.url) == []
     assert one.verify().holds
+
+
+def test_a_receipt_by_a_later_key_accuses_a_copy_from_before(two, tmp_path):
+    """The old copy does not know the key that took over; whoever asks does."""
+    one, copy, _ = two
+    one.rotate(tmp_path / "next.key")
+    late = one.spend("city", qw.pure(0.125))
+    found = copy.verify(receipts=[late], public_key=one.public_key)
+    assert (found.holds, found.first_bad, found.problem) == (False, late.seq, "the receipt's entry is gone")
 
 
 def test_whether_the_key_was_known(two, tmp_path):

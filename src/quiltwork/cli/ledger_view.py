@@ -140,7 +140,8 @@ def _whose(balance: Balance) -> str:
     if blocks is None:
         return ""
     if balance.block is not None:
-        return f"{blocks.label} {balance.block}"
+        beside = "" if blocks.most == 1 else f" and the {blocks.most - 1} spent most beside it"
+        return f"{blocks.label} {balance.block}{beside}"
     worst = (
         f"the {blocks.label} that is spent most"
         if blocks.most == 1

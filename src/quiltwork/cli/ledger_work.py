@@ -34,6 +34,9 @@ class Asked:
 
     def stated(self) -> Any:
         """The loss; None when only a planned release is named."""
+        if self.loss is None and self.plan is None and self.release is None:
+            hint = "or --plan FILE, or --release NAME of a planned budget"
+            raise InvalidParameter("loss", "none", "given, such as 'gaussian: {sigma: 40}'", hint)
         if self.plan is None:
             return None if self.loss is None else words.loss_of(self.loss)
         if self.loss is not None:

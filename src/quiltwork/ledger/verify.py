@@ -167,7 +167,7 @@ class Kept:
         doubt = "either it is not a receipt of this one, or this one was replaced"
         if receipt.ledger != self._book.identity:
             raise BrokenChain(f"the receipt of entry {receipt.seq} is of another ledger, {receipt.ledger!r}: {doubt}")
-        if self._book.keys and receipt.public_key not in {*self._book.keys, self._public}:
+        if self._book.keys and receipt.public_key not in self._book.keys | ({self._public} - {None}):
             raise BrokenChain(f"the receipt of entry {receipt.seq} is not signed by a key of this ledger: {doubt}")
 
 
