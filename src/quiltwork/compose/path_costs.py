@@ -81,11 +81,10 @@ def _raised(number: Fraction, grain: int) -> Fraction:
     return Fraction(-((-number.numerator * grain) // number.denominator), grain)
 
 
-def short(amount: Fraction, *, root: bool = False, left: bool = False, digits: int = 6) -> str:
-    """An amount, or its root, with a few digits: rounded up when it is a cost, down when it is what is left."""
+def short(amount: Fraction, *, left: bool = False, digits: int = 6) -> str:
+    """An amount with a few digits: rounded up when it is a cost, down when it is what is left."""
     with localcontext(prec=60, Emin=-(10**9), Emax=10**9):
         exact = Decimal(amount.numerator) / Decimal(amount.denominator)
-        exact = exact.sqrt() if root else exact
         rounded = exact.normalize(Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING))
         return f"{rounded:f}" if -6 < rounded.adjusted() < 12 else f"{rounded:e}"
 

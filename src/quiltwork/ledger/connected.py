@@ -53,7 +53,7 @@ class Seen:
 
     def check(self, head: Any, before: tuple[int, str]) -> None:
         """BrokenChain for a head that is older than one seen before, or as old and another."""
-        if (head.seq, "") < (before[0], "") or (head.seq == before[0] and head.hash != before[1]):
+        if head.seq < before[0] or (head.seq == before[0] and head.hash != before[1]):
             raise BrokenChain(
                 f"the ledger was put back to an earlier state: entry {before[0]} was seen, now it ends with {head.seq}",
                 head.seq + 1 if head.seq < before[0] else head.seq,

@@ -7,9 +7,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
 from quiltwork.compose.filters import Filter, filter_for, gdp_filter, pure_filter, zcdp_filter
-from quiltwork.compose.loss import Loss
 from quiltwork.curves.digits import single
 from quiltwork.errors import InvalidParameter
 
@@ -43,14 +41,6 @@ class Limit:
         if "delta" in numbers and numbers["delta"] >= 1:
             raise InvalidParameter("delta", delta, "in [1e-100, 1)", "leave it out for a pure budget")
         return cls(kind, **numbers)
-
-    @property
-    def promise(self) -> Loss:
-        """The loss that the budget allows."""
-        first, *more = self._stated()
-        if self.kind == "approximate":
-            return approximate(first, *more)
-        return {"pure": pure, "zcdp": zcdp, "gdp": gdp}[self.kind](first)
 
     def _stated(self) -> list[float]:
         return [float(getattr(self, name)) for name in KINDS[self.kind]]

@@ -206,7 +206,7 @@ def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
     """Refuse a plan that as a whole passes the limit.
 
     For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
-    totals are the sums that their filters make, which no fixed composition beats in those currencies.
+    totals are the sums that their filters make.
     """
     total = compose(*(one.times * one.loss for one in plan))
     if limit.kind == "approximate":
