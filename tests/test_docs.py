@@ -1,6 +1,8 @@
 """Every interactive example in the documentation gives what it says."""
 
+import contextlib
 import doctest
+import io
 import re
 from pathlib import Path
 
@@ -24,3 +26,19 @@ def test_examples(page):
     failures: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=failures.append)
     assert result.failed == 0, "".join(failures)
+
+
+README = DOCS.parent / "README.md"
+PRINTED = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
+    """Blocks of Python and the output below them, in order, in one session."""
+    monkeypatch.chdir(tmp_path)
+    blocks = PRINTED.findall(README.read_text())
+    assert len(blocks) >= 5
+    names: dict[str, object] = {}
+    for code, expected in blocks:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(code, "README.md", "exec"), names)
+        assert printed.getvalue() == expected, code

@@ -298,7 +298,7 @@ def test_a_whole_plan_is_spent_from_an_adaptive_budget(say):
 def test_blocks(say):
     say("open", "v", "--rho", "0.5", "--protects", "one visit", "--block-names", "north,south")
     say("spend", "v", "gaussian: {sigma: 2}", "--block", "north", "--times", "2")
-    assert "left   rho 0.375 of 0.5 in block south" in say("spend", "v", "gaussian: {sigma: 2}", "--block", "south")
+    assert "left   0.375 of 0.5 in block south (rho)" in say("spend", "v", "gaussian: {sigma: 2}", "--block", "south")
     assert "one of the budget's blocks: north, south" in say("spend", "v", GAUSSIAN, "--block", "est", code=2)
     assert "50%" in say("balance", "v")
     assert "25%" in say("balance", "v", "--block", "south")

@@ -102,8 +102,8 @@ def test_what_is_left_of_a_budget_that_is_not_open(say, state):
 def test_every_unit_of_a_budget_is_shown(say):
     say("open", "b", "--epsilon", "1", "--delta", "1e-6", "--filter", "pure", "--protects", "x")
     text = say("spend", "b", "approximate: {epsilon: 0.001, delta: 0.5e-6}")
-    assert "left   epsilon 0.999 of 1" in text
-    assert "left   delta 5e-7 of 1e-6" in text
+    assert "left   0.999 of 1 (epsilon)" in text
+    assert "left   5e-7 of 1e-6 (delta)" in text
     rows = [line.split() for line in say("balance", "b").splitlines()]
     assert ["epsilon", "1", "0.001", "0.999", "0.1%"] in rows
     assert ["delta", "1e-6", "5e-7", "5e-7", "50%"] in rows
@@ -117,7 +117,7 @@ def test_gdp_is_counted_in_squares(say):
     say("open", "b", "--mu", "1", "--protects", "x")
     text = say("spend", "b", "gaussian: {sigma: 2}")
     assert "cost   mu^2 0.25" in text
-    assert "left   mu^2 0.75 of 1" in text
+    assert "left   0.75 of 1 (mu^2)" in text
     assert "has mu^2 0.75 left, this release needs mu^2 1:" in say("spend", "b", "gaussian: {sigma: 1}", code=1)
 
 

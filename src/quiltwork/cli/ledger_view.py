@@ -205,7 +205,7 @@ def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
             table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
         for amount in balance.amounts:
             limit, _, left = amount.texts()
-            table.add_row("left", Text(f"{amount.unit} {left} of {limit}{_of_block(balance)}"))
+            table.add_row("left", Text(f"{left} of {limit}{_of_block(balance)} ({amount.unit})"))
         table.add_row("spent", Text(balance.percent))
     if receipt.kind == "reserve":
         until = content["until"][:19].replace("T", " ")
