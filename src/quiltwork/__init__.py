@@ -55,7 +55,7 @@ _TABLES = [
     "user",
     "window",
 ]
-_ROOMS = ("compose", "confounding", "data", "ledger", "mechanisms", "pufferfish", "tables")
+_ROOMS = ("audit", "compose", "confounding", "data", "game", "ledger", "mechanisms", "pufferfish", "tables")
 _HOMES = {
     **dict.fromkeys(_TABLES, "quiltwork.tables"),
     **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),

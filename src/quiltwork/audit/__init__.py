@@ -1,0 +1,27 @@
+"""Audits: what an attack really showed, as a valid lower bound on epsilon beside the certified upper bound.
+
+`run` audits scores of independent runs, `one_run` the canaries of a single one, `from_counts` what was counted
+elsewhere; `report` holds the result against a guarantee. Every result lists what it assumes.
+"""
+
+from __future__ import annotations
+
+from quiltwork.audit.auditing import counted, epsilon_lower_bound, from_counts, one_run, run
+from quiltwork.audit.counts import Counts, Limits
+from quiltwork.audit.guessing import Guesses
+from quiltwork.audit.reports import AuditReport, report
+from quiltwork.audit.result import Audit
+
+__all__ = [
+    "Audit",
+    "AuditReport",
+    "Counts",
+    "Guesses",
+    "Limits",
+    "counted",
+    "epsilon_lower_bound",
+    "from_counts",
+    "one_run",
+    "report",
+    "run",
+]

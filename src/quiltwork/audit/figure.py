@@ -1,0 +1,202 @@
+"""The picture of an audit: how few errors are possible, how few were made, and the epsilons that this leaves.
+
+Nothing global is touched and nothing depends on the clock: the same report gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork.audit.counts import Limits
+from quiltwork.audit.gdp import epsilon_of
+from quiltwork.audit.result import Audit
+from quiltwork.checks import FloatArray
+from quiltwork.curves.digits import single
+from quiltwork.errors import InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from quiltwork.audit.reports import AuditReport
+
+# A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
+COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "bad": "#b3342d", "warm": "#b0700f"}
+FORMATS = ("svg", "png", "pdf")
+SIZE = (4.8, 4.0)
+POINTS = 241
+LEAST, MOST = 1e-12, 0.5  # deltas in the picture, and less when less is asked
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "text.color": COLOURS["ink"],
+    "axes.labelcolor": COLOURS["ink"],
+    "axes.edgecolor": COLOURS["muted"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": COLOURS["muted"],
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "xtick.color": COLOURS["muted"],
+    "ytick.color": COLOURS["muted"],
+    "xtick.labelcolor": COLOURS["ink"],
+    "ytick.labelcolor": COLOURS["ink"],
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """The picture format that a file name asks for."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        endings = " or ".join(f".{name}" for name in FORMATS)
+        raise InvalidParameter("figure", os.fspath(path), f"a file name that ends in {endings}")
+    return kind
+
+
+def panels(report: AuditReport, drawings: tuple[Any, ...] = ()) -> Any:
+    """A matplotlib figure with the errors on the left and the epsilons on the right."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    drawings = drawings or (draw_errors, draw_epsilons)
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(SIZE[0] * len(drawings), SIZE[1]), layout="constrained")
+        for draw, axes in zip(drawings, np.ravel(figure.subplots(1, len(drawings))), strict=True):
+            draw(report, axes)
+        if len(drawings) > 1:
+            figure.suptitle(report.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
+    return figure
+
+
+def drawn(
+    report: AuditReport, kind: str, *, drawings: tuple[Any, ...] = (), salt: str = "audit", background: str = "white"
+) -> bytes:
+    """The file's bytes."""
+    figure = panels(report, drawings)
+    import matplotlib
+
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": salt}):
+        figure.savefig(buffer, format=kind, metadata=dates[kind], facecolor=background, dpi=160)
+    return buffer.getvalue()
+
+
+def inline(report: AuditReport, draw: Any, salt: str, title: str) -> str:
+    """The svg element alone: themed, named for screen readers, without ids that two figures would share."""
+    text = drawn(report, "svg", drawings=(draw,), salt=salt, background="none").decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[\w.]+_\d+">', "<g>", text)
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    for name, colour in COLOURS.items():
+        text = text.replace(colour, f"var(--{name})")
+    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1).strip()
+
+
+def draw_errors(report: AuditReport, axes: Any) -> None:
+    """Misses against false alarms: below the blue line nobody can come, at or below the red one somebody did."""
+    axes.plot([0, 1], [1, 0], color=COLOURS["muted"], linewidth=1.0, linestyle=(0, (4, 3)), label="blind guessing")
+    if report.curve is not None:
+        alpha = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))
+        beta = np.asarray(report.curve.beta(alpha).safe)
+        axes.fill_between(alpha, 0.0, beta, color=COLOURS["accent"], alpha=0.10, linewidth=0)
+        axes.plot(alpha, beta, color=COLOURS["accent"], linewidth=2.0, label="guaranteed: none below")
+    if report.roc is not None:
+        shown = {"color": COLOURS["ink"], "linewidth": 1.0, "alpha": 0.75, "label": "the attack, all thresholds"}
+        axes.plot(report.roc.false_alarms, report.roc.misses, **shown)
+    for audit in report.audits:
+        corner = audit.limits
+        if corner is not None:
+            _draw_corner(axes, audit, corner)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses")
+    axes.set_aspect("equal")
+    axes.legend(loc="upper right")
+
+
+def _draw_corner(axes: Any, audit: Audit, corner: Limits) -> None:
+    colour = COLOURS[_hue(audit)]
+    across, along = hull(corner)
+    sure = f"{single(100 * audit.confidence)}%"
+    line = {"color": colour, "linewidth": 1.6, "label": f"audited ({audit.method}): truth below, {sure}"}
+    axes.plot(across, along, **line)
+    axes.plot([corner.fpr], [corner.fnr], "o", color=colour, markersize=5, zorder=5, clip_on=False)
+
+
+def hull(corner: Limits) -> tuple[FloatArray, FloatArray]:
+    """What every true trade-off curve lies below: the hull of the corner, its mirror image and blind guessing."""
+    if corner.fpr + corner.fnr >= 1.0:
+        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    one, two = sorted([(corner.fpr, corner.fnr), (corner.fnr, corner.fpr)])
+    points = [(0.0, 1.0), one, two, (1.0, 0.0)] if one != two else [(0.0, 1.0), one, (1.0, 0.0)]
+    return np.array([p[0] for p in points]), np.array([p[1] for p in points])
+
+
+def draw_epsilons(report: AuditReport, axes: Any) -> None:
+    """delta against epsilon: what is left of a red line is refuted, what is right of the blue one is guaranteed."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    floor = min([LEAST, *([report.delta / 10] if report.delta > 0 else [])])
+    floor = max(floor, 1e-300)
+    deltas = np.geomspace(floor, MOST, POINTS)
+    axes.set_yscale("log")
+    ends = []
+    if report.curve is not None:
+        epsilons = np.asarray(report.curve.epsilon(deltas).safe)
+        known = np.isfinite(epsilons)
+        axes.fill_betweenx(deltas[known], epsilons[known], 1e9, color=COLOURS["accent"], alpha=0.10, linewidth=0)
+        axes.plot(epsilons[known], deltas[known], color=COLOURS["accent"], linewidth=2.0, label="guaranteed: at most")
+        near = np.asarray(report.curve.epsilon(max(report.delta, floor)).safe)
+        ends += [float(end) for end in (near, *epsilons[known][:1]) if math.isfinite(end)]
+    for audit in report.audits:
+        ends.append(_draw_audit(axes, audit, deltas))
+    reach = 1.08 * max([end for end in ends if math.isfinite(end)] + [0.5])
+    if report.delta > 0:
+        axes.axhline(report.delta, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (2, 2)))
+        place = {"xytext": (-3, 2), "textcoords": "offset points", "ha": "right", "fontsize": 8.5}
+        axes.annotate(f"delta = {single(report.delta)}", (reach, report.delta), color=COLOURS["ink"], **place)
+    axes.set(xlim=(0, reach), ylim=(floor, 1.0), xlabel="epsilon", ylabel="delta")
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: "1" if value == 1 else f"1e{round(math.log10(value))}")
+    )
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.legend(loc="lower right")
+
+
+def _draw_audit(axes: Any, audit: Audit, deltas: FloatArray) -> float:
+    """The refuted epsilons at each delta; returns the largest that should be seen."""
+    colour = COLOURS[_hue(audit)]
+    corner = audit.limits
+    if corner is None:
+        label = f"audited ({audit.method}): at least"
+        place = max(audit.delta, float(deltas[0]))
+        axes.plot([audit.epsilon_lower], [place], ">", color=colour, markersize=7, label=label, zorder=5)
+        axes.plot([0, audit.epsilon_lower], [place, place], color=colour, linewidth=1.6)
+        return audit.epsilon_lower
+    if audit.method == "gdp":
+        mu = audit.mu_lower or 0.0
+        found = np.array([epsilon_of(mu, float(delta)) for delta in deltas])
+        axes.plot(found, deltas, color=colour, linewidth=1.6, linestyle=(0, (4, 2)), label="audited (gdp), if Gaussian")
+        return float(found[0]) if mu > 0 else 0.0
+    found = np.array([corner.epsilon(float(delta)) for delta in deltas])
+    axes.fill_betweenx(deltas, 0.0, found, color=colour, alpha=0.10, linewidth=0)
+    axes.plot(found, deltas, color=colour, linewidth=1.6, label="audited (counts): at least")
+    return float(found[0])
+
+
+def _hue(audit: Audit) -> str:
+    return "warm" if audit.method == "gdp" else "bad"

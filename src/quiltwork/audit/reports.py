@@ -1,0 +1,268 @@
+"""`AuditReport`: an audit beside the guarantee that it was held against.
+
+A guarantee says how few errors any attacker makes: no test lies below its trade-off curve. An audit says, with some
+confidence, how few errors one attacker did make: it lies at or below a corner. A corner below the curve contradicts
+the guarantee, and so does an audited epsilon above the certified one; both are read off the same corner, so they hold
+together.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, run
+from quiltwork.audit.counts import confident
+from quiltwork.audit.result import Audit
+from quiltwork.audit.roc import Steps, steps
+from quiltwork.audit.threshold import SHARE, scores
+from quiltwork.curves.curve import Curve
+from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.plain import json_numbers
+from quiltwork.errors import InvalidParameter
+
+SCHEMA = "quiltwork/audit_report/1"
+DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the audit
+BOTH = ("counts", "gdp")
+
+
+@attrs.frozen
+class Row:
+    """One delta: the certified upper end, None without a guarantee, and what each audit refutes below."""
+
+    delta: float
+    certified: float | None
+    audited: tuple[float | None, ...]  # None where a method answers at one delta only
+
+
+@attrs.frozen(eq=False)
+class AuditReport:
+    """Audits, the guarantee, and whether they can both be true.
+
+    `grounds` says in words why not; it is empty when nothing contradicts the guarantee. `confidence` is that of all
+    audits together.
+    """
+
+    curve: Curve | None
+    audits: tuple[Audit, ...]
+    confidence: float
+    rows: tuple[Row, ...]
+    grounds: tuple[str, ...]
+    title: str
+    claim: str
+    roc: Steps | None = None
+
+    @classmethod
+    def of(
+        cls,
+        curve: Curve | None,
+        *audits: Audit,
+        title: str = "Privacy audit",
+        claim: str = "",
+        roc: Steps | None = None,
+    ) -> AuditReport:
+        """Hold audits against a guarantee; several of them hold together with what their errors leave."""
+        if curve is not None and not isinstance(curve, Curve):
+            raise InvalidParameter("curve", curve, "an object with epsilon, delta and beta, or None")
+        if not audits or not all(isinstance(audit, Audit) for audit in audits):
+            raise InvalidParameter("audits", audits, "one or more results of an audit")
+        together = max(0.0, 1.0 - math.fsum(1.0 - audit.confidence for audit in audits))
+        rows = _rows(curve, audits)
+        grounds = () if curve is None else tuple(ground for audit in audits for ground in _grounds(curve, audit))
+        return cls(curve, audits, together, rows, grounds, title, claim or _words(curve, audits[0].delta), roc)
+
+    @property
+    def audit(self) -> Audit:
+        """The first audit."""
+        return self.audits[0]
+
+    @property
+    def delta(self) -> float:
+        """The delta that was asked for."""
+        return self.audit.delta
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether guarantee and audit cannot both be true, but for the chance that the confidence leaves."""
+        return bool(self.grounds)
+
+    @property
+    def certified(self) -> float | None:
+        """The guarantee's epsilon at the audit's delta, upper end."""
+        return next(row.certified for row in self.rows if row.delta == self.delta)
+
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.curve is None:
+            return "No guarantee was given to hold this against."
+        if self.contradicted:
+            return (
+                f"The guarantee is contradicted: the chance of such an audit, were it true, is at most "
+                f"{at_most(100 * (1 - self.confidence), 3)}%."
+            )
+        return "The audit does not contradict the guarantee, which is no proof that the guarantee holds."
+
+    def explain(self) -> str:
+        """The verdict, its grounds, what to do, and each audit in its own words."""
+        lines = [f"Guarantee: {self.claim}."] if self.curve is not None else []
+        lines += [self.verdict(), *self.grounds]
+        if self.contradicted:
+            lines.append(
+                "One of these is wrong: the analysis of the mechanism, its implementation (a bug, or noise that is not "
+                "what it should be), the notion of neighbour (the audited inputs differ by more than the guarantee "
+                "covers), or an assumption of the audit that is listed below."
+            )
+        elif self.curve is not None and isinstance(self.certified, float):
+            lines.append(self._between(self.certified))
+        for audit in self.audits:
+            lines += [] if len(self.audits) == 1 else [f"By method {audit.method}:"]
+            lines += audit.explain().splitlines()
+        return "\n".join(lines)
+
+    def _between(self, certified: float) -> str:
+        free = [audit.epsilon_lower for audit in self.audits if audit.method != "gdp"]
+        low, at = max(free, default=0.0), f"At delta = {single(self.delta)}"
+        if math.isinf(certified):
+            return f"{at} the guarantee names no finite epsilon, and the audit shows at least {at_least(low)}."
+        return f"{at} the true epsilon lies between {at_least(low)} (audited) and {at_most(certified)} (guaranteed)."
+
+    def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
+        from quiltwork.audit.figure import drawn, figure_format, panels
+
+        if path is None:
+            return panels(self)
+        Path(path).write_bytes(drawn(self, figure_format(path)))
+        return None
+
+    def to_html(self) -> str:
+        """One self-contained page: no script, no network, figures inside."""
+        from quiltwork.audit.page import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "claim": self.claim if self.curve is not None else None,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "certified": None if self.certified is None else json_numbers(self.certified),
+            "contradicted": self.contradicted if self.curve is not None else None,
+            "grounds": list(self.grounds),
+            "rows": [
+                {
+                    "delta": row.delta,
+                    "certified": None if row.certified is None else json_numbers(row.certified),
+                    "audited": [None if value is None else json_numbers(value) for value in row.audited],
+                }
+                for row in self.rows
+            ],
+            "audits": [audit.to_json() for audit in self.audits],
+            "verdict": self.verdict(),
+        }
+
+
+def report(
+    curve: Curve | None,
+    scores_in: Any,
+    scores_out: Any,
+    delta: float = 1e-5,
+    confidence: float = CONFIDENCE,
+    *,
+    method: str = "counts",
+    split: float = SHARE,
+    seed: int = 0,
+    threshold: float | None = None,
+    guesses: int | tuple[int, int] | None = None,
+    title: str = "Privacy audit",
+    claim: str = "",
+) -> AuditReport:
+    """Audit scores and hold the result against a guarantee; see `run` for the methods.
+
+    "both" is "counts" and "gdp" with half of the allowed error each, so that they hold together.
+    """
+    confidence = confident(confidence)
+    methods = BOTH if method == "both" else (method,)
+    if method != "both" and method not in OF_SCORES:
+        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, (*OF_SCORES, 'both')))}")
+    each = 1.0 - (1.0 - confidence) / len(methods)
+    more: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
+    audits = [run(scores_in, scores_out, delta, each, method=name, **more) for name in methods]
+    drawn = steps(scores("scores_in", scores_in), scores("scores_out", scores_out))
+    found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=drawn)
+    return attrs.evolve(found, confidence=confidence)
+
+
+def _rows(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
+    asked = checks.probability("delta", audits[0].delta)
+    shared = any(audit.counts is not None for audit in audits)
+    deltas = sorted({asked, *(DELTAS if shared else ())})
+    certified = [None] * len(deltas) if curve is None else np.ravel(curve.epsilon(np.array(deltas)).safe).tolist()
+    return tuple(
+        Row(
+            delta,
+            upper,
+            tuple(
+                audit.at(delta).epsilon_lower
+                if audit.counts is not None
+                else audit.epsilon_lower
+                if delta == audit.delta
+                else None
+                for audit in audits
+            ),
+        )
+        for delta, upper in zip(deltas, certified, strict=True)
+    )
+
+
+def _grounds(curve: Curve, audit: Audit) -> list[str]:
+    """Each way in which the audit contradicts the guarantee; the first does not need any shape of the output laws."""
+    found, corner = [], audit.limits
+    if corner is not None:
+        least = float(curve.beta(corner.fpr).safe)
+        if corner.fnr < least:
+            found.append(
+                f"An attacker with at most {share_above(corner.fpr)} false alarms misses at most "
+                f"{share_above(corner.fnr)}, where the guarantee says that at least {share_below(least)} are missed."
+            )
+    certified = float(curve.epsilon(audit.delta).safe)
+    if audit.epsilon_lower > certified:
+        only = " This follows only if the worst case is Gaussian." if audit.method == "gdp" and not found else ""
+        found.append(
+            f"At delta = {single(audit.delta)} the guarantee says that epsilon is at most {at_most(certified)}, the "
+            f"audit that it is at least {at_least(audit.epsilon_lower)}.{only}"
+        )
+    return found
+
+
+def share_above(value: float) -> str:
+    """A share in percent, rounded up."""
+    return f"{at_most(100 * value, 3)}%"
+
+
+def share_below(value: float) -> str:
+    """A share in percent, rounded down."""
+    return f"{at_least(100 * value, 3)}%"
+
+
+def _words(curve: Curve | None, delta: float) -> str:
+    """What a guarantee says, when nobody put it into words."""
+    if curve is None:
+        return ""
+    epsilon = float(curve.epsilon(delta).safe)
+    said = f"epsilon at most {at_most(epsilon)} at delta = {single(delta)}"
+    return f"{said}; protected: {curve.protects}" if isinstance(curve, Guarantee) else said

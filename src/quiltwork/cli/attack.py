@@ -1,0 +1,223 @@
+"""`quiltwork attack`: retrain every attacker against one defence or more, and say what the best of them can tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quiltwork import checks
+from quiltwork.cli.account import PIPED_WIDTH, grid
+from quiltwork.cli.attack_words import defender, population_of
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import at_most, single
+from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
+from quiltwork.game.generative import Generative, train
+from quiltwork.game.ladder import default_attackers, ladder
+from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.game.population import Population
+from quiltwork.game.release import Defence, SummaryStatistics
+from quiltwork.game.trials import trials
+from quiltwork.report.figures import figure_format
+
+SCHEMA = "quiltwork/attack/1"
+
+
+@attrs.frozen(eq=False)
+class Attacked:
+    """One defence: who attacked it, what is certified about it, and what training it showed."""
+
+    words: str
+    release: SummaryStatistics
+    board: Leaderboard
+    epsilon: Bracket | None
+    certified: str
+    in_loop: str | None = None
+
+
+def run(
+    data: Path | None,
+    source: str,
+    defences: list[str],
+    sizes: tuple[int, int, int],
+    prior: str,
+    quick: bool,
+    delta: float,
+    most: float | None,
+    gate: bool,
+    seed: int,
+    cache: Path | None,
+    as_json: bool,
+    html: Path | None,
+    figure: Path | None,
+    scores: Path | None,
+    count: int,
+) -> int:
+    """The exit code: 0, or 1 when the best attacker does better than allowed against one of the defences."""
+    defenders = [(words, defender(words)) for words in defences]  # refuse before the work, not after it
+    if figure is not None:
+        figure_format(figure)
+    if most is not None:
+        checks.probability("at-most", most)
+    checks.probability("delta", delta)
+    if scores is not None and len(defenders) > 1:
+        raise InvalidParameter("scores", str(scores), "written for one defence at a time")
+    people = population_of(source, data, *sizes, prior, seed, cache, _notice)
+    found = [_attacked(words, made, people, quick, delta, gate, seed) for words, made in defenders]
+    if scores is not None:
+        _write_scores(found[0].release, scores, count, seed)
+    if as_json:
+        print(json.dumps(to_json(found, people, delta, most), indent=2, allow_nan=False))
+    else:
+        show(found, people, delta, most, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
+    if html is not None:
+        from quiltwork.cli.attack_page import page
+
+        html.write_text(page(found, people, delta), encoding="utf-8")
+        print(f"wrote {html}", file=sys.stderr)
+    if figure is not None:
+        for place, entry in enumerate(found):
+            name = figure if len(found) == 1 else figure.with_name(f"{figure.stem}_{place + 1}{figure.suffix}")
+            entry.board.plot(name)
+            print(f"wrote {name}", file=sys.stderr)
+    return 0 if most is None or all(entry.board.best.auc.upper <= most for entry in found) else 1
+
+
+def _notice(message: str) -> None:
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr)
+
+
+def _attacked(words: str, made: Any, people: Population, quick: bool, delta: float, gate: bool, seed: int) -> Attacked:
+    in_loop = None
+    if isinstance(made, Generative):
+        trained = train(made, None, people, seed=seed, gate=gate)
+        defence: Defence = trained.defence
+        in_loop = _training_words(trained)
+    else:
+        defence = made.prepare(people)
+    release = SummaryStatistics(defence)
+    board = ladder(default_attackers(quick=quick), release, seed=seed)
+    epsilon, certified = _certified(defence, delta)
+    return Attacked(words, release, board, epsilon, certified, in_loop)
+
+
+def _training_words(trained: Any) -> str:
+    """What training showed, and what the gate decided."""
+    lines = [str(trained.in_loop)] if trained.in_loop is not None else []
+    if trained.verdict is not None:
+        lines.append(trained.verdict.reason)
+    return " ".join(lines)
+
+
+def _certified(defence: Defence, delta: float) -> tuple[Bracket | None, str]:
+    """The certificate's epsilon at delta, or why there is none."""
+    try:
+        promise = defence.certificate()
+    except (NotCertified, Unsupported) as error:
+        return None, str(error)
+    return promise.epsilon(
+        delta
+    ), f"protects {promise.protects}; assumes: {'; '.join(promise.assumes) or 'nothing else'}"
+
+
+def _write_scores(release: SummaryStatistics, path: Path, count: int, seed: int) -> None:
+    """Trials of the worst pair, for `quiltwork audit`."""
+    drawn = trials(release, count, np.random.default_rng([seed, 1]))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["score", "member"])
+        writer.writerows((repr(float(score)), 1) for score in drawn.inside)
+        writer.writerows((repr(float(score)), 0) for score in drawn.outside)
+    print(f"wrote {path}: {count} trials, {drawn.pair}", file=sys.stderr)
+
+
+def show(found: list[Attacked], people: Population, delta: float, most: float | None, console: Console) -> None:
+    """Everything as text."""
+    console.print(Text(str(people), style="bold"))
+    for entry in found:
+        console.print()
+        console.print(Text.assemble((entry.release.name, "bold"), f": mean error {entry.board.error:.4g}"))
+        if entry.in_loop:
+            console.print(Text(entry.in_loop))
+        console.print(_board(entry.board))
+        for name, reason in entry.board.absent.items():
+            console.print(Text(f"{name}: {reason}", style="dim"))
+        console.print(_promise(entry, delta))
+    if len(found) > 1:
+        console.print()
+        console.print(_summary(found, delta))
+    console.print()
+    best = max(found, key=lambda entry: entry.board.best.auc.estimate) if len(found) == 1 else None
+    if best is not None:
+        for line in best.board.explain().splitlines():
+            console.print(Text(line))
+    if most is not None:
+        for entry in found:
+            held = entry.board.best.auc.upper <= most
+            verdict = ("held", "bold green") if held else ("not held", "bold red")
+            console.print(Text.assemble(f"{entry.release.name}: best attacker at most {single(most)}: ", verdict))
+
+
+def _board(board: Leaderboard) -> Table:
+    rates = list(board.best.found_at)
+    heads = [("attacker", False), ("knows", False), ("AUC", True), ("95% interval", True), ("per person", True)]
+    table = grid(*heads, *((f"found at {rate:.1%}", True) for rate in rates), ("s", True))
+    for entry in board.entries:
+        style = "bold" if entry is board.best else ""
+        cells = [
+            f"{entry.auc.estimate:.3f}",
+            f"{entry.auc.lower:.3f} to {entry.auc.upper:.3f}",
+            f"{entry.individual_auc:.3f}",
+            *(f"{entry.found_at[rate].estimate:.3f}" for rate in rates),
+            f"{entry.seconds:.1f}",
+        ]
+        table.add_row(Text(entry.name), entry.knows.name, *cells, style=style)
+    return table
+
+
+def _promise(entry: Attacked, delta: float) -> Text:
+    if entry.epsilon is None:
+        return Text(f"certified: nothing ({entry.certified})", style="yellow")
+    bound = at_most(float(entry.epsilon.upper))
+    return Text(f"certified: epsilon at most {bound} at delta {single(delta)}; {entry.certified}")
+
+
+def _summary(found: list[Attacked], delta: float) -> Table:
+    heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True), ("95% interval", True)]
+    table = grid(*heads, (f"certified epsilon at {single(delta)}", True))
+    for entry in found:
+        best = entry.board.best
+        bound = "-" if entry.epsilon is None else at_most(float(entry.epsilon.upper))
+        cells = [f"{best.auc.estimate:.3f}", f"{best.auc.lower:.3f} to {best.auc.upper:.3f}", bound]
+        table.add_row(Text(entry.release.name), f"{entry.board.error:.4g}", best.name, *cells)
+    return table
+
+
+def to_json(found: list[Attacked], people: Population, delta: float, most: float | None) -> dict[str, Any]:
+    """Everything as plain values."""
+    return {
+        "schema": SCHEMA,
+        "population": str(people),
+        "delta": delta,
+        "at_most": most,
+        "defences": [
+            {
+                "defence": entry.words,
+                "certified_epsilon": None if entry.epsilon is None else float(entry.epsilon.upper),
+                "certificate": entry.certified,
+                "training": entry.in_loop,
+                "held": None if most is None else bool(entry.board.best.auc.upper <= most),
+                **entry.board.to_json(),
+            }
+            for entry in found
+        ],
+    }

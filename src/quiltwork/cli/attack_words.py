@@ -1,0 +1,94 @@
+"""What `quiltwork attack` is told on the command line: a population and defences, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+from quiltwork.game import populations
+from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
+from quiltwork.game.generative import Generative
+from quiltwork.game.population import Population
+from quiltwork.game.priors import Half, Independent, Prior
+
+__all__ = ["DEFENCES", "SOURCES", "defender", "population_of"]
+
+DEFENCES = (
+    "none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, water-filling:ERROR, "
+    "generative:KAPPA, paper:KAPPA"
+)
+SOURCES = ("genotypes", "independent", "adult", "adult-like", "digits", "mnist", "rows")
+_PLAIN: dict[str, Callable[[], Any]] = {
+    "none": Exact,
+    "constant": Constant,
+    "constant-reference": lambda: Constant(at="reference"),
+}
+_SIZED: dict[str, Callable[[float], Any]] = {
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "rate-distortion": RateDistortion,
+    "water-filling": WaterFilling,
+    "generative": lambda kappa: Generative(kappa=kappa),
+    "paper": lambda kappa: Generative(architecture="paper", kappa=kappa),
+}
+
+
+def defender(words: str) -> Any:
+    """A defender from its name and, after a colon, its size."""
+    name, colon, size = words.partition(":")
+    if name in _PLAIN and not colon:
+        return _PLAIN[name]()
+    if name in _SIZED and colon:
+        try:
+            number = float(size)
+        except ValueError:
+            raise InvalidParameter("defence", words, f"{name}: and a number, such as {name}:0.1") from None
+        return _SIZED[name](checks.real(f"the size of {name}", number))
+    raise InvalidParameter("defence", words, f"one of {DEFENCES}")
+
+
+def population_of(
+    source: str,
+    path: Path | None,
+    candidates: int,
+    reference: int,
+    attributes: int,
+    prior: str,
+    seed: int,
+    cache: Path | None,
+    notice: Callable[[str], None],
+) -> Population:
+    """The people of the game, simulated or read."""
+    chosen = _prior(prior)
+    if source in ("adult", "rows") and path is None:
+        raise InvalidParameter("data", None, f"the path of a file for --from {source}")
+    if source not in ("adult", "rows") and path is not None:
+        raise InvalidParameter("data", str(path), f"no file: --from {source} needs none", "use --from rows or adult")
+    people: dict[str, Any] = {"candidates": candidates, "reference": reference, "prior": chosen, "seed": seed}
+    if source == "genotypes":
+        return populations.genotypes(sites=attributes, cache=cache, progress=notice, **people)
+    if source == "independent":
+        return populations.independent(attributes=attributes, **people)
+    if source == "rows":
+        return populations.from_csv(path or Path(), **people)
+    if source == "adult":
+        return populations.adult(path or Path(), **people)
+    makers: dict[str, Callable[..., Population]] = {
+        "adult-like": populations.adult_like,
+        "digits": populations.digits,
+        "mnist": populations.mnist,
+    }
+    if source not in makers:
+        raise InvalidParameter("from", source, " or ".join(SOURCES))
+    return makers[source](**people)
+
+
+def _prior(name: str) -> Prior:
+    if name == "half":
+        return Half()
+    if name == "independent":
+        return Independent(0.5)
+    raise InvalidParameter("prior", name, "'half' or 'independent'")

@@ -1,0 +1,81 @@
+"""The game against membership inference: what the best attacker can tell, and which defence holds it back.
+
+A `Population` has candidates, some of whom are in the data.  A defender turns the exact statistic into a release,
+attackers score every candidate, and `ladder` retrains all of them against the frozen release.  Certified numbers come
+from closed forms only; attacks give lower bounds.
+"""
+
+from quiltwork.game import composition, finite, populations
+from quiltwork.game.attackers.feature_head import FeatureHead
+from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.neural import Neural
+from quiltwork.game.attackers.optimal import OptimalTest
+from quiltwork.game.attackers.ridge import Ridge
+from quiltwork.game.attackers.score import Score
+from quiltwork.game.attackers.support_vector import SupportVector
+from quiltwork.game.attackers.thresholds import AdaptiveThreshold, Calibrated, FixedThreshold
+from quiltwork.game.attackers.tree import Tree
+from quiltwork.game.bwma import Bwma, bwma, expected_false_positives, expected_true_positives
+from quiltwork.game.correlated import CorrelatedGaussian
+from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
+from quiltwork.game.finite import composition_identity
+from quiltwork.game.generative import Generative, train
+from quiltwork.game.ladder import default_attackers, ladder
+from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.game.population import Population
+from quiltwork.game.priors import Half, Independent
+from quiltwork.game.release import Draws, Several, SummaryStatistics
+from quiltwork.game.roc import Roc, auc, auc_interval, individual_auc, roc, tpr_at
+from quiltwork.game.statistics import Statistic
+
+__all__ = [
+    "AdaptiveThreshold",
+    "Attacker",
+    "Budget",
+    "Bwma",
+    "Calibrated",
+    "Constant",
+    "CorrelatedGaussian",
+    "Draws",
+    "Exact",
+    "FeatureHead",
+    "Fitted",
+    "FixedThreshold",
+    "Gaussian",
+    "Generative",
+    "Half",
+    "Independent",
+    "Knowledge",
+    "Laplace",
+    "Leaderboard",
+    "LinearGaussian",
+    "Neural",
+    "OptimalTest",
+    "Population",
+    "RateDistortion",
+    "Ridge",
+    "Roc",
+    "Score",
+    "Several",
+    "Statistic",
+    "SummaryStatistics",
+    "SupportVector",
+    "Tree",
+    "WaterFilling",
+    "auc",
+    "auc_interval",
+    "bwma",
+    "composition",
+    "composition_identity",
+    "default_attackers",
+    "expected_false_positives",
+    "expected_true_positives",
+    "finite",
+    "individual_auc",
+    "ladder",
+    "populations",
+    "roc",
+    "tpr_at",
+    "train",
+]

@@ -1,0 +1,70 @@
+"""What an attacker knows, and how much it may train.
+
+Reference: theory/game.md section 3: an attack that knows more is no better inference, so each says what it knows.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Release
+
+__all__ = ["Attacker", "Budget", "Fitted", "Knowledge"]
+
+
+class Knowledge(Enum):
+    """The threat models of theory/game.md, by what the attacker has besides the release."""
+
+    T1 = "all candidates' rows and the mechanism, as a program to run"
+    T2 = "the row of the person in question and a reference sample"
+    T3 = "all candidates' rows, the mechanism, and who of the others is a member"
+
+    @property
+    def sentence(self) -> str:
+        """For tables and explanations."""
+        return f"{self.name} knows {self.value}"
+
+
+@attrs.frozen
+class Budget:
+    """How many releases an attacker may simulate, and how long it may train."""
+
+    train: int = 4000
+    calibrate: int = 400
+    steps: int = 1000
+    batch: int = 128
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("train", "calibrate", "steps", "batch"):
+            checks.count(name, getattr(self, name), 1 if name == "steps" else 2)
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """An attacker ready to attack one frozen release."""
+
+    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
+        """One score a release and candidate; larger means more likely a member."""
+        ...
+
+
+@runtime_checkable
+class Attacker(Protocol):
+    """A way to attack: options only, nothing learned yet."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def knows(self) -> Knowledge: ...
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Train from scratch on draws of the frozen release."""
+        ...

@@ -1,0 +1,157 @@
+"""Networks that read the whole release and name all candidates at once: the paper's attacker, and better started ones.
+
+    paper    logits = C relu(BN(B A z)),                    z the outputs, each standardised (BatchNorm without affine)
+    linear   logits = L z,                                  L started at ridge regression
+    hybrid   logits = L z + C relu(BN(B A z)), C = 0 first: contains the ridge attacker and begins as it
+
+A network has weights for each candidate: it learns these rows and does not carry over to other people.
+
+Reference: seed 004 section 4 and P.3; theory/game.md sections 3 (timings, memorisation) and 4 (hybrid).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
+from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
+from quiltwork.game.attackers.ridge import Decoder, outputs_of
+from quiltwork.game.attackers.training import Batch, descend, evaluate, seeded
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Release
+
+__all__ = ["Neural"]
+
+_ROOM = 40_000_000  # entries of the pool of outputs, in single precision: 160 MB
+_WIDEST = 512
+_RATE, _LINEAR_RATE = 1e-3, 3e-4
+_DECAY = 1e-4
+_SCORED = 4096  # releases that are scored at once
+
+
+@attrs.frozen(eq=False)
+class _FittedNetwork:
+    parts: Any
+    centre: FloatArray
+    spread: FloatArray
+    people: int
+
+    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
+        values = (outputs_of(outputs, len(self.centre)) - self.centre) / self.spread
+        scores = np.empty((len(values), self.people))
+        for start in range(0, len(values), _SCORED):
+            scores[start : start + _SCORED] = evaluate(self.parts, values[start : start + _SCORED])
+        return scores
+
+
+def _sizes(value: Any) -> tuple[int, int] | None:
+    """Two layer sizes, or None for those that go with the problem."""
+    if value is None:
+        return None
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidParameter("hidden", value, "two layer sizes, for example (512, 256)")
+    return checks.count("hidden", value[0], 1), checks.count("hidden", value[1], 1)
+
+
+@attrs.frozen
+class Neural:
+    """The paper's network; or `linear`, a logistic regression; or `hybrid`, the sum of both, started at ridge (T1).
+
+    `hidden`: two layer sizes, by default 512 and 256, less for releases of fewer than 257 numbers.
+    """
+
+    hybrid: bool = False
+    linear: bool = False
+    hidden: tuple[int, int] | None = attrs.field(default=None, converter=_sizes)
+    knows: Knowledge = Knowledge.T1
+
+    def __attrs_post_init__(self) -> None:
+        checks.flag("hybrid", self.hybrid)
+        checks.flag("linear", self.linear)
+        if self.hybrid and self.linear:
+            raise InvalidParameter("hybrid and linear", (True, True), "not both", "hybrid contains the linear one")
+
+    @property
+    def name(self) -> str:
+        """Which network it is."""
+        return "ridge + network" if self.hybrid else "logistic" if self.linear else "network"
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Train on a pool of up to `steps * batch` simulated releases, each used once if they fit into memory."""
+        with seeded(rng) as torch:
+            held = max(64, budget.calibrate)
+            check = release.draw(held, rng)
+            room = max(budget.train, _ROOM // release.dimension)
+            size = max(budget.batch, min(budget.steps * budget.batch, room))
+            decoder = (
+                Decoder.learned(release, rng, min(size, 10 * budget.train)) if self.hybrid or self.linear else None
+            )
+            inputs, targets, centre, spread = _pool(release, rng, size)
+            parts = self._parts(torch, release, decoder, centre, spread)
+            pool, labels = torch.from_numpy(inputs), torch.from_numpy(targets)
+
+            def batch(step: int) -> Batch:
+                start = step * budget.batch
+                if start + budget.batch <= size:
+                    return pool[start : start + budget.batch], labels[start : start + budget.batch].float()
+                chosen = torch.from_numpy(rng.integers(0, size, budget.batch))
+                return pool[chosen], labels[chosen].float()
+
+            validation = (
+                torch.from_numpy(((check.outputs - centre) / spread).astype(np.float32)),
+                torch.from_numpy(check.members.astype(np.float32)),
+            )
+            rate = _LINEAR_RATE if self.linear else _RATE
+            descend(parts, batch, validation, steps=budget.steps, rate=rate, decay=_DECAY)
+        return _FittedNetwork(parts, centre, spread, release.population.size[0])
+
+    def _parts(
+        self, torch: Any, release: Release, decoder: Decoder | None, centre: FloatArray, spread: FloatArray
+    ) -> Any:
+        nn, numbers, people = torch.nn, release.dimension, release.population.size[0]
+        parts = []
+        if decoder is not None:
+            straight = nn.Linear(numbers, people)
+            offset = decoder.offset + (centre - decoder.centre) @ decoder.weights
+            with torch.no_grad():
+                straight.weight.copy_(torch.from_numpy((decoder.weights * spread[:, None]).T.astype(np.float32)))
+                straight.bias.copy_(torch.from_numpy(offset.astype(np.float32)))
+            parts.append(straight)
+        if not self.linear:
+            first = min(_WIDEST, max(32, 2 ** math.ceil(math.log2(max(2, numbers)))))
+            wide, narrow = self.hidden if self.hidden is not None else (first, first // 2)
+            last = nn.Linear(narrow, people)
+            if self.hybrid:
+                nn.init.zeros_(last.weight)
+                nn.init.zeros_(last.bias)
+            parts.append(
+                nn.Sequential(
+                    nn.Linear(numbers, wide), nn.Linear(wide, narrow), nn.BatchNorm1d(narrow), nn.ReLU(), last
+                )
+            )
+        return nn.ModuleList(parts)
+
+
+def _pool(
+    release: Release, rng: np.random.Generator, size: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray, FloatArray]:
+    """Standardised outputs in single precision, members, and the mean and deviation of each number."""
+    step = max(16, 4_000_000 // release.dimension)
+    inputs = np.empty((size, release.dimension), dtype=np.float32)
+    targets = np.empty((size, release.population.size[0]), dtype=np.bool_)
+    centre = spread = np.zeros(0)
+    for start in range(0, size, step):
+        draws = release.draw(min(step, size - start), rng)
+        outputs = outputs_of(draws.outputs, release.dimension)
+        if not start:  # the first few thousand releases tell scale and location well enough
+            centre, deviation = outputs.mean(axis=0), outputs.std(axis=0)
+            spread = np.where(deviation > 1e-9, deviation, 1.0)
+        inputs[start : start + step] = (outputs - centre) / spread
+        targets[start : start + step] = draws.members
+    return inputs, targets, centre, spread

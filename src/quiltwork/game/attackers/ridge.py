@@ -1,0 +1,196 @@
+"""Ridge regression of membership on what was released, learned from simulated releases.
+
+    W = (X'X + n lambda I)^-1 X'(b - E b)  =  X'(X X' + n lambda I)^-1 (b - E b),
+
+the second form when there are fewer releases than numbers in one.  It approaches the linear-Gaussian attacker as the
+releases grow, but needs the mechanism only as a program to run: no law of the noise, no linear model.
+
+Reference: theory/game.md sections 0 (item 1: retrained ridge decodes what the in-loop attacker cannot) and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Release
+
+__all__ = ["Decoder", "Ridge", "Sums", "log_odds", "outputs_of", "solve"]
+
+PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean variance of a number
+_CHUNK = 4_000_000  # entries of outputs that are held at once: 32 MB
+_LARGEST = 8.0  # separation in standard deviations beyond which a person counts as decided: log-odds of +-32
+
+
+def outputs_of(outputs: FloatArray, dimension: int) -> FloatArray:
+    """Releases, one a row, as finite floats."""
+    values = np.asarray(outputs)
+    allowed = f"finite numbers, one row a release and {dimension} columns"
+    if values.ndim != 2 or values.shape[1] != dimension or values.dtype.kind not in "biuf":
+        raise InvalidParameter("outputs", f"{values.dtype} of shape {values.shape}", allowed)
+    clean = np.asarray(values, dtype=float)
+    if not bool(np.all(np.isfinite(clean))):
+        raise InvalidParameter("outputs", "infinite numbers or not numbers", allowed)
+    return clean
+
+
+@attrs.frozen(eq=False)
+class Sums:
+    """Releases and members, centred: the rows themselves when they are few, else their normal equations."""
+
+    count: int
+    centre: FloatArray
+    rates: FloatArray
+    gram: FloatArray
+    cross: FloatArray
+    rows: FloatArray | None
+
+    @classmethod
+    def of(cls, parts: Iterator[tuple[FloatArray, Members]], count: int, dimension: int) -> Sums:
+        """`count` releases that come in parts; the centre is that of the first, so that sums of squares stay small."""
+        if count < dimension:
+            pairs = list(parts)
+            outputs = np.concatenate([part for part, _ in pairs])
+            targets = np.concatenate([inside for _, inside in pairs]).astype(float)
+            centre, rates = outputs.mean(axis=0), targets.mean(axis=0)
+            rows = outputs - centre
+            return cls(count, centre, rates, rows @ rows.T, targets - rates, rows)
+        first: tuple[FloatArray, FloatArray] | None = None
+        gram: FloatArray = np.zeros((dimension, dimension))
+        cross: FloatArray = np.zeros(0)
+        shift = share = np.zeros(0)
+        for outputs, members in parts:
+            if first is None:
+                first = outputs.mean(axis=0), members.mean(axis=0)
+                cross = np.zeros((dimension, members.shape[1]))
+                shift, share = np.zeros(dimension), np.zeros(members.shape[1])
+            rows, targets = outputs - first[0], members - first[1]
+            gram += rows.T @ rows
+            cross += rows.T @ targets
+            shift, share = shift + rows.sum(axis=0), share + targets.sum(axis=0)
+        if first is None:
+            raise InvalidParameter("releases", 0, "at least one")
+        gram -= np.outer(shift, shift) / count
+        cross -= np.outer(shift, share) / count
+        return cls(count, first[0] + shift / count, first[1] + share / count, gram, cross, None)
+
+    @property
+    def scale(self) -> float:
+        """n times the mean variance of one released number: what penalties are multiples of."""
+        dimension = len(self.centre)
+        return float(np.trace(self.gram)) / dimension
+
+
+def solve(sums: Sums, penalty: float) -> FloatArray:
+    """The weights (numbers x people) at this multiple of the mean variance."""
+    if sums.scale <= np.finfo(float).tiny:  # a constant release: nothing to learn
+        return np.zeros((len(sums.centre), len(sums.rates)))
+    system = sums.gram.copy()
+    step = penalty * sums.scale
+    for _ in range(12):  # rounding can leave a singular matrix slightly indefinite: penalise more until it is not
+        system[np.diag_indices(len(system))] += step
+        try:
+            solved = cho_solve(cho_factor(system, lower=True, check_finite=False), sums.cross, check_finite=False)
+        except LinAlgError:
+            step *= 10.0
+            continue
+        return np.asarray(solved if sums.rows is None else sums.rows.T @ solved)
+    raise Unsupported("ridge regression", "its normal equations are not numbers that can be solved")
+
+
+def log_odds(estimates: FloatArray, members: Members) -> tuple[FloatArray, FloatArray]:
+    """Slope and offset, for each person, that turn estimates into log-odds of membership.
+
+    Two normal laws with their own mean and one variance: slope (m1 - m0) / v, zero at the midpoint when both are
+    equally likely.  People of whom the release tells more get steeper scores, which the pooled ROC needs.
+    """
+    inside = members.sum(axis=0)
+    outside = len(members) - inside
+    mean_in = (estimates * members).sum(axis=0) / np.maximum(inside, 1)
+    mean_out = (estimates * ~members).sum(axis=0) / np.maximum(outside, 1)
+    gap = np.where((inside > 0) & (outside > 0), mean_in - mean_out, 0.0)
+    variance = np.mean((estimates - np.where(members, mean_in, mean_out)) ** 2, axis=0)
+    floor = np.maximum((gap / _LARGEST) ** 2, np.finfo(float).tiny)
+    slope = np.maximum(gap, 0.0) / np.maximum(variance, floor)
+    prior = np.log((inside + 0.5) / (outside + 0.5))
+    return slope, prior - slope * 0.5 * (mean_in + mean_out)
+
+
+@attrs.frozen(eq=False)
+class Decoder:
+    """Log-odds that are linear in what was released: (x - centre) W + offset."""
+
+    centre: FloatArray
+    weights: FloatArray
+    offset: FloatArray
+    penalty: float
+
+    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
+        """One score a release and candidate; larger means more likely a member."""
+        return np.asarray((outputs_of(outputs, len(self.centre)) - self.centre) @ self.weights + self.offset)
+
+    @classmethod
+    def learned(cls, release: Release, rng: np.random.Generator, releases: int) -> Decoder:
+        """Choose the penalty on a held-out quarter by squared error, then fit again with all releases."""
+        held = max(1, releases // 4)
+        dimension = release.dimension
+        test = release.draw(held, rng)
+        sums = Sums.of(_stream(release, rng, releases - held), releases - held, dimension)
+        moved, target = outputs_of(test.outputs, dimension) - sums.centre, test.members - sums.rates
+        best, penalty, estimates = np.inf, PENALTIES[-1], np.zeros(test.members.shape)
+        for candidate in PENALTIES:
+            guess = moved @ solve(sums, candidate)
+            loss = float(np.mean((guess - target) ** 2))
+            if loss < best:
+                best, penalty, estimates = loss, candidate, guess
+        slope, offset = log_odds(estimates, test.members)
+        whole = _joined(sums, test.outputs, test.members)
+        return cls(sums.centre, solve(whole, penalty) * slope, offset, penalty)
+
+
+def _stream(release: Release, rng: np.random.Generator, count: int) -> Iterator[tuple[FloatArray, Members]]:
+    """`count` simulated releases, a few at a time."""
+    size = max(16, _CHUNK // max(1, release.dimension))
+    for start in range(0, count, size):
+        draws = release.draw(min(size, count - start), rng)
+        yield outputs_of(draws.outputs, release.dimension), draws.members
+
+
+def _joined(sums: Sums, outputs: FloatArray, members: Members) -> Sums:
+    """The same sums with the held-out releases, around the old centre."""
+    rows, targets = outputs - sums.centre, members - sums.rates
+    count = sums.count + len(rows)
+    if sums.rows is None:
+        gram, cross = sums.gram + rows.T @ rows, sums.cross + rows.T @ targets
+        return Sums(count, sums.centre, sums.rates, gram, cross, None)
+    every = np.concatenate([sums.rows, rows])
+    return Sums(count, sums.centre, sums.rates, every @ every.T, np.concatenate([sums.cross, targets]), every)
+
+
+@attrs.frozen
+class Ridge:
+    """Ridge regression on `budget.train` simulated releases, or on `releases` of them; it knows T1."""
+
+    releases: int | None = None
+    knows: Knowledge = Knowledge.T1
+
+    def __attrs_post_init__(self) -> None:
+        if self.releases is not None:
+            checks.count("releases", self.releases, 8)
+
+    @property
+    def name(self) -> str:
+        """On how many releases, if that was chosen."""
+        return "ridge" if self.releases is None else f"ridge on {self.releases} releases"
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Train from scratch on draws of the frozen release."""
+        return Decoder.learned(release, rng, budget.train if self.releases is None else self.releases)

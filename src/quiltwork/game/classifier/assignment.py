@@ -1,0 +1,76 @@
+"""The attacker that assigns rows to candidates all at once: no image is queried twice, and each row has an image.
+
+The posterior of a query set is a sum over assignments of rows to different candidates (a permanent), which nobody can
+sum for 50 rows.  Messages between rows and candidates (belief propagation) approach the marginals:
+
+    row to candidate    m_ik = w_k p_ik / sum_{l != k} w_l p_il v_il
+    candidate to row    v_ik = 1 / (1 + sum_{j != i} m_jk)
+    odds of k           sum_i m_ik
+
+with w_k the prior odds of k.  Exact for one row; close to the truth on all games small enough to sum (see tests).
+
+Reference: Williams and Lau 2014 (data association by belief propagation); Vontobel 2013 (the Bethe permanent);
+theory/game.md section 3 (T1: the marginal posterior is the best score).
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from scipy.special import logit
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
+from quiltwork.game.classifier.laws import others, relative
+from quiltwork.game.classifier.matching import FittedReader, table_of
+from quiltwork.game.classifier.sizes import CERTAIN
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Release
+
+__all__ = ["RowAssignment", "assignment_odds"]
+
+_FLOOR = -280.0  # with the cap on messages, products stay above the smallest float
+_CAP = 1e150
+_SETTLED = 1e-4  # change of the log-odds in a round
+
+
+def assignment_odds(
+    logs: FloatArray, filled: Members, prior: FloatArray, weights: FloatArray, rounds: int
+) -> FloatArray:
+    """Log-odds of each candidate after so many rounds, or when they have settled."""
+    shares = relative(logs + np.log(weights), filled, _FLOOR)
+    empty = ~filled[:, :, None]
+    back: FloatArray = np.ones(shares.shape)
+    odds: FloatArray = np.zeros(prior.shape)
+    for _ in range(rounds):
+        message = np.minimum(shares / (others(shares * back, 2) + empty), _CAP)
+        back = 1.0 / (1.0 + others(message, 1))
+        with np.errstate(divide="ignore"):
+            before, odds = odds, np.asarray(np.log(message.sum(axis=1)))
+        if float(np.max(np.abs(odds - before), where=np.isfinite(odds), initial=0.0)) < _SETTLED:
+            break
+    return np.where(np.abs(prior) >= CERTAIN, prior, odds)
+
+
+@attrs.frozen
+class RowAssignment:
+    """Marginal posteriors by belief propagation; nothing is learned."""
+
+    rounds: int = 30
+    name: str = "row assignment"
+    knows: Knowledge = Knowledge.T1
+
+    def __attrs_post_init__(self) -> None:
+        checks.count("rounds", self.rounds, 1)
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Nothing is drawn: the law of the noise and all candidates are known."""
+        table = table_of(release, self.name)
+        odds = np.asarray(logit(table.population.prior.rates(table.population.size[0])))
+        weights = np.exp(odds - odds.max())  # a common factor of all cancels, because the size is known
+
+        def read(logs: FloatArray, filled: Members, prior: FloatArray) -> FloatArray:
+            return assignment_odds(logs, filled, prior, weights, self.rounds)
+
+        return FittedReader(table, read)

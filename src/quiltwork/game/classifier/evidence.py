@@ -1,0 +1,67 @@
+"""How the rows of a table speak for each candidate, in closed form.
+
+Row matching: given that k was queried, one of the n rows (each equally likely) is k's, and the others look like draws
+from the mixture q of the other candidates; given that k was not, all do.  So the likelihood ratio of k is about
+
+    (1 / n) sum_i p(row_i | k) / q(row_i).
+
+It is exact for n = 1, and leaves out that two rows cannot be of the same image.
+
+Reference: theory/game.md section 3 (T1); seed 004 appendix P.5, specified here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from quiltwork.checks import FloatArray
+from quiltwork.game.classifier.laws import others, relative
+from quiltwork.game.classifier.sizes import CERTAIN
+from quiltwork.game.priors import Members
+
+__all__ = ["FEATURES", "Evidence", "features_of", "matching_odds"]
+
+Evidence = Callable[[FloatArray, Members, FloatArray], FloatArray]
+
+FEATURES = ("matched ratio", "soft match", "best match", "margin", "mean match", "best ratio")
+_FLOOR = -300.0  # log-likelihoods this far below the best are alike: they count for nothing
+
+
+def matching_odds(logs: FloatArray, filled: Members, prior: FloatArray) -> FloatArray:
+    """Log-odds of each candidate by row matching: B x n x K log-likelihoods, B x K log-odds of the sizes alone."""
+    weights = expit(prior)[:, None, :]
+    shares = relative(logs, filled, _FLOOR)
+    mixture = others(weights * shares, 2) / np.maximum(others(weights, 2), np.finfo(float).tiny)
+    with np.errstate(divide="ignore"):
+        ratios = np.log(shares) - np.log(np.where(filled[:, :, None], mixture, 1.0))
+    sizes = np.maximum(filled.sum(axis=1), 1)[:, None]
+    total = np.logaddexp.reduce(ratios, axis=1)
+    sure = np.abs(prior) >= CERTAIN
+    return np.where(sure, prior, np.where(np.isfinite(total), total, 0.0) - np.log(sizes) + prior)
+
+
+def features_of(logs: FloatArray, filled: Members, background: FloatArray) -> FloatArray:
+    """Numbers about each candidate (B x K x 6, named in FEATURES) for attackers that share weights between people.
+
+    They take the candidate's row and a reference sample (T2): the background is the log-likelihood of each row under
+    the mixture of reference images.  Log-likelihoods grow without bound as the noise shrinks: each is passed through
+    arcsinh, which keeps their order.
+    """
+    sizes = filled.sum(axis=1)
+    some = filled[:, :, None]
+    seen = np.where(some, logs, -np.inf)
+    ratios = np.where(some, logs - background[:, :, None], -np.inf)
+    count = np.maximum(sizes, 1)[:, None]
+    ordered = np.sort(seen, axis=1)
+    best = ordered[:, -1]
+    second = ordered[:, -2] if seen.shape[1] > 1 else best
+    with np.errstate(invalid="ignore"):  # an empty table has nothing to match: infinities, replaced below
+        matched = np.logaddexp.reduce(ratios, axis=1) - np.log(count)
+        soft = np.logaddexp.reduce(seen, axis=1) - np.log(count)
+        margin = np.where(np.isfinite(second), best - second, 0.0)
+        mean = np.where(some, logs, 0.0).sum(axis=1) / count
+    found = np.stack([matched, soft, best, margin, mean, ratios.max(axis=1)], axis=2)
+    return np.arcsinh(np.where((sizes > 0)[:, None, None], found, 0.0))

@@ -1,0 +1,163 @@
+"""Noise that follows the data's own covariance: water-filling, and Gaussian rate-distortion (shrink, then add noise).
+
+With Cov(x) = U diag(s) U' over the prior:
+
+    water-filling     noise variance nu_i = (-s_i + sqrt(s_i^2 + 2 s_i t)) / 2, which minimises leakage plus error;
+    rate-distortion   D_i = min(t, s_i), a_i = 1 - D_i / s_i:  x -> centre + U (a U'(x - centre) + sqrt(a D) z),
+                      which leaks 1/2 sum_i log(s_i / D_i) and is optimal for mutual information against mean square
+                      error when x is normal.
+
+t is found by bisection so that the mean absolute error before clipping is the one asked for.  Noise follows the pool of
+candidates, so the certificate is for this pool: mu = max over swaps of |sqrt(a / D) U'(d_k - d_l)| / n.
+
+Reference: theory/game.md section 4, closed forms and certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
+from quiltwork.compose.loss import compose
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.rounding import down, up
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.channel import Channel
+from quiltwork.game.defenders.distances import Rows, neighbours, widest
+from quiltwork.game.defenders.noise import POOL
+from quiltwork.game.defenders.plain import PlainDefence, statistic_of
+from quiltwork.game.defenders.weights import prices, stated
+from quiltwork.game.population import Population
+from quiltwork.game.statistics import Statistic
+
+__all__ = ["RateDistortion", "WaterFilling"]
+
+_HALF_NORMAL = math.sqrt(2.0 / math.pi)
+_RANK = 1e-10  # of the largest variance: directions below it are not released at all
+_HALVINGS = 200
+
+Shape = Callable[[FloatArray, float], tuple[FloatArray, FloatArray, FloatArray]]  # scales, noise, errors of directions
+
+
+def _distortion(variances: FloatArray, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    error = np.minimum(level, variances)
+    scale = np.where(error < variances, 1.0 - error / variances, 0.0)
+    return scale, scale * error, error
+
+
+def _filling(variances: FloatArray, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    # (-s + sqrt(s^2 + 2 s t)) / 2 without cancellation
+    noise = variances * level / (variances + np.sqrt(variances * (variances + 2.0 * level)))
+    return np.ones_like(variances), noise, noise
+
+
+@attrs.frozen
+class RateDistortion:
+    """The least leakage for a mean absolute error: shrink towards the mean, then add noise, direction by direction."""
+
+    error: float
+    weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
+
+    def __attrs_post_init__(self) -> None:
+        checks.moderate("error", self.error)
+
+    @property
+    def name(self) -> str:
+        """With its error."""
+        return f"rate-distortion {self.error:g}"
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The defence of one statistic; with an error that the mean itself meets, it is the constant release."""
+        return _prepared(self.name, self.error, self.weights, statistic_of(population, denominator), _distortion)
+
+
+@attrs.frozen
+class WaterFilling:
+    """Noise alone, more of it where the statistic varies more."""
+
+    error: float
+    weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
+
+    def __attrs_post_init__(self) -> None:
+        checks.moderate("error", self.error)
+
+    @property
+    def name(self) -> str:
+        """With its error."""
+        return f"water-filling {self.error:g}"
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The defence of one statistic."""
+        return _prepared(self.name, self.error, self.weights, statistic_of(population, denominator), _filling)
+
+
+def _prepared(
+    name: str, error: float, weights: tuple[float, ...] | None, statistic: Statistic, shape: Shape
+) -> PlainDefence:
+    price = prices(weights, statistic.population.size[1])
+    kept = price > 0
+    if not kept.any():
+        raise InvalidParameter("weights", "all 0", "some attribute with a price: otherwise publish a constant")
+    factor = statistic.factor * price[:, None]
+    basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
+    variances = singular**2
+    strong = variances > _RANK * variances.max(initial=0.0)
+    centre = np.where(kept, statistic.mean, statistic.population.frequencies)
+    if not strong.any():  # all candidates are alike: the mean is the statistic
+        nothing = np.zeros((len(price), 0))
+        channel = Channel("gaussian", np.zeros(0), np.zeros(0), centre, nothing)
+        return PlainDefence(name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
+    basis, variances = basis[:, strong], variances[strong]
+    scale, noise, _ = shape(variances, _level(error, basis, variances, shape))
+    inverse = np.where(kept, 1.0 / np.where(kept, price, 1.0), 0.0)
+    channel = Channel("gaussian", noise, scale, centre, basis * price[:, None], basis * inverse[:, None])
+    return PlainDefence(name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
+
+
+def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape) -> float:
+    """t with sqrt(2/pi) mean_j sd_j = error, by bisection; beyond every variance for an error that needs no data."""
+    squares = basis**2
+
+    def reached(level: float) -> float:
+        return _HALF_NORMAL * float(np.mean(np.sqrt(squares @ shape(variances, level)[2])))
+
+    low, high = 1e-30 * float(variances.max()), 2.0 * float(variances.max())
+    while reached(high) < error:
+        if high > 1e30 * float(variances.max()) or shape is _distortion:
+            return high
+        high *= 4.0
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if reached(middle) < error else (low, middle)
+    return low
+
+
+def _proof(statistic: Statistic, channel: Channel, rows: Rows | None) -> Guarantee:
+    """The output is a function of scale * B'(x - centre) + independent noise: mu is the widest move of that."""
+    moves = neighbours(statistic)
+    if rows == "any":
+        raise Unsupported("a guarantee for any rows", "this noise follows the candidates' rows", "ask for rows='pool'")
+    if rows not in (None, "pool"):
+        raise InvalidParameter("rows", rows, "'pool'")
+    if moves.whole:
+        raise Unsupported(
+            "a certificate for means of a random number of members",
+            "one person may be all of the data",
+            "use the exactly-half prior or a fixed denominator",
+        )
+    active = channel.scale > 0
+    if not active.any() or channel.basis is None:
+        return Guarantee(compose(), moves.protects, (POOL,), ("what is released does not depend on the members",))
+    strength = up(channel.scale[active] / down(np.sqrt(channel.variance[active])), 2)
+    mu, pair = widest(moves, "pool", channel.basis[:, active] * strength)
+    witness = None if pair is None else f"candidates {pair[0]} and {pair[1]}"
+    because = "theory/game.md section 4: Gaussian noise in the basis of the statistic, certificate for swaps"
+    return Guarantee(gdp(up(mu, 2)), moves.protects, (POOL,), (because,), witness)

@@ -1,0 +1,57 @@
+"""Membership games on finite sets, in rational numbers: best responses, equilibria, and what the theorems really say.
+
+    games.py          FiniteGame: a law of membership vectors and a channel; everything an attacker can reach
+    equilibria.py     stackelberg, nash: the channel a defender should choose, certified from both sides
+    propositions.py   Propositions 1 and 2 (corrected), the identity of the posterior
+    composition.py    Proposition 4 (corrected): several releases together, with total correlations
+    privacy_tests.py  Proposition 6 (corrected): odds given all others, and what marginal posteriors imply
+    gaussian_tests.py Theorem 2, Lemma 1 and Theorem 3 (corrected): tests between Gaussian releases
+
+Reference: seed 004; theory/game.md sections 1 and 7.
+"""
+
+from __future__ import annotations
+
+from quiltwork.game.finite.composition import CompositionIdentity, Terms, composition_identity
+from quiltwork.game.finite.counts import ExpectedCounts
+from quiltwork.game.finite.designs import distances
+from quiltwork.game.finite.equilibria import Equilibrium, nash, stackelberg
+from quiltwork.game.finite.games import FiniteGame
+from quiltwork.game.finite.gaussian_tests import GaussianTest, alpha_critical, gaussian_test
+from quiltwork.game.finite.odds import Worst
+from quiltwork.game.finite.privacy_tests import OddsTest, implied_level, odds_test
+from quiltwork.game.finite.propositions import (
+    LossIdentity,
+    PosteriorIdentity,
+    bwma_loss_identity,
+    dominates,
+    posterior_identity,
+)
+from quiltwork.game.finite.secrets import exactly_half, independent, uniform
+
+__all__ = [
+    "CompositionIdentity",
+    "Equilibrium",
+    "ExpectedCounts",
+    "FiniteGame",
+    "GaussianTest",
+    "LossIdentity",
+    "OddsTest",
+    "PosteriorIdentity",
+    "Terms",
+    "Worst",
+    "alpha_critical",
+    "bwma_loss_identity",
+    "composition_identity",
+    "distances",
+    "dominates",
+    "exactly_half",
+    "gaussian_test",
+    "implied_level",
+    "independent",
+    "nash",
+    "odds_test",
+    "posterior_identity",
+    "stackelberg",
+    "uniform",
+]

@@ -1,0 +1,141 @@
+"""A certified end of a learned defence: hold its output in a ball around a public centre, then add Gaussian noise.
+
+    released = clip(c + ball_r(y - c) + s z),       y = exact + G(b, nu),  ball_r(v) = v min(1, r / |v|)
+
+Given nu, and the noise inside G, the mean lies in a ball of radius r whatever the membership vector is, so that any two
+vectors move it by at most 2r: the release is mu-GDP with mu = 2 r / s for every change of membership, not only of one
+person.  nu is drawn independently of b and not released; clipping and leaving it out are post-processing.  s is the
+least for which the exact Gaussian curve meets the target; the learned part may be anything.
+
+Reference: theory/game.md sections 0 (item 5) and 5 (closed form or bisection on the exact curve, never a bare penalty);
+Dong, Roth and Su 2022 for Gaussian differential privacy.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.calibrate import calibrate
+from quiltwork.compose.constructors import gdp
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.errors import InvalidParameter, Unreachable
+from quiltwork.game.channel import Channel
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Defence
+from quiltwork.game.statistics import Statistic
+
+__all__ = ["Certified", "Finish", "finished", "reach"]
+
+_WIDEN = 1.0 + 1e-9
+_TRIES = 60
+_LEAST = 1e-9  # a radius below which the ball is a point for all purposes
+
+
+@attrs.frozen(eq=False)
+class Finish:
+    """A ball around `centre` and the noise `sigma` that meets (epsilon, delta) for it."""
+
+    epsilon: float
+    delta: float
+    centre: FloatArray
+    radius: float
+    sigma: float
+
+    @property
+    def mu(self) -> float:
+        """2 r / s, rounded up.
+
+        The computed mean leaves the ball by rounding alone: a relative (m + 8) units for norm, quotient and product,
+        and one unit of each coordinate of centre + move, which are at most 1 and r large.
+        """
+        size = len(self.centre)
+        moved = 2.0 * self.radius * (1.0 + (size + 16.0) * UNIT)
+        moved += 4.0 * UNIT * math.sqrt(size) * (1.0 + self.radius)
+        return up(up(moved, 8) / down(self.sigma), 2)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Each row pulled back into the ball."""
+        moved = values - self.centre
+        length = np.sqrt((moved**2).sum(axis=1, keepdims=True))
+        factor = np.where(length > self.radius, self.radius / np.where(length > 0, length, 1.0), 1.0)
+        return self.centre + moved * factor
+
+    @property
+    def holds(self) -> bool:
+        """Whether the certified curve meets the target: asked again, outside the search that found sigma."""
+        loss = gdp(self.mu)
+        return bool(loss.epsilon(self.delta).safe <= self.epsilon and loss.delta(self.epsilon).safe <= self.delta)
+
+
+def finished(epsilon: float, delta: float, centre: FloatArray, radius: float) -> Finish:
+    """The least noise for this ball whose certified curve meets the target."""
+    held = max(float(radius), _LEAST)
+    if not math.isfinite(held):
+        raise InvalidParameter("radius", radius, "a finite number")
+    mu = calibrate(gdp, epsilon, delta)
+    finish = Finish(epsilon, delta, centre, held, up(2.0 * held / mu, 4))
+    for _ in range(_TRIES):
+        if finish.holds:
+            return finish
+        finish = attrs.evolve(finish, sigma=finish.sigma * _WIDEN)
+    raise Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "the noise around the calibrated one")
+
+
+@attrs.frozen(eq=False)
+class Certified:
+    """A defence behind a finish; without `base` it is the exact statistic behind it, for comparison."""
+
+    statistic: Statistic
+    finish: Finish
+    base: Defence | None = None
+
+    @property
+    def name(self) -> str:
+        """What is finished, and to which target."""
+        what = "exact statistic" if self.base is None else self.base.name
+        return f"{what}, certified ({self.finish.epsilon:g}, {self.finish.delta:g})"
+
+    @property
+    def channel(self) -> Channel | None:
+        """None: the ball is not linear."""
+        return None
+
+    def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
+        """Simulated outputs; for people, draw the noise on `mean` with `quiltwork.mechanisms`."""
+        mean = self.mean(exact, members, rng)
+        return mean + self.finish.sigma * rng.standard_normal(mean.shape)
+
+    def mean(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
+        """What Gaussian noise of `finish.sigma` must still be added to."""
+        if self.base is None:
+            return self.finish.mean(exact)
+        return self.finish.mean(np.clip(self.base.defend(exact, members, rng), 0.0, 1.0))
+
+    def certificate(self) -> Guarantee:
+        """mu-GDP for every change of membership."""
+        people = self.statistic.population.size[0]
+        return Guarantee(
+            gdp(self.finish.mu),
+            f"which of the {people} candidates are in the data: any two sets of members",
+            (
+                "the candidates' rows are public; the guarantee is for this pool of candidates and no other",
+                "centre, radius, noise and network were fixed without looking at who is in the data",
+                f"what is released is the mean plus real Gaussian noise of standard deviation {self.finish.sigma:.6g}, "
+                "and the network's own random input stays secret",
+            ),
+            ("means in a ball of radius r, Gaussian noise s: mu = 2 r / s (generative/finish.py)",),
+            "two sets of members at opposite points of the ball",
+        )
+
+
+def reach(defence: Defence, centre: FloatArray, rng: np.random.Generator, quantile: float, count: int = 400) -> float:
+    """A quantile of the distance from the centre over simulated members: it looks at the prior, never at the data."""
+    population = defence.statistic.population
+    members = population.prior.draw(count, population.size[0], rng)
+    outputs = np.clip(defence.defend(defence.statistic.exact(members), members, rng), 0.0, 1.0)
+    return float(np.quantile(np.sqrt(((outputs - centre) ** 2).sum(axis=1)), quantile))

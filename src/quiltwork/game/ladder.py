@@ -1,0 +1,182 @@
+"""The ladder: every attacker, trained from scratch against a frozen release, measured on fresh releases.
+
+Selection looks at validation releases only, figures come from test releases only, and the release never changes.  What
+an attacker scored while a defence was being trained against it says nothing about protection and is not used here.
+
+Reference: theory/game.md sections 0 (item 1) and 3 (the sound guarantee is selection).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.data.progress import steps
+from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
+from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+from quiltwork.game.leaderboard import Entry, Leaderboard
+from quiltwork.game.population import Population
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Defence, Draws, Release, SummaryStatistics
+from quiltwork.game.roc import Interval, auc, auc_interval, individual_auc, pairs_of, roc
+
+__all__ = ["FALSE_ALARMS", "as_release", "default_attackers", "ladder"]
+
+FALSE_ALARMS = (0.001, 0.01, 0.1)
+RESAMPLES = 400
+
+
+def default_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
+    """Every attacker; `quick` leaves out those that train networks or fit trees."""
+    from quiltwork.game import attackers as room
+
+    closed: tuple[Attacker, ...] = (
+        room.FixedThreshold(),
+        room.AdaptiveThreshold(),
+        room.Calibrated(),
+        room.Score(),
+        room.OptimalTest(),
+        room.LinearGaussian(),
+        room.Ridge(),
+    )
+    if quick:
+        return closed
+    return (
+        *closed,
+        room.FeatureHead(linear=False),
+        room.FeatureHead(),
+        room.Neural(),
+        room.Neural(linear=True),
+        room.Neural(hybrid=True),
+        room.Tree(),
+        room.SupportVector(),
+    )
+
+
+def as_release(given: Any, population: Population | None = None) -> Release:
+    """A release from a release, a prepared defence, or a defender and the population it is to defend."""
+    prepare = getattr(given, "prepare", None)
+    if callable(prepare):
+        if population is None:
+            raise InvalidParameter("population", None, "the population that the defender is to defend")
+        given = prepare(population)
+    found = SummaryStatistics(given) if isinstance(given, Defence) and not isinstance(given, Release) else given
+    if not isinstance(found, Release):
+        raise InvalidParameter("release", given, "a release, a defence, or a defender such as Gaussian(0.1)")
+    if population is not None and found.population is not population:
+        raise InvalidParameter("population", str(population), "the population that the release is about")
+    return found
+
+
+def ladder(
+    attackers: Iterable[Attacker] | None,
+    release: Any,
+    population: Population | None = None,
+    *,
+    seed: int = 0,
+    validation: int = 200,
+    test: int = 300,
+    budget: Budget | None = None,
+    confidence: float = 0.95,
+    shown: bool | None = None,
+) -> Leaderboard:
+    """Train every attacker against the frozen release and measure it; `attackers=None` takes all there are.
+
+    An attacker that does not apply, or whose library is not installed, is listed as absent with the reason.
+    """
+    target = as_release(release, population)
+    chosen = default_attackers() if attackers is None else tuple(attackers)
+    _check(chosen)
+    allowed = Budget() if budget is None else budget
+    seeds = np.random.SeedSequence(checks.count("seed", seed)).spawn(2 + len(chosen))
+    select = target.draw(checks.count("validation", validation, 2), np.random.default_rng(seeds[0]))
+    measure = target.draw(checks.count("test", test, 2), np.random.default_rng(seeds[1]))
+    entries: list[Entry] = []
+    absent: dict[str, str] = {}
+    for index in steps(len(chosen), "attackers", shown):
+        attacker = chosen[index]
+        began = time.perf_counter()
+        try:
+            fitted = attacker.fit(target, np.random.default_rng(seeds[2 + index]), allowed)
+        except Unsupported as error:
+            absent[attacker.name] = error.because
+            continue
+        except MissingExtra as error:
+            absent[attacker.name] = str(error)
+            continue
+        entries.append(_entry(attacker, fitted, select, measure, confidence, began))
+    if not entries:
+        raise Unsupported("a leaderboard", "no attacker applies to this release: " + "; ".join(absent.values()))
+    entries.sort(key=lambda entry: -entry.validation)
+    return Leaderboard(
+        release=target.name,
+        population=str(target.population),
+        error=measure.error,
+        test_releases=len(measure),
+        people=target.population.size[0],
+        entries=tuple(entries),
+        absent=absent,
+        seed=int(seed),
+    )
+
+
+def _check(attackers: tuple[Attacker, ...]) -> None:
+    if not attackers or not all(isinstance(attacker, Attacker) for attacker in attackers):
+        raise InvalidParameter("attackers", attackers, "one attacker or more, such as LinearGaussian()")
+    names = [attacker.name for attacker in attackers]
+    if len(set(names)) < len(names):
+        raise InvalidParameter("attackers", names, "attackers with different names")
+
+
+def _scores(attacker: Attacker, fitted: Fitted, draws: Draws) -> FloatArray:
+    """Scores of every candidate; only an attacker that knows the other members is shown any."""
+    told = draws.members if attacker.knows is Knowledge.T3 else None
+    found = np.asarray(fitted.scores(draws.outputs, told), dtype=float)
+    if found.shape != draws.members.shape or bool(np.any(np.isnan(found))):
+        raise InvalidParameter(f"the scores of {attacker.name}", found.shape, f"numbers of shape {draws.members.shape}")
+    return found
+
+
+def _entry(attacker: Attacker, fitted: Fitted, select: Draws, measure: Draws, confidence: float, began: float) -> Entry:
+    first, second = _scores(attacker, fitted, select), _scores(attacker, fitted, measure)
+    taken = time.perf_counter() - began
+    people = individual_auc(second, measure.members)
+    known = people[~np.isnan(people)]
+    return Entry(
+        name=attacker.name,
+        knows=attacker.knows,
+        validation=auc(first, select.members),
+        auc=auc_interval(second, measure.members, confidence),
+        individual_auc=float(known.mean()) if known.size else float("nan"),
+        found_at=dict(_found_at(second, measure.members, confidence)),
+        roc=roc(second, measure.members),
+        seconds=taken,
+    )
+
+
+def _found_at(scores: FloatArray, members: Members, confidence: float) -> Mapping[float, Interval]:
+    """Shares of members found at low false alarms, with intervals by resampling whole releases (fixed seed)."""
+    values, inside = pairs_of(scores, members)
+    curve = roc(values, inside)
+    order = np.argsort(-values.ravel(), kind="stable")
+    ordered = values.ravel()[order]
+    ends = np.append(np.flatnonzero(np.diff(ordered)), ordered.size - 1)
+    truth, owner = inside.ravel()[order], order // values.shape[1]
+    rng = np.random.default_rng(0)
+    found = np.empty((RESAMPLES, len(FALSE_ALARMS)))
+    for row in range(RESAMPLES):
+        weight = rng.multinomial(len(values), np.full(len(values), 1.0 / len(values)))[owner]
+        hits = np.append(0, np.cumsum(weight * truth)[ends])
+        alarms = np.append(0, np.cumsum(weight * ~truth)[ends])
+        found[row] = np.interp(FALSE_ALARMS, alarms / max(alarms[-1], 1), hits / max(hits[-1], 1))
+    tail = (1.0 - confidence) / 2.0
+    lower, upper = np.quantile(found, [tail, 1.0 - tail], axis=0)
+    return {
+        rate: Interval(float(curve.at(rate)), float(lower[i]), float(upper[i]), confidence)
+        for i, rate in enumerate(FALSE_ALARMS)
+    }

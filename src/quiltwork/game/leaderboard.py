@@ -1,0 +1,140 @@
+"""What a ladder found: every attacker's figures on releases that nobody was trained or selected on."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+import attrs
+
+from quiltwork.game.attackers.knowledge import Knowledge
+from quiltwork.game.roc import Interval, Roc
+
+__all__ = ["Entry", "Leaderboard"]
+
+SCHEMA = "quiltwork/leaderboard/1"
+
+
+@attrs.frozen(eq=False)
+class Entry:
+    """One attacker: the area on validation releases, which selects, and its figures on test releases."""
+
+    name: str
+    knows: Knowledge
+    validation: float
+    auc: Interval
+    individual_auc: float
+    found_at: dict[float, Interval]
+    roc: Roc = attrs.field(repr=False)
+    seconds: float = 0.0
+
+
+@attrs.frozen(eq=False)
+class Leaderboard:
+    """Attackers retrained from scratch against one frozen release, best first by validation.
+
+    `best` is the one with the largest validation area among those that do not know the other members (T1, T2);
+    `informed` is the best of those that do (T3), if any ran.  The true risk is at least what the best one shows.
+    """
+
+    release: str
+    population: str
+    error: float
+    test_releases: int
+    people: int
+    entries: tuple[Entry, ...]
+    absent: dict[str, str]
+    seed: int
+
+    @property
+    def best(self) -> Entry:
+        """The attacker that validation selects; knowing who the others are counts as another game."""
+        return next((entry for entry in self.entries if entry.knows is not Knowledge.T3), self.entries[0])
+
+    @property
+    def informed(self) -> Entry | None:
+        """The best attacker that knows who of the others is a member."""
+        return next((entry for entry in self.entries if entry.knows is Knowledge.T3), None)
+
+    def __getitem__(self, name: str) -> Entry:
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    def explain(self) -> str:
+        """The result in plain language."""
+        best = self.best
+        lines = [
+            f"{self.release}: the released numbers are off by {self.error:.4g} on average.",
+            f"The best attacker retrained against it, {best.name} ({best.knows.sentence}), has AUC "
+            f"{best.auc.estimate:.3f}, {best.auc.confidence:.0%} interval {best.auc.lower:.3f} to {best.auc.upper:.3f} "
+            "(0.5 is guessing, 1 is certainty).",
+        ]
+        for rate, found in best.found_at.items():
+            lines.append(f"With {rate:.1%} false alarms it finds {found.estimate:.1%} of the members.")
+        informed = self.informed
+        if informed is not None and informed is not best:
+            lines.append(f"An attacker who also knows who the others are reaches {informed.auc.estimate:.3f}.")
+        lines.append("This measures attacks that were tried; a better one may exist. Only a certificate is a promise.")
+        return "\n".join(lines)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, as plain values."""
+        return [
+            {
+                "attacker": entry.name,
+                "knows": entry.knows.name,
+                "validation_auc": entry.validation,
+                "auc": entry.auc.estimate,
+                "auc_lower": entry.auc.lower,
+                "auc_upper": entry.auc.upper,
+                "individual_auc": None if math.isnan(entry.individual_auc) else entry.individual_auc,
+                "found_at": {
+                    f"{rate:g}": {"estimate": found.estimate, "lower": found.lower, "upper": found.upper}
+                    for rate, found in entry.found_at.items()
+                },
+                "seconds": round(entry.seconds, 3),
+            }
+            for entry in self.entries
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; curves are left out."""
+        return {
+            "schema": SCHEMA,
+            "release": self.release,
+            "population": self.population,
+            "error": self.error,
+            "test_releases": self.test_releases,
+            "people": self.people,
+            "seed": self.seed,
+            "confidence": self.best.auc.confidence,
+            "best": self.best.name,
+            "attackers": self.rows(),
+            "absent": dict(self.absent),
+        }
+
+    def plot(self, path: Any = None) -> Any:
+        """Draw the ROC curves; see `quiltwork.game.figure.drawn`."""
+        from quiltwork.game.figure import drawn
+
+        return drawn(self, path)
+
+    def _repr_html_(self) -> str:
+        rates = list(self.best.found_at)
+        heads = ["attacker", "knows", "AUC", "interval", "per person", *(f"found at {rate:.1%}" for rate in rates)]
+        lines = ["<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
+        for entry in self.entries:
+            cells = [
+                entry.name,
+                entry.knows.name,
+                f"{entry.auc.estimate:.3f}",
+                f"{entry.auc.lower:.3f} to {entry.auc.upper:.3f}",
+                f"{entry.individual_auc:.3f}",
+                *(f"{entry.found_at[rate].estimate:.3f}" for rate in rates),
+            ]
+            lines.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+        words = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+        return "".join([*lines, "</table>", words])

@@ -1,0 +1,199 @@
+"""Releases: a frozen mechanism bound to one population, from which anybody can draw.
+
+Attackers and defenders meet here.  Everything is simulation: these draws come from numpy and protect nobody; what is
+published is drawn by `quiltwork.mechanisms`.
+
+Reference: seed 004 sections 3 and 4; theory/game.md sections 3 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import InvalidParameter
+from quiltwork.game.channel import Channel, LinearModel
+from quiltwork.game.population import Population
+from quiltwork.game.priors import Members
+from quiltwork.game.statistics import Statistic, members_of
+
+__all__ = ["Defence", "Draws", "Release", "Several", "SummaryStatistics", "drawn_members"]
+
+
+@attrs.frozen(eq=False)
+class Draws:
+    """Data sets, what would be published about each without a defence, and what was released."""
+
+    members: Members
+    outputs: FloatArray
+    exact: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def error(self) -> float:
+        """Mean |released - exact| over releases and attributes: the utility loss."""
+        return float(np.mean(np.abs(self.outputs - self.exact)))
+
+    def weighted_error(self, weights: FloatArray) -> float:
+        """Mean of kappa_j |released_j - exact_j|: the utility loss with a price for each attribute."""
+        return float(np.mean(np.abs(self.outputs - self.exact) * weights))
+
+
+@runtime_checkable
+class Release(Protocol):
+    """A frozen mechanism and the people it is about."""
+
+    @property
+    def population(self) -> Population: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def draw(self, count: int, rng: np.random.Generator, members: Members | None = None) -> Draws:
+        """Draw data sets from the prior, or take the members given, and release each."""
+        ...
+
+    def linear(self) -> LinearModel | None:
+        """The linear model that a linear-Gaussian attacker may invert; None where there is none."""
+        ...
+
+    def features(self, outputs: FloatArray) -> FloatArray | None:
+        """Features of each candidate (releases x candidates x features), where the mechanism has some of its own."""
+        ...
+
+
+@runtime_checkable
+class Defence(Protocol):
+    """A defender made ready for one statistic: it turns exact values into what is released."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def statistic(self) -> Statistic: ...
+
+    @property
+    def channel(self) -> Channel | None: ...
+
+    def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray: ...
+
+    def certificate(self) -> Guarantee: ...
+
+
+@attrs.frozen(eq=False)
+class SummaryStatistics:
+    """Shares of the members that have each attribute, defended; clipping to [0, 1] is post-processing."""
+
+    defence: Defence
+    clip: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        checks.flag("clip", self.clip)
+        if not isinstance(self.defence, Defence):
+            raise InvalidParameter("defence", self.defence, "a defence, for example Gaussian(0.1).prepare(population)")
+
+    @property
+    def population(self) -> Population:
+        """Whom the release is about."""
+        return self.defence.statistic.population
+
+    @property
+    def statistic(self) -> Statistic:
+        """What would be released without a defence."""
+        return self.defence.statistic
+
+    @property
+    def name(self) -> str:
+        """The defence's name."""
+        return self.defence.name
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in one release."""
+        return self.population.size[1]
+
+    def draw(self, count: int, rng: np.random.Generator, members: Members | None = None) -> Draws:
+        """Draw data sets from the prior, or take the members given, and release each."""
+        chosen = drawn_members(self.population, count, rng, members)
+        exact = self.statistic.exact(chosen)
+        released = self.defence.defend(exact, chosen, rng)
+        return Draws(chosen, np.clip(released, 0.0, 1.0) if self.clip else released, exact)
+
+    def linear(self) -> LinearModel | None:
+        """The model without clipping."""
+        channel = self.defence.channel
+        return None if channel is None else channel.linear(self.statistic)
+
+    def features(self, outputs: FloatArray) -> FloatArray | None:
+        """None: attackers make their own from rows and reference."""
+        return None
+
+    def certificate(self) -> Guarantee:
+        """What the defence proves; clipping cannot make it worse."""
+        return self.defence.certificate()
+
+
+@attrs.frozen(eq=False)
+class Several:
+    """Several releases about the same members, each with its own noise: the composition of mechanisms."""
+
+    releases: tuple[Release, ...] = attrs.field(converter=tuple)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.releases or not all(isinstance(release, Release) for release in self.releases):
+            raise InvalidParameter("releases", self.releases, "one release or more")
+        if any(release.population is not self.population for release in self.releases):
+            raise InvalidParameter("releases", "several populations", "releases about one and the same population")
+
+    @property
+    def population(self) -> Population:
+        """Whom the releases are about."""
+        return self.releases[0].population
+
+    @property
+    def name(self) -> str:
+        """All names."""
+        return " + ".join(release.name for release in self.releases)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in all releases together."""
+        return sum(release.dimension for release in self.releases)
+
+    def draw(self, count: int, rng: np.random.Generator, members: Members | None = None) -> Draws:
+        """The same members behind each release; outputs side by side."""
+        chosen = drawn_members(self.population, count, rng, members)
+        parts = [release.draw(count, rng, chosen) for release in self.releases]
+        outputs = np.concatenate([part.outputs for part in parts], axis=1)
+        return Draws(chosen, outputs, np.concatenate([part.exact for part in parts], axis=1))
+
+    def linear(self) -> LinearModel | None:
+        """The models side by side, if each release has one."""
+        models = [release.linear() for release in self.releases]
+        known = [model for model in models if model is not None]
+        widths: Sequence[int] = [release.dimension for release in self.releases]
+        return LinearModel.stacked(known, widths) if len(known) == len(models) else None
+
+    def features(self, outputs: FloatArray) -> FloatArray | None:
+        """None: there are no shared features across mechanisms."""
+        return None
+
+
+def drawn_members(population: Population, count: Any, rng: np.random.Generator, members: Members | None) -> Members:
+    """The members given, or `count` data sets from the prior."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
+    if members is not None:
+        return members_of(members, population.size[0])
+    return population.prior.draw(checks.count("count", count, 1), population.size[0], rng)

@@ -1,0 +1,83 @@
+"""Trials for an audit: the mechanism is run again and again in two worlds that one change tells apart.
+
+The pair is the worst one of the pool of candidates, and the score is the exact log-likelihood ratio between the two
+worlds, the best there is (Neyman and Pearson).  Every trial draws the rest of the data afresh and tells the score about
+it, as the adversary of differential privacy is told.  Trials are independent, as audits need.
+
+Reference: theory/game.md section 6 (audit with the informed score when the mechanism can be run again).
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import Unsupported
+from quiltwork.game.attackers.optimal import log_ratio
+from quiltwork.game.channel import Channel
+from quiltwork.game.defenders.distances import neighbours
+from quiltwork.game.priors import Members
+from quiltwork.game.release import Release, SummaryStatistics
+
+__all__ = ["Trials", "trials"]
+
+
+@attrs.frozen(eq=False)
+class Trials:
+    """Scores of the runs with the person in the data, and of those without."""
+
+    inside: FloatArray
+    outside: FloatArray
+    pair: str
+
+
+def trials(release: Release, count: int, rng: np.random.Generator) -> Trials:
+    """`count` runs, each in one of the two worlds by a fair coin."""
+    channel = release.defence.channel if isinstance(release, SummaryStatistics) else None
+    if not isinstance(release, SummaryStatistics) or channel is None or channel.family == "none":
+        raise Unsupported("trials for an audit", "the law of the noise is not stated, or there is no noise")
+    runs = checks.count("count", count, 2)
+    statistic, people = release.statistic, release.population.size[0]
+    moves = neighbours(statistic)
+    first, second = _worst(moves.rows, moves.swap, channel) if not moves.whole else (0, 0)
+    members = release.population.prior.draw(runs, people, rng)
+    if moves.swap:  # keep the size: exactly one of the pair is in the data
+        both = members[:, first] == members[:, second]
+        members[both] = _with_one_of(members[both], first, second, rng)
+    world = rng.random(runs) < 0.5
+    with_first, without = members.copy(), members.copy()
+    with_first[:, first], without[:, first] = True, False
+    if moves.swap:
+        with_first[:, second], without[:, second] = False, True
+    draws = release.draw(runs, rng, np.where(world[:, None], with_first, without))
+    scores = log_ratio(release, channel, draws.outputs, statistic.exact(with_first), statistic.exact(without))
+    pair = f"candidate {first} in the place of candidate {second}" if moves.swap else f"candidate {first} in or out"
+    return Trials(scores[world], scores[~world], pair)
+
+
+def _worst(rows: FloatArray, swap: bool, channel: Channel) -> tuple[int, int]:
+    """The pair that moves the release most, in units of its noise."""
+    kept = channel.scale > 0
+    strength = channel.scale[kept] / np.sqrt(channel.variance[kept])
+    points = (rows[:, kept] if channel.basis is None else rows @ channel.basis[:, kept]) * strength
+    if not swap:
+        most = int(np.argmax((points**2).sum(axis=1)))
+        return most, most
+    lengths = (points**2).sum(axis=1)
+    squares = lengths[:, None] + lengths[None, :] - 2.0 * (points @ points.T)
+    first, second = np.unravel_index(int(np.argmax(squares)), squares.shape)
+    return int(first), int(second)
+
+
+def _with_one_of(members: Members, first: int, second: int, rng: np.random.Generator) -> Members:
+    """Data sets with both or neither of the pair, changed by one other person so that just one of them is in."""
+    changed = members.copy()
+    others = np.delete(np.arange(members.shape[1]), [first, second])
+    for row in changed:
+        had = bool(row[first])
+        row[second] = not had
+        choices = others[row[others] != had]  # someone enters for the one who left, or leaves for the one who entered
+        row[rng.choice(choices)] = had
+    return changed
