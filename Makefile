@@ -21,7 +21,7 @@ $(BIN)/python:
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design,ledger,docs,dev,noise,data,spark]'
+	$(PIP) --editable '.[cli,report,design,ledger,docs,dev,noise,data,spark,game]' torch
 	@touch $@
 
 .venv/benchmark.stamp: .venv/dev.stamp
@@ -60,6 +60,7 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/confounding.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/game.py
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures

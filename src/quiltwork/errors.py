@@ -116,8 +116,8 @@ class Unreachable(QuiltworkError, ValueError):
 class MissingExtra(QuiltworkError, ImportError):
     """An optional dependency is missing; the message is the one line that installs it."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed: pip install 'quiltwork[{extra}]'")
+    def __init__(self, package: str, extra: str, command: str | None = None) -> None:
+        super().__init__(f"{package} is not installed: " + (command or f"pip install 'quiltwork[{extra}]'"))
         self.package, self.extra = package, extra
 
 

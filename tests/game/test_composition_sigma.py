@@ -83,8 +83,11 @@ def test_what_is_out_of_reach_says_why():
 def test_targets_without_a_mu():
     with pytest.raises(Unreachable, match="mu from 1e-90 up"):
         largest_mu(0.0, 1e-300)
-    with pytest.raises(InvalidParameter, match="some noise is needed"):
-        largest_mu(1e200, 0.1)
+    with pytest.raises(InvalidParameter, match=r"epsilon must be in \[0, 1e6\]"):
+        largest_mu(1e7, 0.1)
+    mu = largest_mu(1e6, 1.0 - 1e-9)
+    with mpmath.workdps(60):
+        assert true_delta(mu, 10**6) <= mpmath.mpf(1.0 - 1e-9) < true_delta(1.000001 * mu, 10**6)
 
 
 def test_the_answer_is_asked_again(monkeypatch):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -244,8 +246,6 @@ def _bits(data: bytes) -> bytes:
 
 
 def _foreign(data: bytes) -> bytes:
-    import io
-
     stream = io.BytesIO()
     np.savez(stream, candidates=np.eye(3))
     return stream.getvalue()
@@ -271,6 +271,23 @@ def test_broken_cache(damage: Callable[[bytes], bytes], cached: Path, tmp_path: 
     with pytest.raises(InvalidParameter, match="broken or not such a cache"):
         genotypes(**SMALL, cache=path)
     assert path.read_bytes() == broken  # what is not ours is left as it is
+
+
+@pytest.mark.usefixtures("no_simulation")
+@pytest.mark.parametrize("part", ["format", "attributes", "candidates"])
+def test_cache_that_contradicts_itself(part: str, cached: Path, tmp_path: Path) -> None:
+    with np.load(cached) as kept:
+        arrays = dict(kept)
+    header = json.loads(str(arrays["header"]))
+    if part == "format":
+        header["format"] = "quiltwork genotypes 2"
+    elif part == "attributes":
+        header["attributes"] = header["attributes"][1:]
+    else:
+        arrays["candidates"] = arrays["candidates"][1:]
+    np.savez(tmp_path / "people.npz", **{**arrays, "header": np.array(json.dumps(header))})
+    with pytest.raises(InvalidParameter, match="broken or not such a cache"):
+        genotypes(**SMALL, cache=tmp_path / "people.npz")
 
 
 def test_failed_write_leaves_nothing(cached: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def upper_limit(k: int, n: int, level: float) -> tuple[float, float]:
         rate = min(1.0, k / n + math.sqrt(-math.log(level) / (2 * n)))  # Hoeffding: a start is all that is needed
         rest = 1.0 - rate
     if rate <= 0.5:
-        step = 2 * math.ulp(rate)
+        step = 32 * math.ulp(rate)
         while lower_tail(k, n, rate, 1.0 - rate) > level:
             rate, step = rate + step, 2 * step
             if rate >= 0.5:
@@ -94,7 +94,7 @@ def upper_limit(k: int, n: int, level: float) -> tuple[float, float]:
 
 def upper_limit_near_one(k: int, n: int, level: float, rest: float) -> tuple[float, float]:
     """The same where the rate is above a half, so that its complement is what must be exact."""
-    step = 2 * math.ulp(rest)
+    step = 32 * math.ulp(rest)
     while rest > 0 and lower_tail(k, n, 1.0 - rest, rest) > level:
         rest, step = rest - step, 2 * step
     return (min(1.0, up(1.0 - rest)), rest) if rest > 0 else (1.0, 0.0)

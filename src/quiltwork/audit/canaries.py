@@ -23,7 +23,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT, down, up
 
 FARTHEST = 64.0  # no epsilon beyond it is looked for: 2**53 right guesses refute less than 36
-STEPS = 60
+STEPS = 48
 _WIDE = 12.0  # standard deviations around the mean in which the largest average is looked for
 _WIDEST = 2.0**20  # numbers of guesses around the mean that are looked at one by one
 

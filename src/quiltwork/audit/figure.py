@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 # A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
 COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "bad": "#b3342d", "warm": "#b0700f"}
 FORMATS = ("svg", "png", "pdf")
-SIZE = (4.8, 4.0)
+SIZE = (4.8, 4.9)
 POINTS = 241
-LEAST, MOST = 1e-12, 0.5  # deltas in the picture, and less when less is asked
+LOWEST = 1e-12  # delta in the picture when none above 0 is asked
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -114,26 +114,26 @@ def draw_errors(report: AuditReport, axes: Any) -> None:
         alpha = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))
         beta = np.asarray(report.curve.beta(alpha).safe)
         axes.fill_between(alpha, 0.0, beta, color=COLOURS["accent"], alpha=0.10, linewidth=0)
-        axes.plot(alpha, beta, color=COLOURS["accent"], linewidth=2.0, label="guaranteed: none below")
+        axes.plot(alpha, beta, color=COLOURS["accent"], linewidth=2.0, label="guaranteed: nobody below")
     if report.roc is not None:
         shown = {"color": COLOURS["ink"], "linewidth": 1.0, "alpha": 0.75, "label": "the attack, all thresholds"}
         axes.plot(report.roc.false_alarms, report.roc.misses, **shown)
     for audit in report.audits:
         corner = audit.limits
         if corner is not None:
-            _draw_corner(axes, audit, corner)
+            _draw_corner(axes, audit, corner, "X" if report.contradicted else "o")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses")
     axes.set_aspect("equal")
-    axes.legend(loc="upper right")
+    _legend(axes)
 
 
-def _draw_corner(axes: Any, audit: Audit, corner: Limits) -> None:
+def _draw_corner(axes: Any, audit: Audit, corner: Limits, mark: str) -> None:
     colour = COLOURS[_hue(audit)]
     across, along = hull(corner)
     sure = f"{single(100 * audit.confidence)}%"
-    line = {"color": colour, "linewidth": 1.6, "label": f"audited ({audit.method}): truth below, {sure}"}
+    line = {"color": colour, "linewidth": 1.6, "label": f"audited ({audit.method}): at or below, {sure}"}
     axes.plot(across, along, **line)
-    axes.plot([corner.fpr], [corner.fnr], "o", color=colour, markersize=5, zorder=5, clip_on=False)
+    axes.plot([corner.fpr], [corner.fnr], mark, color=colour, markersize=7, zorder=5, clip_on=False)
 
 
 def hull(corner: Limits) -> tuple[FloatArray, FloatArray]:
@@ -149,9 +149,8 @@ def draw_epsilons(report: AuditReport, axes: Any) -> None:
     """delta against epsilon: what is left of a red line is refuted, what is right of the blue one is guaranteed."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    floor = min([LEAST, *([report.delta / 10] if report.delta > 0 else [])])
-    floor = max(floor, 1e-300)
-    deltas = np.geomspace(floor, MOST, POINTS)
+    floor = max(min(report.delta / 1000, 1e-4), 1e-300) if report.delta > 0 else LOWEST
+    deltas = np.geomspace(floor, 1.0, POINTS)
     axes.set_yscale("log")
     ends = []
     if report.curve is not None:
@@ -165,16 +164,15 @@ def draw_epsilons(report: AuditReport, axes: Any) -> None:
         ends.append(_draw_audit(axes, audit, deltas))
     reach = 1.08 * max([end for end in ends if math.isfinite(end)] + [0.5])
     if report.delta > 0:
-        axes.axhline(report.delta, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (2, 2)))
-        place = {"xytext": (-3, 2), "textcoords": "offset points", "ha": "right", "fontsize": 8.5}
-        axes.annotate(f"delta = {single(report.delta)}", (reach, report.delta), color=COLOURS["ink"], **place)
+        label = f"delta = {single(report.delta)}"
+        axes.axhline(report.delta, color=COLOURS["muted"], linewidth=1.0, linestyle=(0, (2, 2)), label=label)
     axes.set(xlim=(0, reach), ylim=(floor, 1.0), xlabel="epsilon", ylabel="delta")
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: "1" if value == 1 else f"1e{round(math.log10(value))}")
     )
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.legend(loc="lower right")
+    _legend(axes)
 
 
 def _draw_audit(axes: Any, audit: Audit, deltas: FloatArray) -> float:
@@ -196,6 +194,11 @@ def _draw_audit(axes: Any, audit: Audit, deltas: FloatArray) -> float:
     axes.fill_betweenx(deltas, 0.0, found, color=colour, alpha=0.10, linewidth=0)
     axes.plot(found, deltas, color=colour, linewidth=1.6, label="audited (counts): at least")
     return float(found[0])
+
+
+def _legend(axes: Any) -> None:
+    """Below the axes, where it hides nothing."""
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.13), borderaxespad=0.0, ncols=1)
 
 
 def _hue(audit: Audit) -> str:

@@ -25,7 +25,7 @@ ul { margin: .3rem 0; padding-left: 1.2rem; max-width: 46rem; }
 .muted, figcaption, caption, footer { color: var(--muted); }
 .bad { color: var(--bad); }
 .headline { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1.6rem 0; }
-.headline > div { flex: 1 1 15rem; background: var(--panel); border: 1px solid var(--line); border-radius: .6rem;
+.headline > div { flex: 1 1 12rem; background: var(--panel); border: 1px solid var(--line); border-radius: .6rem;
   padding: 1rem 1.2rem; }
 .headline strong { display: block; font-size: 1.6rem; line-height: 1.25; font-weight: 650; }
 .scroll { overflow-x: auto; }
@@ -81,7 +81,9 @@ def _headline(report: AuditReport) -> str:
             _box("Guaranteed", f"epsilon &le; {at_most(report.certified)}", f"at delta {single(report.delta)}")
         )
         word, css = ("contradicted", "bad") if report.contradicted else ("not contradicted", "")
-        sure = f"with {single(100 * report.confidence)}% confidence"
+        sure = (
+            f"with {single(100 * report.confidence)}% confidence" if report.contradicted else "no proof that it holds"
+        )
         boxes.append(_box("The guarantee is", f'<span class="{css}">{word}</span>', sure))
     return '<div class="headline">\n' + "\n".join(boxes) + "\n</div>"
 

@@ -32,6 +32,7 @@ from quiltwork.errors import InvalidParameter
 SCHEMA = "quiltwork/audit_report/1"
 DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the audit
 BOTH = ("counts", "gdp")
+FINER = 1e-7  # a verdict should not hang on the width of a bracket
 
 
 @attrs.frozen
@@ -74,7 +75,8 @@ class AuditReport:
             raise InvalidParameter("curve", curve, "an object with epsilon, delta and beta, or None")
         if not audits or not all(isinstance(audit, Audit) for audit in audits):
             raise InvalidParameter("audits", audits, "one or more results of an audit")
-        together = max(0.0, 1.0 - math.fsum(1.0 - audit.confidence for audit in audits))
+        left = max(0.0, 1.0 - math.fsum(1.0 - audit.confidence for audit in audits))
+        together = audits[0].confidence if len(audits) == 1 else left
         rows = _rows(curve, audits)
         grounds = () if curve is None else tuple(ground for audit in audits for ground in _grounds(curve, audit))
         return cls(curve, audits, together, rows, grounds, title, claim or _words(curve, audits[0].delta), roc)
@@ -106,7 +108,7 @@ class AuditReport:
         if self.contradicted:
             return (
                 f"The guarantee is contradicted: the chance of such an audit, were it true, is at most "
-                f"{at_most(100 * (1 - self.confidence), 3)}%."
+                f"{100 * (1 - self.confidence):.3g}%."
             )
         return "The audit does not contradict the guarantee, which is no proof that the guarantee holds."
 
@@ -125,14 +127,17 @@ class AuditReport:
         for audit in self.audits:
             lines += [] if len(self.audits) == 1 else [f"By method {audit.method}:"]
             lines += audit.explain().splitlines()
-        return "\n".join(lines)
+        return "\n".join(dict.fromkeys(lines))
 
     def _between(self, certified: float) -> str:
         free = [audit.epsilon_lower for audit in self.audits if audit.method != "gdp"]
         low, at = max(free, default=0.0), f"At delta = {single(self.delta)}"
         if math.isinf(certified):
             return f"{at} the guarantee names no finite epsilon, and the audit shows at least {at_least(low)}."
-        return f"{at} the true epsilon lies between {at_least(low)} (audited) and {at_most(certified)} (guaranteed)."
+        return (
+            f"If the guarantee holds, the true epsilon lies between {at_least(low)} (audited) and "
+            f"{at_most(certified)} (guaranteed) at delta = {single(self.delta)}."
+        )
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
@@ -211,7 +216,9 @@ def _rows(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
     asked = checks.probability("delta", audits[0].delta)
     shared = any(audit.counts is not None for audit in audits)
     deltas = sorted({asked, *(DELTAS if shared else ())})
-    certified = [None] * len(deltas) if curve is None else np.ravel(curve.epsilon(np.array(deltas)).safe).tolist()
+    certified = (
+        [None] * len(deltas) if curve is None else np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
+    )
     return tuple(
         Row(
             delta,
@@ -239,7 +246,7 @@ def _grounds(curve: Curve, audit: Audit) -> list[str]:
                 f"An attacker with at most {share_above(corner.fpr)} false alarms misses at most "
                 f"{share_above(corner.fnr)}, where the guarantee says that at least {share_below(least)} are missed."
             )
-    certified = float(curve.epsilon(audit.delta).safe)
+    certified = float(curve.epsilon(audit.delta, rtol=FINER).safe)
     if audit.epsilon_lower > certified:
         only = " This follows only if the worst case is Gaussian." if audit.method == "gdp" and not found else ""
         found.append(
@@ -263,6 +270,6 @@ def _words(curve: Curve | None, delta: float) -> str:
     """What a guarantee says, when nobody put it into words."""
     if curve is None:
         return ""
-    epsilon = float(curve.epsilon(delta).safe)
+    epsilon = float(curve.epsilon(delta, rtol=FINER).safe)
     said = f"epsilon at most {at_most(epsilon)} at delta = {single(delta)}"
     return f"{said}; protected: {curve.protects}" if isinstance(curve, Guarantee) else said

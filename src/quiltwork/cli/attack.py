@@ -53,6 +53,7 @@ def run(
     delta: float,
     most: float | None,
     gate: bool,
+    steps: int | None,
     seed: int,
     cache: Path | None,
     as_json: bool,
@@ -71,7 +72,7 @@ def run(
     if scores is not None and len(defenders) > 1:
         raise InvalidParameter("scores", str(scores), "written for one defence at a time")
     people = population_of(source, data, *sizes, prior, seed, cache, _notice)
-    found = [_attacked(words, made, people, quick, delta, gate, seed) for words, made in defenders]
+    found = [_attacked(words, made, people, quick, delta, gate, steps, seed) for words, made in defenders]
     if scores is not None:
         _write_scores(found[0].release, scores, count, seed)
     if as_json:
@@ -96,10 +97,12 @@ def _notice(message: str) -> None:
         print(message, file=sys.stderr)
 
 
-def _attacked(words: str, made: Any, people: Population, quick: bool, delta: float, gate: bool, seed: int) -> Attacked:
+def _attacked(
+    words: str, made: Any, people: Population, quick: bool, delta: float, gate: bool, steps: int | None, seed: int
+) -> Attacked:
     in_loop = None
     if isinstance(made, Generative):
-        trained = train(made, None, people, seed=seed, gate=gate)
+        trained = train(made, None, people, seed=seed, gate=gate, steps=steps)
         defence: Defence = trained.defence
         in_loop = _training_words(trained)
     else:

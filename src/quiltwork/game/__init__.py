@@ -25,9 +25,11 @@ from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.population import Population
 from quiltwork.game.priors import Half, Independent
+from quiltwork.game.publishing import Published, publish
 from quiltwork.game.release import Draws, Several, SummaryStatistics
 from quiltwork.game.roc import Roc, auc, auc_interval, individual_auc, roc, tpr_at
 from quiltwork.game.statistics import Statistic
+from quiltwork.game.trials import Trials, trials
 
 __all__ = [
     "AdaptiveThreshold",
@@ -53,6 +55,7 @@ __all__ = [
     "Neural",
     "OptimalTest",
     "Population",
+    "Published",
     "RateDistortion",
     "Ridge",
     "Roc",
@@ -62,6 +65,7 @@ __all__ = [
     "SummaryStatistics",
     "SupportVector",
     "Tree",
+    "Trials",
     "WaterFilling",
     "auc",
     "auc_interval",
@@ -75,7 +79,9 @@ __all__ = [
     "individual_auc",
     "ladder",
     "populations",
+    "publish",
     "roc",
     "tpr_at",
     "train",
+    "trials",
 ]

@@ -9,6 +9,7 @@ Reference: theory/game.md section 5 (mu^2 = Delta^2 1' S^-1 1); seed 000 Table I
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -31,12 +32,16 @@ from quiltwork.game.statistics import Statistic
 __all__ = ["CorrelatedGaussian"]
 
 
+def _numbers(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(values)
+
+
 @attrs.frozen(eq=False)
 class CorrelatedGaussian:
     """Copies of one statistic with Gaussian noise of these standard deviations and this correlation."""
 
     statistic: Statistic
-    sigmas: tuple[float, ...] = attrs.field(converter=tuple)
+    sigmas: tuple[float, ...] = attrs.field(converter=_numbers)
     correlation: Any = None
     clip: bool = False
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["drawn"]
 
-SIZE = (9.6, 4.4)
+SIZE = (11.6, 4.3)
 FLOOR = 1e-3  # the least share of false alarms in the second panel
 POINTS = 300  # of a curve in the picture
 FORMATS = ("svg", "png", "pdf")
@@ -39,6 +39,10 @@ def drawn(board: Leaderboard, path: Any = None, kind: str | None = None) -> Any:
         figure = Figure(figsize=SIZE, layout="constrained")
         left, right = figure.subplots(1, 2)
         _curves(board, left, right)
+        title = "AUC on test releases\nT1 all rows, T2 own row, T3 the others too"
+        figure.legend(
+            loc="outside right upper", fontsize=8, frameon=False, title=title, title_fontsize=8, alignment="left"
+        )
         title = f"{board.release}: attackers retrained against it"
         figure.suptitle(title.replace("$", r"\$"), fontsize=10.5)
         if path is None and kind is None:
@@ -71,7 +75,6 @@ def _curves(board: Leaderboard, left: Any, right: Any) -> None:
         right.plot(rates[shown], np.maximum(found[shown], FLOOR), **look)
     left.set(xlabel="others called members (false alarms)", ylabel="members found", xlim=(0, 1), ylim=(0, 1))
     left.set_aspect("equal")
-    left.legend(loc="lower right", fontsize=7.2, frameon=False, title="AUC on test releases", title_fontsize=7.5)
     right.set(xscale="log", yscale="log", xlim=(FLOOR, 1), ylim=(FLOOR, 1))
     right.set(xlabel="false alarms, where they are rare", ylabel="members found")
     right.set_aspect("equal")

@@ -38,6 +38,18 @@ def _rows(name: str, value: Any, least: int) -> FloatArray:
     return clean
 
 
+def _candidates(rows: Any) -> FloatArray:
+    return _rows("candidates", rows, 1)
+
+
+def _reference(rows: Any) -> FloatArray:
+    return _rows("reference", rows, 1)
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
+
+
 def _shape(rows: np.ndarray[Any, Any]) -> str:
     return f"{rows.dtype} of shape {rows.shape}"
 
@@ -50,11 +62,11 @@ class Population:
     `prior` and is what is protected.
     """
 
-    candidates: FloatArray = attrs.field(converter=lambda rows: _rows("candidates", rows, 1))
-    reference: FloatArray = attrs.field(converter=lambda rows: _rows("reference", rows, 1))
+    candidates: FloatArray = attrs.field(converter=_candidates)
+    reference: FloatArray = attrs.field(converter=_reference)
     prior: Prior = attrs.field(factory=Half)
     source: str = "rows given by the user"
-    attributes: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    attributes: tuple[str, ...] = attrs.field(default=(), converter=_names)
 
     def __attrs_post_init__(self) -> None:
         if self.candidates.shape[1] != self.reference.shape[1]:

@@ -8,7 +8,7 @@ Reference: seed 004 sections 3 and 4; theory/game.md sections 3 to 5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
@@ -144,11 +144,15 @@ class SummaryStatistics:
         return self.defence.certificate()
 
 
+def _tuple(releases: Iterable[Release]) -> tuple[Release, ...]:
+    return tuple(releases)
+
+
 @attrs.frozen(eq=False)
 class Several:
     """Several releases about the same members, each with its own noise: the composition of mechanisms."""
 
-    releases: tuple[Release, ...] = attrs.field(converter=tuple)
+    releases: tuple[Release, ...] = attrs.field(converter=_tuple)
 
     def __attrs_post_init__(self) -> None:
         if not self.releases or not all(isinstance(release, Release) for release in self.releases):

@@ -15,7 +15,6 @@ from typing import Any
 import attrs
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
@@ -98,20 +97,17 @@ def auc(scores: Any, members: Any) -> float:
 
 
 def _area(values: FloatArray, inside: Members) -> float:
-    ranks = rankdata(values)
-    found = int(inside.sum())
-    return float((ranks[inside].sum() - found * (found + 1) / 2) / (found * (inside.size - found)))
+    return float(_share_below(values[inside], values[~inside]).mean())
 
 
 def individual_auc(scores: Any, members: Any) -> FloatArray:
     """The area for each person over releases; NaN for a person who was always, or never, a member."""
     values, inside = pairs_of(scores, members)
-    ranks = rankdata(values, axis=0)
-    found = inside.sum(axis=0)
-    others = len(values) - found
-    with np.errstate(invalid="ignore", divide="ignore"):
-        area = ((ranks * inside).sum(axis=0) - found * (found + 1) / 2) / (found * others)
-    return np.asarray(np.where((found > 0) & (others > 0), area, np.nan))
+    mixed = inside.any(axis=0) & ~inside.all(axis=0)
+    area = np.full(values.shape[1], np.nan)
+    for person in np.flatnonzero(mixed):
+        area[person] = _area(values[:, person], inside[:, person])
+    return area
 
 
 def tpr_at(scores: Any, members: Any, false_alarms: Any) -> FloatArray:

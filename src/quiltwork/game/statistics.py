@@ -53,8 +53,8 @@ class Statistic:
         """The statistic of each data set, one a row."""
         sums = members.astype(float) @ self.population.candidates
         if self.denominator == "fixed":
-            return sums * (2.0 / members.shape[1])
-        return sums / np.maximum(members.sum(axis=1, keepdims=True), 1)
+            return np.asarray(sums * (2.0 / members.shape[1]))
+        return np.asarray(sums / np.maximum(members.sum(axis=1, keepdims=True), 1))
 
     @property
     def fixed_size(self) -> int | None:

@@ -17,7 +17,7 @@ def torch() -> Any:
     try:
         import torch as module
     except ImportError:
-        raise MissingExtra("torch", "game") from None
+        raise MissingExtra("torch", "game", "pip install torch==2.13.0") from None
     if module.get_num_threads() != 1:
         module.set_num_threads(1)
     return module

@@ -13,7 +13,15 @@ from typing import Any
 
 from quiltwork.errors import MissingExtra
 
-__all__ = ["discrete_gaussian", "discrete_laplace", "lattice_gaussian", "lattice_laplace", "peel"]
+__all__ = [
+    "discrete_gaussian",
+    "discrete_laplace",
+    "lattice_gaussian",
+    "lattice_gaussians",
+    "lattice_laplace",
+    "lattice_laplaces",
+    "peel",
+]
 
 GRANULARITY = 2.0**-1074  # of doubles, and of the noise on them
 
@@ -67,3 +75,17 @@ def peel(scores: list[int], k: int, scale: float) -> list[int]:
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     select = dp.m.make_noisy_top_k(*space, dp.zero_concentrated_divergence(), k=k, scale=scale)
     return [int(index) for index in select(scores)]
+
+
+def lattice_gaussians(values: list[float], sigma: float) -> list[float]:
+    """Each value plus its own draw of discrete Gaussian noise on multiples of 2^-1074, rounded to doubles."""
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l2_distance(T="f64")
+    return [float(value) for value in dp.m.make_gaussian(*space, scale=sigma)(values)]
+
+
+def lattice_laplaces(values: list[float], scale: float) -> list[float]:
+    """Each value plus its own draw of discrete Laplace noise on multiples of 2^-1074, rounded to doubles."""
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
+    return [float(value) for value in dp.m.make_laplace(*space, scale=scale)(values)]

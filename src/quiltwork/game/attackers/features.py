@@ -166,7 +166,7 @@ class Features:
             columns.append(raw * self.slope + self.offset)
         if self.linear is not None:
             columns.append(self.linear.scores(clean)[:, :, None])
-        return np.clip(np.concatenate(columns, axis=2), -_CLIP, _CLIP)
+        return np.asarray(np.clip(np.concatenate(columns, axis=2), -_CLIP, _CLIP))
 
     def each(self, outputs: FloatArray, score: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """One number a release and person from features; `score` maps (persons, features) to (persons,)."""

@@ -12,6 +12,7 @@ Reference: seed 004 section 4 and P.3; theory/game.md sections 3 (timings, memor
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -28,7 +29,8 @@ from quiltwork.game.release import Release
 
 __all__ = ["Neural"]
 
-_ROOM = 40_000_000  # entries of the pool of outputs, in single precision: 160 MB
+_ROOM = 40_000_000  # entries of the outputs that ridge starts from: more of them only where each is small
+_BLOCK = 2_000_000  # entries of outputs that are drawn together
 _WIDEST = 512
 _RATE, _LINEAR_RATE = 1e-3, 3e-4
 _DECAY = 1e-4
@@ -83,31 +85,30 @@ class Neural:
         return "ridge + network" if self.hybrid else "logistic" if self.linear else "network"
 
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
-        """Train on a pool of up to `steps * batch` simulated releases, each used once if they fit into memory."""
+        """Train on `steps` batches of fresh simulated releases, and stop early on validation releases."""
         with seeded(rng) as torch:
-            held = max(64, budget.calibrate)
-            check = release.draw(held, rng)
-            room = max(budget.train, _ROOM // release.dimension)
-            size = max(budget.batch, min(budget.steps * budget.batch, room))
-            decoder = (
-                Decoder.learned(release, rng, min(size, 10 * budget.train)) if self.hybrid or self.linear else None
-            )
-            inputs, targets, centre, spread = _pool(release, rng, size)
+            check = release.draw(max(64, budget.calibrate), rng)
+            decoder = None
+            if self.hybrid or self.linear:
+                most = max(
+                    budget.train, min(10 * budget.train, budget.steps * budget.batch, _ROOM // release.dimension)
+                )
+                decoder = Decoder.learned(release, rng, most)
+            first = outputs_of(release.draw(max(2, budget.train), rng).outputs, release.dimension)
+            centre, deviation = first.mean(axis=0), first.std(axis=0)
+            spread = np.where(deviation > 1e-9, deviation, 1.0)
             parts = self._parts(torch, release, decoder, centre, spread)
-            pool, labels = torch.from_numpy(inputs), torch.from_numpy(targets)
+            stream = _batches(release, rng, budget.batch)
+
+            def ready(outputs: FloatArray, members: Members) -> Batch:
+                values = (outputs_of(outputs, release.dimension) - centre) / spread
+                return torch.from_numpy(values.astype(np.float32)), torch.from_numpy(members.astype(np.float32))
 
             def batch(step: int) -> Batch:
-                start = step * budget.batch
-                if start + budget.batch <= size:
-                    return pool[start : start + budget.batch], labels[start : start + budget.batch].float()
-                chosen = torch.from_numpy(rng.integers(0, size, budget.batch))
-                return pool[chosen], labels[chosen].float()
+                return ready(*next(stream))
 
-            validation = (
-                torch.from_numpy(((check.outputs - centre) / spread).astype(np.float32)),
-                torch.from_numpy(check.members.astype(np.float32)),
-            )
             rate = _LINEAR_RATE if self.linear else _RATE
+            validation = ready(check.outputs, check.members)
             descend(parts, batch, validation, steps=budget.steps, rate=rate, decay=_DECAY)
         return _FittedNetwork(parts, centre, spread, release.population.size[0])
 
@@ -138,20 +139,10 @@ class Neural:
         return nn.ModuleList(parts)
 
 
-def _pool(
-    release: Release, rng: np.random.Generator, size: int
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray, FloatArray]:
-    """Standardised outputs in single precision, members, and the mean and deviation of each number."""
-    step = max(16, 4_000_000 // release.dimension)
-    inputs = np.empty((size, release.dimension), dtype=np.float32)
-    targets = np.empty((size, release.population.size[0]), dtype=np.bool_)
-    centre = spread = np.zeros(0)
-    for start in range(0, size, step):
-        draws = release.draw(min(step, size - start), rng)
-        outputs = outputs_of(draws.outputs, release.dimension)
-        if not start:  # the first few thousand releases tell scale and location well enough
-            centre, deviation = outputs.mean(axis=0), outputs.std(axis=0)
-            spread = np.where(deviation > 1e-9, deviation, 1.0)
-        inputs[start : start + step] = (outputs - centre) / spread
-        targets[start : start + step] = draws.members
-    return inputs, targets, centre, spread
+def _batches(release: Release, rng: np.random.Generator, size: int) -> Iterator[tuple[FloatArray, Members]]:
+    """Fresh releases without end, drawn many batches at a time because that is cheaper."""
+    together = max(1, min(32, _BLOCK // (size * release.dimension)))
+    while True:
+        draws = release.draw(size * together, rng)
+        for start in range(0, len(draws), size):
+            yield draws.outputs[start : start + size], draws.members[start : start + size]

@@ -23,9 +23,9 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.priors import Members
 from quiltwork.game.release import Release
 
-__all__ = ["Decoder", "Ridge", "Sums", "log_odds", "outputs_of", "solve"]
+__all__ = ["Decoder", "Ridge", "Sums", "choose", "log_odds", "outputs_of", "solve"]
 
-PENALTIES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean variance of a number
+PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)  # of the mean variance of a number
 _CHUNK = 4_000_000  # entries of outputs that are held at once: 32 MB
 _LARGEST = 8.0  # separation in standard deviations beyond which a person counts as decided: log-odds of +-32
 
@@ -90,20 +90,40 @@ class Sums:
 
 
 def solve(sums: Sums, penalty: float) -> FloatArray:
-    """The weights (numbers x people) at this multiple of the mean variance."""
+    """The solution at this multiple of the mean variance: weights of the numbers, or, in the second form, of rows."""
     if sums.scale <= np.finfo(float).tiny:  # a constant release: nothing to learn
-        return np.zeros((len(sums.centre), len(sums.rates)))
+        return np.zeros_like(sums.cross)
     system = sums.gram.copy()
     step = penalty * sums.scale
     for _ in range(12):  # rounding can leave a singular matrix slightly indefinite: penalise more until it is not
         system[np.diag_indices(len(system))] += step
         try:
-            solved = cho_solve(cho_factor(system, lower=True, check_finite=False), sums.cross, check_finite=False)
+            factor = cho_factor(system, lower=True, check_finite=False)
         except LinAlgError:
             step *= 10.0
             continue
-        return np.asarray(solved if sums.rows is None else sums.rows.T @ solved)
+        return np.asarray(cho_solve(factor, sums.cross, check_finite=False))
     raise Unsupported("ridge regression", "its normal equations are not numbers that can be solved")
+
+
+def choose(sums: Sums, outputs: FloatArray, members: Members) -> tuple[float, FloatArray]:
+    """The penalty with the least squared error on held-out releases, and the estimates it gives there.
+
+    From the largest penalty down, until the error has grown twice: it has one valley.
+    """
+    moved, target = outputs - sums.centre, members - sums.rates
+    basis = moved if sums.rows is None else moved @ sums.rows.T
+    best, penalty, estimates, worse = np.inf, PENALTIES[0], np.zeros(target.shape), 0
+    for candidate in PENALTIES:
+        guess = basis @ solve(sums, candidate)
+        loss = float(np.mean((guess - target) ** 2))
+        if loss < best:
+            best, penalty, estimates, worse = loss, candidate, guess, 0
+        else:
+            worse += 1
+        if worse == 2:
+            break
+    return penalty, estimates
 
 
 def log_odds(estimates: FloatArray, members: Members) -> tuple[FloatArray, FloatArray]:
@@ -141,19 +161,15 @@ class Decoder:
     def learned(cls, release: Release, rng: np.random.Generator, releases: int) -> Decoder:
         """Choose the penalty on a held-out quarter by squared error, then fit again with all releases."""
         held = max(1, releases // 4)
-        dimension = release.dimension
         test = release.draw(held, rng)
-        sums = Sums.of(_stream(release, rng, releases - held), releases - held, dimension)
-        moved, target = outputs_of(test.outputs, dimension) - sums.centre, test.members - sums.rates
-        best, penalty, estimates = np.inf, PENALTIES[-1], np.zeros(test.members.shape)
-        for candidate in PENALTIES:
-            guess = moved @ solve(sums, candidate)
-            loss = float(np.mean((guess - target) ** 2))
-            if loss < best:
-                best, penalty, estimates = loss, candidate, guess
-        slope, offset = log_odds(estimates, test.members)
-        whole = _joined(sums, test.outputs, test.members)
-        return cls(sums.centre, solve(whole, penalty) * slope, offset, penalty)
+        outputs, members = outputs_of(test.outputs, release.dimension), test.members
+        sums = Sums.of(_stream(release, rng, releases - held), releases - held, release.dimension)
+        penalty, estimates = choose(sums, outputs, members)
+        slope, offset = log_odds(estimates, members)
+        whole = _joined(sums, outputs, members)
+        solution = solve(whole, penalty)
+        weights = solution if whole.rows is None else whole.rows.T @ solution
+        return cls(whole.centre, weights * slope, offset, penalty)
 
 
 def _stream(release: Release, rng: np.random.Generator, count: int) -> Iterator[tuple[FloatArray, Members]]:
@@ -165,7 +181,7 @@ def _stream(release: Release, rng: np.random.Generator, count: int) -> Iterator[
 
 
 def _joined(sums: Sums, outputs: FloatArray, members: Members) -> Sums:
-    """The same sums with the held-out releases, around the old centre."""
+    """The same sums with the held-out releases, around the old centre, which the calibration was made for."""
     rows, targets = outputs - sums.centre, members - sums.rates
     count = sums.count + len(rows)
     if sums.rows is None:

@@ -12,6 +12,7 @@ Reference: seed 004 appendix P.5; theory/game.md sections 3 and 8.
 from __future__ import annotations
 
 from quiltwork.game.classifier.assignment import RowAssignment
+from quiltwork.game.classifier.attackers import row_attackers
 from quiltwork.game.classifier.digits import DigitsGame, digits_game
 from quiltwork.game.classifier.matching import RowMatching
 from quiltwork.game.classifier.rows import QueryRows
@@ -26,5 +27,6 @@ __all__ = [
     "RowMatching",
     "digits_game",
     "query_shares",
+    "row_attackers",
     "train_classifier",
 ]

@@ -46,9 +46,8 @@ def assignment_odds(
     for _ in range(rounds):
         message = np.minimum(shares / (others(shares * back, 2) + empty), _CAP)
         back = 1.0 / (1.0 + others(message, 1))
-        with np.errstate(divide="ignore"):
-            before, odds = odds, np.asarray(np.log(message.sum(axis=1)))
-        if float(np.max(np.abs(odds - before), where=np.isfinite(odds), initial=0.0)) < _SETTLED:
+        before, odds = odds, np.asarray(np.log(np.maximum(message.sum(axis=1), 1.0 / _CAP)))
+        if float(np.abs(odds - before).max()) < _SETTLED:
             break
     return np.where(np.abs(prior) >= CERTAIN, prior, odds)
 

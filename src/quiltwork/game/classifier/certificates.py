@@ -42,6 +42,7 @@ __all__ = ["ROUGHNESS", "Rows", "ceiling", "guarantee", "widest_swap"]
 
 Rows = Literal["any", "pool"]
 ROUGHNESS = 1e-6  # rows of float32 classifiers sum to 1 up to this; bounds for any rows are widened by it
+_LEAST = 1e-90  # the least move of rows that differ at all
 _POINTS = 41
 _PROTECTS = "which of two images was queried, when all other queries and their number are the same"
 _OTHERS = (
@@ -65,8 +66,11 @@ def widest_swap(candidates: FloatArray, family: str) -> tuple[float, tuple[int, 
         at = int(moves.argmax())
         if moves[at] > most:
             most, pair = float(moves[at]), (first, first + 1 + at)
-    # a difference, a square, C - 1 sums and a root: less than C + 4 units in all, one more for each step of this line
-    return up(most * (1.0 + (candidates.shape[1] + 8.0) * UNIT)), pair
+    if bool(np.all(candidates == candidates[0])):
+        return 0.0, pair
+    # a difference, a square, C - 1 sums and a root: less than C + 4 units in all, one more for each step of this line;
+    # squares that underflow are below the least move
+    return max(up(most * (1.0 + (candidates.shape[1] + 8.0) * UNIT)), _LEAST), pair
 
 
 def guarantee(candidates: FloatArray, law: RowLaw, rows: Rows) -> Guarantee:
@@ -92,7 +96,9 @@ def ceiling(population: Population, law: RowLaw, rows: Rows) -> float:
         because = "the number of queries varies, is published, and may tell all by itself"
         raise Unsupported("a ceiling of the AUC", because, "use the exactly-half prior")
     loss, _ = _loss(population.candidates, law, rows)
-    if law.family == "gaussian" or loss.count == 0:
+    if loss.count == 0:
+        return 0.5
+    if law.family == "gaussian":
         return auc_ceiling_of(loss)
     # a polygon above the certified deltas: far quicker than the trade-off function of a composition, and close
     largest = float(loss.epsilon(0.0).upper)
@@ -110,7 +116,7 @@ def _loss(candidates: FloatArray, law: RowLaw, rows: Rows) -> tuple[Loss, tuple[
     else:
         # rows >= 0 with sums <= s have |c - c'|_2 <= sqrt(2) s, and parts that sum to <= s
         move = up((math.sqrt(2.0) if law.family == "gaussian" else 1.0) * (1.0 + ROUGHNESS), 3)
-    if move == 0.0 or move / law.size < 1e-100:
+    if move == 0.0:
         return compose(), None
     if law.family == "gaussian":
         return gdp(up(move / law.size, 3)), pair

@@ -22,7 +22,7 @@ _STEPS = 80
 def size_odds(rates: FloatArray) -> FloatArray:
     """Log-odds of membership, one row a size from 0 to K.
 
-    >>> np.round(np.exp(size_odds(np.array([0.5, 0.5, 0.5])))[1:3], 3)
+    >>> np.round(np.exp(size_odds(np.array([0.5, 0.5, 0.5]))[1:3]), 3)
     array([[0.5, 0.5, 0.5],
            [2. , 2. , 2. ]])
     """

@@ -1,7 +1,7 @@
 """The next Gaussian release so that everything together satisfies one (epsilon, delta).
 
-The largest mu with G_mu within (epsilon, delta) is found by bisection on its certified epsilon; what the new release
-may have is then the closed form of `fifth`, in the unit eps_i = sensitivity / sigma_i; and the answer is asked again,
+The largest mu with G_mu within (epsilon, delta) is found by bisection on its certified delta; what the new release may
+have is then the closed form of `fifth`, in the unit eps_i = sensitivity / sigma_i; and the answer is asked again,
 from the standard deviations alone.
 
 Reference: theory/game.md section 5; Balle and Wang 2018 (the exact profile of a Gaussian mechanism).
@@ -29,6 +29,7 @@ __all__ = ["NextSigma", "largest_mu", "next_sigma"]
 
 _RTOL = 1e-9
 _STEPS = 16  # doubles tried, each a little noisier
+_RETREATS = 40  # steps below the largest mu, from the last digit up to a part in a thousand
 
 
 @attrs.frozen
@@ -67,7 +68,7 @@ def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlat
     """
     size = exactly("sensitivity", sensitivity)
     spreads = positives("sigmas", sigmas, "of the releases so far; qw.calibrate finds the noise of a first one")
-    wanted, slip = checks.non_negative("epsilon", epsilon), _delta(delta)
+    wanted, slip = _epsilon(epsilon), _delta(delta)
     mu = largest_mu(wanted, slip)
     strengths = tuple(size / spread for spread in spreads)
     given = forms(strengths, correlation)
@@ -87,39 +88,47 @@ def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlat
 
 
 def largest_mu(epsilon: Any, delta: Any) -> float:
-    """The largest mu, to the last digit or two, whose certified epsilon at this delta is at most `epsilon`.
+    """The largest mu, but for the last digits, that keeps (epsilon, delta) by its certified curve.
 
     >>> round(largest_mu(0.25, 0.02), 6), gdp(largest_mu(0.25, 0.02)).epsilon(0.02).upper <= 0.25
     (0.236834, True)
     """
-    wanted, slip = checks.non_negative("epsilon", epsilon), _delta(delta)
+    wanted, slip = _epsilon(epsilon), _delta(delta)
     good, bad = _around(wanted, slip)
-    while True:
-        middle = 0.5 * (good + bad)
-        if not good < middle < bad:
-            return good
-        if _keeps(gdp(middle), wanted, slip):
+    while good < (middle := 0.5 * (good + bad)) < bad:
+        if _small(gdp(middle), wanted, slip):
             good = middle
         else:
             bad = middle
+    for step in range(_RETREATS):  # epsilon is asked too, whose bracket is a little wider
+        if _keeps(gdp(good), wanted, slip):
+            return good
+        good *= 1.0 - 2.0 ** (step - 50)
+    raise _none(wanted, slip)
 
 
 def _around(epsilon: float, delta: float) -> tuple[float, float]:
     """A mu that keeps the target and one, twice as large, that does not."""
     good = 1.0
-    while not _keeps(gdp(good), epsilon, delta):
+    while not _small(gdp(good), epsilon, delta):
         good /= 2.0
         if good < 1e-90:
-            raise Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "mu from 1e-90 up")
-    while _keeps(gdp(2.0 * good), epsilon, delta):
+            raise _none(epsilon, delta)
+    while _small(gdp(2.0 * good), epsilon, delta):
         good *= 2.0
-        if good > 1e90:
-            raise InvalidParameter("epsilon", epsilon, "a target that some noise is needed for")
     return good, 2.0 * good
 
 
+def _small(loss: Loss, epsilon: float, delta: float) -> bool:
+    return float(loss.delta(epsilon, rtol=_RTOL).safe) <= delta
+
+
 def _keeps(loss: Loss, epsilon: float, delta: float) -> bool:
-    return float(loss.epsilon(delta, rtol=_RTOL).safe) <= epsilon
+    return _small(loss, epsilon, delta) and float(loss.epsilon(delta, rtol=_RTOL).safe) <= epsilon
+
+
+def _none(epsilon: float, delta: float) -> Unreachable:
+    return Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "mu from 1e-90 up", "no certificate is that fine")
 
 
 def _most(plan: NextMechanism, size: Fraction) -> float:
@@ -129,6 +138,13 @@ def _most(plan: NextMechanism, size: Fraction) -> float:
     number = float(size / max(readings(plan.lower)))
     while max(readings(number)) * max(readings(plan.lower)) > size:
         number = math.nextafter(number, 0.0)
+    return number
+
+
+def _epsilon(value: Any) -> float:
+    number = checks.real("epsilon", value, "in [0, 1e6]")
+    if not 0 <= number <= 1e6:  # beyond it the brackets of G_mu are too wide for a search
+        raise InvalidParameter("epsilon", value, "in [0, 1e6]")
     return number
 
 

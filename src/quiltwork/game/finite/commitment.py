@@ -27,7 +27,7 @@ from quiltwork.game.finite.scores import Score, float_value
 __all__ = ["Suggestion", "cutting_planes"]
 
 ROUNDS = 60  # linear programs at most
-PATIENCE = 4  # rounds without progress before the answer is taken as it is
+PATIENCE = 6  # rounds without progress before the answer is taken as it is
 TIGHT = 1e-10  # the smallest tolerance of the solver
 
 
@@ -47,20 +47,35 @@ def cutting_planes(problem: Design, score: Score, tolerance: float) -> Suggestio
     gap, waited = np.inf, 0
     for _ in range(ROUNDS):
         channel, heights, actions = program.solve()
-        upper, parts, answers = float_value(problem, score, channel)
+        _, parts, answers = float_value(problem, score, channel)
         lower = _float_bound(problem, score, actions)
-        if best is None or upper < best[0]:
-            best = upper, channel
+        best = _better(problem, score, channel, best)
         if most is None or lower > most[0]:
             most = lower, actions
         left = best[0] - most[0]
         waited = 0 if left < 0.9 * gap else waited + 1
         gap = min(gap, left)
-        if gap <= 0.25 * tolerance or waited >= PATIENCE or not program.add(parts - heights, answers, actions, gap):
+        if gap <= 0.25 * tolerance or waited >= PATIENCE:
+            break
+        middle = float_value(problem, score, best[1])[2]
+        if not program.add(parts - heights, answers, (actions, middle), gap):
             break
     if best is None or most is None:  # pragma: no cover - there is at least one round
         raise NotCertified("the equilibrium", "the linear program has no answer")
     return Suggestion(best[1], most[1])
+
+
+def _better(
+    problem: Design, score: Score, channel: FloatArray, best: tuple[float, FloatArray] | None
+) -> tuple[float, FloatArray]:
+    """The best channel on the way from the best one so far to a new one: corners of the program lie around it."""
+    found = best
+    for share in (1.0,) if best is None else (1.0, 0.5, 0.25, 0.1, 0.03):
+        trial = channel if best is None else best[1] + share * (channel - best[1])
+        value = float_value(problem, score, trial)[0]
+        if found is None or value < found[0]:
+            found = value, trial
+    return found if found is not None else (np.inf, channel)
 
 
 def _float_bound(problem: Design, score: Score, actions: FloatArray) -> float:
@@ -109,8 +124,9 @@ class _Program:
         self.bounds = np.column_stack([low, high])
         starts = score.starts
         places = np.arange(people * outputs)
-        self.places = np.repeat(places, starts.size)
-        self.lines = np.tile(starts, people * outputs)
+        # the prior rate is one of them: without costs nothing is told, and that is the attacker's answer
+        self.places = np.concatenate([np.repeat(places, starts.size), places])
+        self.lines = np.concatenate([np.tile(starts, people * outputs), np.repeat(self.rates, outputs)])
 
     def solve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Channel, heights t and the attacker's mean actions."""
@@ -140,15 +156,16 @@ class _Program:
         actions = np.clip(np.where(weights > 0, means, self.score.starts[0]), 0.0, 1.0)
         return channel, heights, actions.reshape(self.people, self.outputs)
 
-    def add(self, missing: FloatArray, answers: FloatArray, actions: FloatArray, gap: float) -> bool:
-        """New lines where the loss is above its heights, and at the attacker's mean; False if there are none."""
+    def add(self, missing: FloatArray, answers: FloatArray, others: tuple[FloatArray, ...], gap: float) -> bool:
+        """New lines where the loss is above its heights, and at other actions of interest; False if there are none."""
         cells = np.arange(self.people * self.outputs)
         wanted = missing.ravel() > 0.05 * gap / cells.size
-        places = np.concatenate([cells[wanted], cells])
-        lines = np.concatenate([answers.ravel()[wanted], actions.ravel()])
+        places = np.concatenate([cells[wanted], *([cells] * len(others))])
+        lines = np.concatenate([answers.ravel()[wanted], *(actions.ravel() for actions in others)])
         known = set(zip(self.places.tolist(), np.round(self.lines, 9).tolist(), strict=True))
         pairs = list(zip(places.tolist(), np.round(lines, 9).tolist(), strict=True))
-        fresh = np.array([pair not in known for pair in pairs], dtype=bool)
+        first = {pair: index for index, pair in reversed(list(enumerate(pairs)))}
+        fresh = np.array([pair not in known and first[pair] == index for index, pair in enumerate(pairs)], dtype=bool)
         self.places = np.concatenate([self.places, places[fresh]])
         self.lines = np.concatenate([self.lines, lines[fresh]])
         return bool(fresh.any())

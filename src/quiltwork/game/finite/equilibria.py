@@ -13,7 +13,6 @@ Reference: seed 004 Definitions 1 and 3, Theorem 1; theory/game.md section 1, Th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -38,10 +37,9 @@ from quiltwork.game.finite.scores import (
     upper_bound,
 )
 
-__all__ = ["LOSSES", "Equilibrium", "Status", "nash", "stackelberg"]
+__all__ = ["Equilibrium", "Status", "nash", "stackelberg"]
 
 Status = Literal["exact", "certified", "approximate"]
-LOSSES = ("advantage", "cel", "joint cel", "tpr")
 BELIEFS = 600  # candidates times outputs up to which a fixed point is searched
 SNAPPED = 3000  # entries of a channel up to which simple fractions are tried
 DENOMINATORS = (12, 120, 1000, 10**5)
@@ -93,11 +91,12 @@ def stackelberg(
     >>> found.status, found.value.upper, found.channel[0].tolist()
     ('exact', 0.46, [Fraction(4, 5), Fraction(1, 5)])
     """
+    score = _score(loss, gamma)
     problem, accuracy = design(game, kappa, cost), checks.positive("tolerance", tolerance)
-    if loss == "joint cel":
+    if score is None:
         channel, attacker, low, high = _joint(problem, accuracy)
     else:
-        channel, attacker, low, high = _factorised(problem, _score(loss, gamma), loss != "cel", accuracy)
+        channel, attacker, low, high = _factorised(problem, score, loss != "cel", accuracy)
     value = _bracket(low, high, "optimal commitment", float(high - low) <= accuracy)
     status: Status = "exact" if low == high else "certified"
     return _equilibrium(game, problem, channel, value, attacker, high - low, status, loss, kappa)
@@ -124,13 +123,14 @@ def nash(
     >>> found.regret, found.value.upper, found.channel[1].tolist()
     (Fraction(0, 1), 0.5, [Fraction(2, 3), Fraction(1, 3)])
     """
-    if loss != "tpr":
+    score = _score(loss, gamma)
+    if loss != "tpr" or score is None:
         return stackelberg(game, kappa, loss=loss, gamma=gamma, cost=cost, tolerance=tolerance)
     problem, accuracy = design(game, kappa, cost), checks.positive("tolerance", tolerance)
     beliefs = problem.members.shape[1] * problem.shape[1]
     if beliefs > BELIEFS:
         raise Unsupported("a Nash equilibrium of this size", f"{beliefs} beliefs are more than {BELIEFS}")
-    start = cutting_planes(problem, SquaredScore(), 1e-4).channel
+    start = cutting_planes(problem, score, 1e-4).channel
     best: tuple[Fraction, Fraction, Table, Table] | None = None
     for suggested in searched(problem, start, checks.count("seed", seed)):
         for channel in _candidates(true_channel(suggested)):
@@ -155,18 +155,20 @@ def nash(
 # ---- suggestions made true
 
 
-def _score(loss: str, gamma: Any) -> Score:
+def _score(loss: str, gamma: Any) -> Score | None:
+    """The score of a loss; None for the joint one, which has a solver of its own."""
     weight = typed("gamma", gamma)
     if not 0 <= weight <= 1:
         raise InvalidParameter("gamma", gamma, "in [0, 1]")
-    scores: dict[str, Callable[[], Score]] = {
-        "advantage": lambda: AdvantageScore(weight),
-        "cel": CrossEntropyScore,
-        "tpr": SquaredScore,
+    scores: dict[str, Score | None] = {
+        "advantage": AdvantageScore(weight),
+        "cel": CrossEntropyScore(),
+        "joint cel": None,
+        "tpr": SquaredScore(),
     }
     if loss not in scores:
-        raise InvalidParameter("loss", loss, f"one of {', '.join(map(repr, LOSSES))}")
-    return scores[loss]()
+        raise InvalidParameter("loss", loss, f"one of {', '.join(map(repr, scores))}")
+    return scores[loss]
 
 
 def _candidates(channel: Table) -> list[Table]:

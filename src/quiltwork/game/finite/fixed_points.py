@@ -2,10 +2,7 @@
 
 The defender who faces p_k(x) pays sum_k b_k p_k(x) + kappa c(b, x) for publishing x; the attacker's p is the posterior
 of the channel, which is what cross-entropy makes it play.  At outputs that never happen any belief is a best response;
-the one that deters most, p = 1, is kept.  There is no potential, so the fixed point is only searched: logit responses
-R(x | b) ~ e^(-cost / temperature) are followed to low temperatures by Newton's method in p, and the equations of the
-support found there are solved.
-
+the XX
 Reference: seed 004 Definition 3; theory/game.md section 1, Theorem 1; McKelvey and Palfrey 1995 (logit equilibria).
 """
 
@@ -18,13 +15,15 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.game.finite.designs import Design
+from quiltwork.game.finite.logit import cooled, traced
 from quiltwork.game.finite.rationals import Table
 
 __all__ = ["deterring", "regret", "searched"]
 
-COLDEST = 1e-5  # temperature, in units of the largest cost difference
+COLDEST = 1e-7  # temperature, in units of the largest cost difference
 UNUSED = 1e-7  # outputs of less mass are taken for never happening
-RANDOM = 6  # random starts after the usual ones
+SUPPORTS = (1e-6, 1e-3)  # entries of a channel that are taken for positive
+RANDOM = 4  # random starts after the usual ones
 
 
 def deterring(problem: Design, channel: Table) -> Table:
@@ -51,12 +50,19 @@ def searched(problem: Design, start: FloatArray, seed: int) -> Iterator[FloatArr
     rates = np.repeat(np.asarray(problem.rates, dtype=float)[:, None], outputs, axis=1)
     cold = (problem.price == problem.price.min(axis=1, keepdims=True)).astype(float)
     cold /= cold.sum(axis=1, keepdims=True)
-    warm = [(rates, scale), (_posterior(problem, start), 0.02 * scale), (_posterior(problem, cold), 0.02 * scale)]
-    warm += [(rng.random((people, outputs)), 0.1 * scale) for _ in range(RANDOM)]
-    for beliefs, hottest in warm:
-        channel = _followed(problem, beliefs, hottest, COLDEST * scale)
-        yield _polished(problem, channel)
-        yield channel
+    coldest = COLDEST * scale
+    yield from _both(problem, cooled(problem, rates, scale, coldest))
+    yield from _both(problem, cooled(problem, _posterior(problem, start), 0.02 * scale, coldest))
+    yield from _both(problem, traced(problem, rates, scale, coldest))
+    yield from _both(problem, cooled(problem, _posterior(problem, cold), 0.02 * scale, coldest))
+    for _ in range(RANDOM):
+        yield from _both(problem, cooled(problem, rng.random((people, outputs)), 0.1 * scale, coldest))
+
+
+def _both(problem: Design, channel: FloatArray) -> Iterator[FloatArray]:
+    for least in SUPPORTS:
+        yield _polished(problem, channel, least)
+    yield channel
 
 
 def _posterior(problem: Design, channel: FloatArray) -> FloatArray:
@@ -65,60 +71,11 @@ def _posterior(problem: Design, channel: FloatArray) -> FloatArray:
     return np.where(law > 0, (problem.members.T @ joint) / np.where(law > 0, law, 1.0), 1.0)
 
 
-def _logit(problem: Design, beliefs: FloatArray, temperature: float) -> tuple[FloatArray, FloatArray]:
-    """The logit response to beliefs, and its posterior, in logarithms so that rare outputs keep theirs."""
-    scores = -(problem.members @ beliefs + problem.price) / temperature
-    scores -= scores.max(axis=1, keepdims=True)
-    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    weights = logs + np.log(problem.law)[:, None]
-    shares = np.exp(weights - weights.max(axis=0, keepdims=True))
-    return np.exp(logs), shares / shares.sum(axis=0, keepdims=True)
-
-
-def _followed(problem: Design, beliefs: FloatArray, temperature: float, coldest: float) -> FloatArray:
-    """Newton's method for p = posterior(logit(p)), at falling temperatures."""
-    while temperature > coldest:
-        temperature *= 0.6
-        beliefs = _settled(problem, beliefs, temperature)
-    return _logit(problem, beliefs, temperature)[0]
-
-
-def _settled(problem: Design, beliefs: FloatArray, temperature: float) -> FloatArray:
-    shape, members = beliefs.shape, problem.members.astype(float)
-    for _ in range(12):
-        channel, shares = _logit(problem, beliefs, temperature)
-        answer = members.T @ shares
-        miss = (answer - beliefs).ravel()
-        size = float(np.abs(miss).max())
-        if size < 1e-12:
-            break
-        # d posterior[k, x] / d p[l, y] through log R(x | b) = -cost / T - log Z(b)
-        spread = members.T[:, None, :] - answer[:, :, None]  # (K, X, B)
-        spread = spread * shares.T[None, :, :] / -temperature
-        change = np.einsum("kxb,bl,by->kxly", spread, members, -channel)
-        own = np.einsum("kxb,bl->kxl", spread, members)
-        for x in range(shape[1]):
-            change[:, x, :, x] += own[:, x, :]
-        slope = change.reshape(miss.size, miss.size) - np.eye(miss.size)
-        step = np.linalg.lstsq(slope, -miss, rcond=None)[0]
-        width = 1.0
-        while width > 1e-3:
-            trial = np.clip(beliefs + width * step.reshape(shape), 0.0, 1.0)
-            left = float(np.abs(members.T @ _logit(problem, trial, temperature)[1] - trial).max())
-            if left < size:
-                break
-            width *= 0.5
-        else:
-            trial = beliefs + 0.05 * (answer - beliefs)  # a small step of the plain iteration instead
-        beliefs = trial
-    return beliefs
-
-
-def _polished(problem: Design, channel: FloatArray) -> FloatArray:
+def _polished(problem: Design, channel: FloatArray, least: float) -> FloatArray:
     """Gauss-Newton on the support: equal costs for each secret, rows of sum one."""
     law, members = problem.law, problem.members.astype(float)
     channel = np.where((law @ channel > UNUSED)[None, :], channel, 0.0)
-    used = channel > 1e-6
+    used = channel > least
     channel = np.where(used, channel, 0.0)
     if not bool(used.any(axis=1).all()):
         return channel

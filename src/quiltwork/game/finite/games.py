@@ -158,10 +158,8 @@ class FiniteGame:
         return self._number(np.where(gains > 0, gains, 0).sum())
 
     def bwma_of(self, rule: Any, gamma: Any) -> ExpectedCounts:
-        """What a rule s_k(x) reaches: True, False or the probability of saying member, one row a candidate."""
-        given = np.asarray(rule)
-        if given.dtype == np.bool_:
-            given = given.astype(int)
+        """What a rule s_k(x) reaches: probabilities of saying member, or an array of booleans, one row a candidate."""
+        given = rule.astype(int) if isinstance(rule, np.ndarray) and rule.dtype == np.bool_ else rule
         table = fractions("rule", given, 2, _RULE)
         if table.shape != self.member_masses.shape:
             raise InvalidParameter("the shape of rule", table.shape, f"{self.member_masses.shape}: {_RULE}")

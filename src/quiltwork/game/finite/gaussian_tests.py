@@ -76,9 +76,9 @@ class GaussianTest:
     @property
     def loss(self) -> Loss:
         """The same as a loss to be composed, with mu rounded up; floats are taken for the doubles they are."""
-        from quiltwork.compose.constructors import gdp
+        from quiltwork.compose.constructors import gdp, pure
 
-        return gdp(self.mu * (1.0 + self.error))
+        return gdp(self.mu * (1.0 + self.error)) if self.mu > 0 else pure(0.0)
 
 
 def _plain(value: Any) -> Number:

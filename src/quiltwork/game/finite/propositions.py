@@ -14,7 +14,7 @@ import numpy as np
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.counts import ExpectedCounts
 from quiltwork.game.finite.games import FiniteGame
-from quiltwork.game.finite.rationals import Number, Table, doubles, is_exact, laws
+from quiltwork.game.finite.rationals import Number, Table, doubles, fractions, is_exact, laws
 from quiltwork.game.finite.vertices import beta_at
 
 __all__ = ["LossIdentity", "PosteriorIdentity", "bwma_loss_identity", "dominates", "posterior_identity"]
@@ -55,7 +55,7 @@ def bwma_loss_identity(game: FiniteGame, strategy: Any, gamma: Any) -> LossIdent
     """
     shape = game.channel.shape
     allowed = f"a table of shape {shape} whose columns are laws over guesses"
-    given = np.asarray(strategy, dtype=object)
+    given = fractions("strategy", strategy, 2, allowed)
     if given.shape != shape:
         raise InvalidParameter("the shape of strategy", given.shape, allowed)
     table: Table = laws("strategy", given.T, 2, allowed).T

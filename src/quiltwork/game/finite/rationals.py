@@ -84,6 +84,8 @@ def fractions(name: str, value: Any, dimensions: int, allowed: str) -> Table:
     """A table of so many axes: of Fractions if every entry is exact, otherwise of doubles."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise InvalidParameter(name, value, allowed)
+    if isinstance(value, np.ndarray) and value.ndim != dimensions:
+        raise InvalidParameter(f"the shape of {name}", value.shape, allowed)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         given = value
         if not bool(np.all(np.isfinite(given))):

@@ -168,7 +168,7 @@ def float_value(problem: Design, score: Score, channel: FloatArray) -> tuple[flo
     members, others = problem.members.T @ joint, (1 - problem.members.T) @ joint
     rates = np.asarray(problem.rates, dtype=float)[:, None]
     used = members + others > 0
-    actions = np.where(used, score.best(np.where(used, members, 1.0), np.where(used, others, 1.0)), 0.5)
+    actions = np.where(used, score.best(np.where(used, members, 1.0), np.where(used, others, 1.0)), rates)
     one, zero = score.pays(actions, rates)
     parts = np.where(used, members * one + others * zero, 0.0)
     return math.fsum(parts.ravel()) + float((joint * problem.price).sum()), parts, actions

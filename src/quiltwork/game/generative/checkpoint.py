@@ -18,13 +18,23 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.generative.training import Game
 from quiltwork.game.torching import torch
 
 __all__ = ["fingerprint", "restore", "save"]
 
 _FORMAT = b"quiltwork/generative/1\n"
+_PARTS = {
+    "fingerprint",
+    "generator",
+    "log_scale",
+    "attacker",
+    "generator_adam",
+    "attacker_adam",
+    "rng",
+    "rows",
+}
 _ALLOWED = "a file that train(..., checkpoint=...) wrote"
 
 
@@ -104,5 +114,14 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidParameter("checkpoint", str(path), _ALLOWED, "it begins differently")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise InvalidParameter("checkpoint", str(path), _ALLOWED, "it is damaged: its checksum does not hold")
-    state: dict[str, Any] = torch().load(io.BytesIO(body), weights_only=True)
+    try:
+        state = torch().load(io.BytesIO(body), weights_only=True)
+    except MissingExtra:
+        raise
+    except Exception as error:  # whatever torch makes of bytes that it did not write
+        raise InvalidParameter(
+            "checkpoint", str(path), _ALLOWED, f"torch refuses it ({type(error).__name__})"
+        ) from None
+    if not isinstance(state, dict) or set(state) != _PARTS or not isinstance(state["fingerprint"], dict):
+        raise InvalidParameter("checkpoint", str(path), _ALLOWED, "it does not hold the parts of a game")
     return state

@@ -22,7 +22,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.curves.rounding import UNIT, up
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.game.channel import Channel
 from quiltwork.game.priors import Members
@@ -47,16 +47,20 @@ class Finish:
     sigma: float
 
     @property
-    def mu(self) -> float:
-        """2 r / s, rounded up.
+    def spread(self) -> float:
+        """How far apart two means can be: 2r, rounded up.
 
         The computed mean leaves the ball by rounding alone: a relative (m + 8) units for norm, quotient and product,
         and one unit of each coordinate of centre + move, which are at most 1 and r large.
         """
         size = len(self.centre)
         moved = 2.0 * self.radius * (1.0 + (size + 16.0) * UNIT)
-        moved += 4.0 * UNIT * math.sqrt(size) * (1.0 + self.radius)
-        return up(up(moved, 8) / down(self.sigma), 2)
+        return up(moved + 4.0 * UNIT * math.sqrt(size) * (1.0 + self.radius), 8)
+
+    @property
+    def mu(self) -> float:
+        """The spread in units of the noise, rounded up."""
+        return up(self.spread / self.sigma)
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Each row pulled back into the ball."""
@@ -78,7 +82,8 @@ def finished(epsilon: float, delta: float, centre: FloatArray, radius: float) ->
     if not math.isfinite(held):
         raise InvalidParameter("radius", radius, "a finite number")
     mu = calibrate(gdp, epsilon, delta)
-    finish = Finish(epsilon, delta, centre, held, up(2.0 * held / mu, 4))
+    finish = Finish(epsilon, delta, centre, held, 1.0)
+    finish = attrs.evolve(finish, sigma=up(finish.spread / mu, 2))
     for _ in range(_TRIES):
         if finish.holds:
             return finish

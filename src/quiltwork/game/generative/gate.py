@@ -3,7 +3,8 @@
     1. The constant release costs no more error: it wins, for no attack on a constant does better than guessing.
     2. Otherwise rate-distortion at the same mean error stands against it.  Attackers are trained from scratch on each
        frozen release; the learned one is accepted if the upper end of its best attacker's AUC interval lies below the
-       lower end of the closed form's.
+       lower end of the closed form's, and at 1% false alarms that attacker does not find more members: a defence that
+       tells all, but seldom, has a small AUC and is not what anybody wants.
     3. Defences with a certificate are compared with others that hold the same one: the exact statistic behind the same
        finish, and the constant.  All of them keep the promise, so that the least error wins.
 
@@ -37,20 +38,26 @@ __all__ = ["Accepted", "Measured", "accept", "error_of", "gate_attackers"]
 _LOOKS = 1000  # releases for a mean error
 _CLEARLY = 0.99  # of the closed form's error, where errors decide
 _MATCHES = 4
+_ALARMS = 0.01
 
 
 @attrs.frozen
 class Measured:
-    """One side of the comparison: its error, and the best attacker that was retrained against it."""
+    """One side of the comparison: its error, and the best attacker that was retrained against it.
+
+    `found` is the share of members that attacker finds at 1% false alarms.
+    """
 
     name: str
     error: float
     attacker: str
     auc: Interval
+    found: Interval
 
     def __str__(self) -> str:
-        found = f"AUC {self.auc.estimate:.3f} [{self.auc.lower:.3f}, {self.auc.upper:.3f}] by {self.attacker}"
-        return f"{self.name}: error {self.error:.4g}, {found}"
+        area = f"AUC {self.auc.estimate:.3f} [{self.auc.lower:.3f}, {self.auc.upper:.3f}]"
+        found = f"{self.found.estimate:.1%} found at {_ALARMS:.0%} false alarms"
+        return f"{self.name}: error {self.error:.4g}, {area} and {found}, by {self.attacker}"
 
 
 @attrs.frozen(eq=False)
@@ -130,12 +137,13 @@ class _Judge:
             chosen = gate_attackers() if decides else default_attackers(quick=True)
         release = SummaryStatistics(defence)
         board = ladder(chosen, release, seed=self.seed, test=self.test, budget=self.budget, shown=False)
-        return Measured(defence.name, self.error_of(defence), board.best.name, board.best.auc)
+        best = board.best
+        return Measured(defence.name, self.error_of(defence), best.name, best.auc, best.found_at[_ALARMS])
 
     def constant(self) -> tuple[Defence, Measured]:
         defence = Constant("candidates").prepare(self.candidate.statistic)
-        guess = Interval(0.5, 0.5, 0.5, 1.0)
-        return defence, Measured(defence.name, self.error_of(defence), "nobody: it does not depend on members", guess)
+        half, few = Interval(0.5, 0.5, 0.5, 1.0), Interval(_ALARMS, _ALARMS, _ALARMS, 1.0)
+        return defence, Measured(defence.name, self.error_of(defence), "guessing: it tells nothing", half, few)
 
     def rate_distortion(self) -> Defence:
         """At an error, after clipping, that is not above the candidate's."""
@@ -157,7 +165,7 @@ class _Judge:
             return Accepted(constant, False, reason, learned, nothing)
         closed = self.rate_distortion()
         learned, other = self.attacked(self.candidate), self.attacked(closed)
-        if learned.auc.upper < other.auc.lower:
+        if learned.auc.upper < other.auc.lower and learned.found.estimate <= other.found.upper:
             reason = "at this error its best retrained attacker does clearly worse than the closed form's"
             return Accepted(self.candidate, True, reason, learned, other)
         reason = "against retrained attackers it is not clearly better than the closed form at the same error"

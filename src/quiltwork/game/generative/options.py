@@ -128,9 +128,11 @@ class Generative:
         for name in ("nu", "attacker_steps", "patience"):
             if getattr(self, name) is not None:
                 checks.count(name, getattr(self, name), 1)
-        for name in ("learning_rate", "attacker_rate", "odds_limit"):
+        for name in ("learning_rate", "attacker_rate"):
             if getattr(self, name) is not None:
-                checks.positive(name, getattr(self, name))
+                checks.rate(name, getattr(self, name))
+        if self.odds_limit is not None:
+            checks.positive("odds_limit", self.odds_limit)
         for name in ("kappa", "weight_decay", "odds_weight", "tolerance"):
             checks.non_negative(name, getattr(self, name))
         checks.real("initial_noise", self.initial_noise)

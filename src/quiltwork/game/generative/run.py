@@ -72,6 +72,9 @@ def train(
     begun = checks.count("seed", seed)
     if not isinstance(defender, Generative):
         return _prepared(defender, attacker, statistic, begun)
+    judged, against = checks.flag("gate", gate), None if attackers is None else tuple(attackers)
+    if against is not None and not all(isinstance(other, Attacker) for other in against):
+        raise InvalidParameter("attackers", against, "attackers, such as LinearGaussian()")
     options = defender if attacker is None else attrs.evolve(defender, attacker=_in_loop(attacker))
     total = options.steps if steps is None else checks.count("steps", steps, 1)
     game = Game(options.settings(*statistic.population.size), statistic, begun)
@@ -81,8 +84,8 @@ def train(
     candidate: Defence = learned if options.certify is None else _certified(options, learned, begun)
     history = History(game.history, stopped)
     verdict = None
-    if checks.flag("gate", gate):
-        verdict = accept(candidate, attackers=attackers, budget=budget, seed=begun, weights=options.weights)
+    if judged:
+        verdict = accept(candidate, attackers=against, budget=budget, seed=begun, weights=options.weights)
     chosen = candidate if verdict is None else verdict.defence
     error = error_of(SummaryStatistics(chosen), np.random.default_rng([begun, 4]))
     return Trained(chosen, error, candidate, history, in_loop, verdict)
@@ -129,6 +132,8 @@ def _play(game: Game, total: int, progress: bool | Progress | None, path: Path |
         raise InvalidParameter("resume", resume, "False without a checkpoint to resume from")
     if path is not None and resume and path.exists():
         restore(game, path)
+        if game.step > total:
+            raise InvalidParameter("steps", total, f"at least {game.step}, the steps that are done already")
     elif path is not None:
         save(game, path)  # a place that cannot be written to shows before the first step
     shown = progress if isinstance(progress, bool) else (None if progress is None else False)

@@ -37,11 +37,6 @@ class Panel:
     ancestry: NDArray[np.str_]
     software: str
 
-    @property
-    def people(self) -> int:
-        """How many people there are."""
-        return int(self.presence.shape[1])
-
 
 def chromosome_length() -> float:
     """Bases of the chromosome, the longest window there is."""

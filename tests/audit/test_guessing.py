@@ -1,0 +1,83 @@
+"""Guesses: thinned to fair coins, ties broken by chance and never by position."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, hypergeom
+
+from quiltwork import audit
+from quiltwork.audit.guessing import Guesses, best_share, guess, thinned, thinned_size
+from quiltwork.errors import InvalidParameter
+
+RARELY = 1e-7  # false-alarm rate of each statistical test here
+
+
+def test_thinning_draws_fair_coins():
+    rng = np.random.default_rng(0)
+    size = thinned_size(500, 500)
+    assert size + 4.5 * np.sqrt(size) <= 1000
+    heads = np.array([thinned(np.arange(500.0), -np.arange(500.0), rng)[1].sum() for _ in range(2000)])
+    low, high = binom.ppf([RARELY / 2, 1 - RARELY / 2], 2000 * size, 0.5)
+    assert low <= heads.sum() <= high
+    assert heads.var() == pytest.approx(size / 4, rel=0.2)  # six standard deviations of a variance of 2,000
+
+
+def test_thinning_takes_each_trial_once():
+    values, coins = thinned(np.arange(100.0), 1000 + np.arange(100.0), np.random.default_rng(1))
+    assert np.unique(values).size == values.size == thinned_size(100, 100)
+    assert np.array_equal(coins, values < 1000)
+
+
+def test_too_few_of_one_kind_claims_nothing(monkeypatch):
+    monkeypatch.setattr("quiltwork.audit.guessing.RARE", -3.0)  # a thinning that asks for too much half of the time
+    found = [
+        audit.run(np.arange(50.0) + 99, np.arange(50.0), 1e-5, method="guesses", seed=s, guesses=20) for s in range(9)
+    ]
+    unlucky = [one for one in found if any("Thinning" in note for note in one.notes)]
+    assert unlucky
+    assert all(one.epsilon_lower == 0.0 for one in unlucky)
+
+
+def test_equal_scores_tell_nothing_whatever_their_order():
+    """All members first: a stable sort would guess every coin."""
+    coins = np.repeat([True, False], 200)
+    rng = np.random.default_rng(3)
+    found = [guess(np.zeros(400), coins, 100, 0, rng).correct for _ in range(200)]
+    low, high = hypergeom.ppf([RARELY, 1 - RARELY], 400, 200, 100)
+    assert low <= min(found)
+    assert max(found) <= high
+    assert len(set(found)) > 5
+
+
+def test_the_outermost_scores_are_guessed():
+    coins = np.array([False, False, True, False, True, True])
+    found = guess(np.arange(6.0), coins, 2, 3, np.random.default_rng(0))
+    assert found == Guesses(6, 5, 4)
+
+
+def test_a_share_is_chosen_where_the_evidence_is():
+    """Strong evidence in few outer scores asks for few guesses, randomized response for all of them."""
+    rng = np.random.default_rng(5)
+    narrow = best_share(rng.normal(1, 1, 3000), rng.normal(0, 1, 3000), 20000, 0.05, rng)
+    answers = (rng.random(6000) < 0.75).astype(float)
+    broad = best_share(answers[:3000], 1 - answers[3000:], 20000, 0.05, rng)
+    assert narrow < 0.2
+    assert broad > 0.5
+
+
+def test_guesses_belong_to_their_method():
+    with pytest.raises(InvalidParameter, match="guesses"):
+        audit.run(np.arange(9.0), np.arange(9.0), 1e-5, guesses=3)
+    with pytest.raises(InvalidParameter, match="threshold"):
+        audit.run(np.arange(9.0), np.arange(9.0), 1e-5, method="guesses", threshold=3)
+    with pytest.raises(InvalidParameter, match="at least eight"):
+        audit.run(np.arange(3.0), np.arange(3.0), 1e-5, method="guesses")
+    with pytest.raises(InvalidParameter, match="method"):
+        audit.run(np.arange(9.0), np.arange(9.0), 1e-5, method="one run")
+
+
+def test_it_is_usually_the_larger_bound():
+    rng = np.random.default_rng(6)
+    pairs = [(rng.normal(1, 1, 1000), rng.normal(0, 1, 1000)) for _ in range(8)]
+    guessed = [audit.epsilon_lower_bound(*pair, 1e-5, method="guesses") for pair in pairs]
+    counted = [audit.epsilon_lower_bound(*pair, 1e-5) for pair in pairs]
+    assert np.mean(guessed) > np.mean(counted)
