@@ -94,7 +94,7 @@ def test_words():
     report = held(guarantee)
     assert "protected: one person, added or removed" in report.explain()
     assert "no proof that the guarantee holds" in report.explain()
-    assert "lies between 3.867 (audited)" in report.explain()
+    assert "lies between 3.839 (audited)" in report.explain()
     broken = held(qw.pure(1.0), claim="epsilon 1, as the vendor says").explain()
     assert "Guarantee: epsilon 1, as the vendor says." in broken
     assert "at most 5%" in broken

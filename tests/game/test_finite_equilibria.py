@@ -101,7 +101,7 @@ def test_commitment_of_two_bits_is_twice_that_of_one():
 
 
 @given(games(outputs=3), st.data())
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_every_attacker_bounds_every_channel(game, data):
     """Weak duality, exactly: no attacker's bound is above what any channel loses."""
     kappa, width = data.draw(st.sampled_from(["0", "1/3", "2"])), len(game.outputs)

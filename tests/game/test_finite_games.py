@@ -86,6 +86,7 @@ def test_counts_and_posteriors_are_sums_over_secrets(game, gamma):
 
 
 @given(laws(4), laws(4, positive=True))
+@settings(max_examples=30)
 def test_the_trade_off_function_is_the_hull_of_all_tests(member, other):
     """Each set of rejected outputs is a test; the function is below all of them and passes through some."""
     game = FiniteGame(["1/2", "1/2"], [other, member])
@@ -102,6 +103,7 @@ def test_the_trade_off_function_is_the_hull_of_all_tests(member, other):
 
 
 @given(laws(4), laws(4))
+@settings(max_examples=25)
 def test_curves_of_floats_are_safe_and_tight(member, other):
     game = FiniteGame(["1/2", "1/2"], [other, member])
     curve = game.trade_off(0)
@@ -121,13 +123,14 @@ def test_curves_of_floats_are_safe_and_tight(member, other):
 
 
 @given(games(uniform=True))
+@settings(max_examples=40)
 def test_the_advantage_at_one_half_is_a_quarter_of_the_sum(game):
     """Uniform prior: max BWMA(1/2) = (1/4) sum_k Adv_k; the paper prints 1/2."""
     assert game.max_bwma(HALF) == sum(game.advantages()) / 4
 
 
 @given(games(), st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_post_processing_helps_no_attacker(game, data):
     """Proposition 3, for every measure there is here."""
     width = data.draw(st.integers(1, 3))
@@ -144,7 +147,7 @@ def test_post_processing_helps_no_attacker(game, data):
 
 
 @given(games(most=3))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_entropies_are_ordered_and_floats_agree(game):
     assert game.cel_factorised() >= game.cel_joint() - 1e-12
     plain = FiniteGame(game.prior.astype(float), game.channel.astype(float))
@@ -205,6 +208,7 @@ def test_the_informed_level_is_the_worst_of_all_neighbours(game):
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9), st.integers(-400, 400))
+@settings(max_examples=50)
 def test_logarithms_hold_the_truth(value, power):
     """Against 60 digits; also ratios near one and far outside the range of floats."""
     for ratio in (value * Fraction(2) ** (4 * power), 1 + value / 10**20):
@@ -216,6 +220,7 @@ def test_logarithms_hold_the_truth(value, power):
 
 
 @given(st.fractions())
+@settings(max_examples=50)
 def test_rounding_of_fractions_is_outward_and_tight(value):
     assert Fraction(below(value)) <= value <= Fraction(above(value))
     assert above(value) <= np.nextafter(below(value), np.inf)

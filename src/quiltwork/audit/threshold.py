@@ -2,8 +2,9 @@
 
 A score at or above the threshold means "in". The threshold may be anything that does not depend on the counted
 trials; a good one makes the bound large. So some trials of each kind are drawn at random, the bound is foreseen for
-each candidate from their rates, moved by part of a standard deviation to the bad side so that luck at an edge does not
-win, and the best one is taken.
+each candidate from their rates, and the best one is taken. Rates are moved by part of a standard deviation to the bad
+side so that luck at an edge does not win, and the bound is averaged with that of a smooth curve through the rates: the
+first finds a leak that shows in few scores only, the second is right where the rates are smooth.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from scipy.special import betainccinv, ndtri
+from scipy.special import betainccinv, ndtr, ndtri
 
 from quiltwork import checks
 from quiltwork.audit.counts import Counts
@@ -24,6 +25,7 @@ CANDIDATES = 200
 SHARE = 0.25
 _OUTER = 0.002  # share of the trials beyond the outermost candidates
 _FEW = 50  # different scores below which neighbouring candidates are not alike
+_WIDTH = 0.8  # of the smoothing, in normal quantiles of the rank
 
 Foreseen = Callable[[FloatArray, FloatArray], FloatArray]  # limits of false alarms and of misses -> the bound
 
@@ -40,11 +42,10 @@ class Split:
 
 @attrs.frozen
 class Rule:
-    """What makes a threshold good, how cautiously it is foreseen, and over how many neighbours it is averaged."""
+    """What makes a threshold good, and how cautiously it is foreseen, in standard deviations."""
 
     foreseen: Foreseen
     caution: float
-    reach: int
 
 
 def scores(name: str, values: Any) -> FloatArray:
@@ -93,12 +94,12 @@ def for_epsilon(delta: float) -> Rule:
         hits = np.maximum(1.0 - fnr - delta, 1e-300) / fpr, np.maximum(1.0 - fpr - delta, 1e-300) / fnr
         return np.asarray(np.maximum(np.log(hits[0]), np.log(hits[1])))
 
-    return Rule(bound, 0.5, 2)
+    return Rule(bound, 0.5)
 
 
 def for_mu() -> Rule:
-    """The rule for the Gaussian bound; it is flat around its best threshold, so it looks farther."""
-    return Rule(lambda fpr, fnr: -ndtri(np.clip(fnr, 1e-300, 1.0)) - ndtri(np.clip(fpr, 1e-300, 1.0)), 1.0, 4)
+    """The rule for the Gaussian bound."""
+    return Rule(lambda fpr, fnr: -ndtri(np.clip(fnr, 1e-300, 1.0)) - ndtri(np.clip(fpr, 1e-300, 1.0)), 1.0)
 
 
 def choose(parts: Split, rule: Rule, confidence: float) -> float:
@@ -106,17 +107,32 @@ def choose(parts: Split, rule: Rule, confidence: float) -> float:
     sorted_in, sorted_out = np.sort(parts.choose_in), np.sort(parts.choose_out)
     places = np.linspace(_OUTER, 1.0 - _OUTER, CANDIDATES)
     candidates = np.unique(np.quantile(np.concatenate([sorted_in, sorted_out]), places, method="higher"))
-    level = (1.0 - confidence) / 2.0
     missed = np.searchsorted(sorted_in, candidates).astype(float)
     alarms = sorted_out.size - np.searchsorted(sorted_out, candidates).astype(float)
-    fnr = _foreseen(missed, sorted_in.size, parts.count_in.size, rule.caution, level)
-    fpr = _foreseen(alarms, sorted_out.size, parts.count_out.size, rule.caution, level)
-    bound = np.nan_to_num(rule.foreseen(fpr, fnr), nan=-1.0, posinf=1e300, neginf=-1e300)
+
+    def bound(misses: FloatArray, false: FloatArray) -> FloatArray:
+        level = (1.0 - confidence) / 2.0
+        fnr = _foreseen(misses, sorted_in.size, parts.count_in.size, rule.caution, level)
+        fpr = _foreseen(false, sorted_out.size, parts.count_out.size, rule.caution, level)
+        return np.nan_to_num(rule.foreseen(fpr, fnr), nan=-1.0, posinf=1e300, neginf=-1e300)
+
+    found = bound(missed, alarms)
     if candidates.size >= _FEW:
-        wide = 2 * rule.reach + 1
-        weights = np.convolve(np.ones(bound.size), np.ones(wide), "same")
-        bound = np.convolve(bound, np.ones(wide), "same") / weights
-    return float(candidates[int(np.argmax(bound))])
+        rank = (missed + sorted_out.size - alarms + 0.5) / (sorted_in.size + sorted_out.size + 1.0)
+        smooth = (_smoothed(ndtri(rank), missed, sorted_in.size), _smoothed(ndtri(rank), alarms, sorted_out.size))
+        found = found + bound(*smooth)
+    return float(candidates[int(np.argmax(found))])
+
+
+def _smoothed(places: FloatArray, found: FloatArray, of: int) -> FloatArray:
+    """Counts from local lines through the normal quantiles of their rates, each weighed by how well it is known."""
+    rate = (found + 0.5) / (of + 1.0)
+    values = ndtri(rate)
+    apart = places - places[:, None]
+    weight = np.exp(-0.5 * (apart / _WIDTH) ** 2) * (np.exp(-values * values) / (rate * (1.0 - rate)))
+    total, first, second = weight.sum(1), (weight * apart).sum(1), (weight * apart * apart).sum(1)
+    level = second * (weight @ values) - first * ((weight * apart) @ values)
+    return np.asarray(of * ndtr(level / (second * total - first * first + 1e-12)))
 
 
 def _foreseen(found: FloatArray, of: int, later: int, caution: float, level: float) -> FloatArray:

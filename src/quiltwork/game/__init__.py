@@ -5,7 +5,7 @@ attackers score every candidate, and `ladder` retrains all of them against the f
 from closed forms only; attacks give lower bounds.
 """
 
-from quiltwork.game import composition, finite, populations
+from quiltwork.game import classifier, composition, finite, populations
 from quiltwork.game.attackers.feature_head import FeatureHead
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
@@ -70,6 +70,7 @@ __all__ = [
     "auc",
     "auc_interval",
     "bwma",
+    "classifier",
     "composition",
     "composition_identity",
     "default_attackers",

@@ -17,7 +17,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.roc import pairs_of
+from quiltwork.game.roc import aligned
 
 __all__ = ["Bwma", "bwma", "expected_false_positives", "expected_true_positives", "threshold_decisions"]
 
@@ -59,7 +59,7 @@ def expected_false_positives(decisions: Any, membership: Any) -> float:
 
 def _counts(decisions: Any, membership: Any) -> tuple[float, float]:
     called = checks.numbers("decisions", decisions, "in [0, 1]", 0.0, 1.0)
-    values, inside = pairs_of(called, membership)
+    values, inside = aligned(called, membership)
     return float(np.mean((values * inside).sum(axis=1))), float(np.mean((values * ~inside).sum(axis=1)))
 
 

@@ -33,6 +33,8 @@ __all__ = ["CorrelatedGaussian"]
 
 
 def _numbers(values: Iterable[float]) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable) or np.ndim(values) != 1:  # type: ignore[arg-type]
+        raise InvalidParameter("sigmas", values, "a list of standard deviations, one a release")
     return tuple(values)
 
 

@@ -24,7 +24,10 @@ LARGEST = 2_000_000_000  # entries of a matrix of rows: 16 GB
 
 
 def _rows(name: str, value: Any, least: int) -> FloatArray:
-    rows = np.asarray(value)
+    try:
+        rows = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        raise InvalidParameter(name, value, _ALLOWED) from None
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         raise InvalidParameter(name, _shape(rows), _ALLOWED)
     if rows.shape[0] < least or rows.shape[1] < 1:
@@ -47,6 +50,8 @@ def _reference(rows: Any) -> FloatArray:
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InvalidParameter("attributes", names, "a list of names, one a column")
     return tuple(names)
 
 
@@ -74,7 +79,7 @@ class Population:
             raise InvalidParameter("the shapes of candidates and reference", shapes, "as many columns in both")
         if self.attributes and len(self.attributes) != self.size[1]:
             raise InvalidParameter("attributes", len(self.attributes), f"{self.size[1]} names, one a column")
-        if not isinstance(self.prior, Prior):
+        if isinstance(self.prior, type) or not isinstance(self.prior, Prior):
             raise InvalidParameter("prior", self.prior, "a prior such as Half() or Independent(0.5)")
         self.prior.check(self.size[0])
 
@@ -106,7 +111,7 @@ class Population:
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(checks.count("seed", seed))
         order = rng.permutation(len(matrix))
         chosen = prior if prior is not None else Half()
-        return cls(matrix[order[:first]], matrix[order[first : first + second]], chosen, source, tuple(attributes))
+        return cls(matrix[order[:first]], matrix[order[first : first + second]], chosen, source, attributes)
 
     @property
     def size(self) -> tuple[int, int]:

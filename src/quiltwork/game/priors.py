@@ -51,6 +51,7 @@ class Half:
 
     def draw(self, count: int, candidates: int, rng: np.random.Generator) -> Members:
         """Membership of `count` data sets, one a row."""
+        self.check(candidates)
         order = rng.random((count, candidates)).argsort(axis=1)
         members = np.zeros((count, candidates), dtype=np.bool_)
         np.put_along_axis(members, order[:, : self.size(candidates)], True, axis=1)
@@ -62,6 +63,7 @@ class Half:
 
     def covariance(self, candidates: int) -> FloatArray:
         """Cov(b) = n (K - n) / (K (K - 1)) (I - 11'/K), which is K / (4 (K - 1)) (I - 11'/K) for even K."""
+        self.check(candidates)
         n = self.size(candidates)
         scale = n * (candidates - n) / (candidates * (candidates - 1.0))
         return scale * (np.eye(candidates) - 1.0 / candidates)
@@ -92,6 +94,7 @@ class Independent:
 
     def rates(self, candidates: int) -> FloatArray:
         """P(b_k = 1)."""
+        self.check(candidates)
         return np.broadcast_to(np.asarray(self.rate, dtype=float), (candidates,)).copy()
 
     def covariance(self, candidates: int) -> FloatArray:

@@ -44,7 +44,10 @@ class Draws:
 
     def weighted_error(self, weights: FloatArray) -> float:
         """Mean of kappa_j |released_j - exact_j|: the utility loss with a price for each attribute."""
-        return float(np.mean(np.abs(self.outputs - self.exact) * weights))
+        price = checks.numbers("weights", weights, "numbers >= 0, one an attribute", 0.0, np.inf)
+        if price.shape not in ((), self.outputs.shape[1:]):
+            raise InvalidParameter("weights", f"shape {price.shape}", f"{self.outputs.shape[1]} numbers")
+        return float(np.mean(np.abs(self.outputs - self.exact) * price))
 
 
 @runtime_checkable
@@ -145,6 +148,8 @@ class SummaryStatistics:
 
 
 def _tuple(releases: Iterable[Release]) -> tuple[Release, ...]:
+    if not isinstance(releases, Iterable):
+        raise InvalidParameter("releases", releases, "one release or more, in a list")
     return tuple(releases)
 
 
@@ -198,6 +203,10 @@ def drawn_members(population: Population, count: Any, rng: np.random.Generator, 
     """The members given, or `count` data sets from the prior."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
-    if members is not None:
-        return members_of(members, population.size[0])
-    return population.prior.draw(checks.count("count", count, 1), population.size[0], rng)
+    sets = checks.count("count", count, 1)
+    if members is None:
+        return population.prior.draw(sets, population.size[0], rng)
+    given = members_of(members, population.size[0])
+    if len(given) != sets:
+        raise InvalidParameter("members", f"{len(given)} data sets", f"{sets}, as many as are to be drawn")
+    return given

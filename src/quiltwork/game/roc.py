@@ -14,13 +14,16 @@ from typing import Any
 
 import attrs
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import NDArray
+from scipy.special import expit, stdtrit
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.priors import Members
 from quiltwork.game.statistics import members_of
+
+_MATRIX = "a matrix of numbers: releases x people"
 
 __all__ = ["Interval", "Roc", "auc", "auc_interval", "individual_auc", "roc", "tpr_at"]
 
@@ -57,19 +60,31 @@ class Roc:
         return np.asarray(self.found[last] + part * (self.found[after] - self.found[last]))
 
 
-def pairs_of(scores: Any, members: Any) -> tuple[FloatArray, Members]:
+def aligned(scores: Any, members: Any) -> tuple[FloatArray, Members]:
     """Scores and memberships of the same shape, releases x people; one release may be given as vectors."""
-    values = np.asarray(scores, dtype=float)
-    truth = np.asarray(members)
+    try:
+        given = np.asarray(scores)
+        truth = np.asarray(members)
+    except ValueError:  # lists of different lengths
+        raise InvalidParameter("scores and members", "rows of different lengths", _MATRIX) from None
+    if given.dtype.kind not in "biuf":
+        raise InvalidParameter("scores", f"{given.dtype} of shape {given.shape}", _MATRIX)
+    values = np.asarray(given, dtype=float)
     if values.ndim == 1 and truth.ndim == 1:
         values, truth = values[None, :], truth[None, :]
     if values.ndim != 2 or values.size == 0:
-        raise InvalidParameter("scores", f"shape {values.shape}", "a matrix: releases x people")
+        raise InvalidParameter("scores", f"shape {values.shape}", _MATRIX)
     if bool(np.any(np.isnan(values))):
         raise InvalidParameter("scores", "NaN", "numbers: a score that is no number ranks nowhere")
     inside = members_of(truth, values.shape[1])
     if inside.shape != values.shape:
         raise InvalidParameter("members", f"shape {inside.shape}", f"the shape of the scores, {values.shape}")
+    return values, inside
+
+
+def pairs_of(scores: Any, members: Any) -> tuple[FloatArray, Members]:
+    """The same, with at least one member and one other to tell apart."""
+    values, inside = aligned(scores, members)
     if inside.all() or not inside.any():
         raise InvalidParameter("members", "all alike", "some members and some others")
     return values, inside
@@ -84,10 +99,15 @@ def roc(scores: Any, members: Any) -> Roc:
     values, inside = pairs_of(scores, members)
     flat, truth = values.ravel(), inside.ravel()
     order = np.argsort(-flat, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(flat[order])), flat.size - 1)
+    ends = last_of_ties(flat[order])
     hits = np.cumsum(truth[order])[ends]
     alarms = ends + 1 - hits
     return Roc(np.append(0.0, alarms / alarms[-1]), np.append(0.0, hits / hits[-1]))
+
+
+def last_of_ties(ordered: FloatArray) -> NDArray[np.intp]:
+    """Where each run of equal scores ends; by comparison, since infinite scores have no difference."""
+    return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), ordered.size - 1)
 
 
 def auc(scores: Any, members: Any) -> float:
@@ -116,11 +136,13 @@ def tpr_at(scores: Any, members: Any, false_alarms: Any) -> FloatArray:
 
 
 def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interval:
-    """The area with an interval that treats each release as one observation (normal approximation).
+    """The area with an interval that treats each release as one observation.
 
     Each member's placement is the share of others below it, each other's the share of members above it; they are summed
-    over a release, and the sums vary independently from release to release.  One release alone gives no interval:
-    then the ends are 0 and 1.
+    over a release, and the sums vary independently from release to release.  The log-odds of the area then has nearly
+    Student's law with one degree of freedom less than releases.  One release alone gives no interval: then the ends are
+    0 and 1.  Perfect scores show no variation: of r independent pairs of releases, all would be in order with a chance
+    of at most area^r, which is the tail allowed at area = tail^(1/r).
     """
     values, inside = pairs_of(scores, members)
     level = checks.real("confidence", confidence, "in (0, 1)")
@@ -138,8 +160,13 @@ def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interva
     members_part = (excess * inside).sum(axis=1) / truth.sum()
     others_part = (excess * ~inside).sum(axis=1) / (~truth).sum()
     variance = clusters / (clusters - 1.0) * float(np.sum((members_part + others_part) ** 2))
-    half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
-    return Interval(estimate, max(0.0, estimate - half), min(1.0, estimate + half), level)
+    tail = (1.0 - level) / 2.0
+    if not 0 < estimate < 1:
+        reach = tail ** (1.0 / (clusters // 2))
+        return Interval(estimate, *((reach, 1.0) if estimate == 1 else (0.0, 1.0 - reach)), level)
+    odds = math.log(estimate) - math.log1p(-estimate)
+    half = float(stdtrit(clusters - 1.0, 1.0 - tail)) * math.sqrt(variance) / (estimate * (1.0 - estimate))
+    return Interval(estimate, *(float(expit(end)) for end in (odds - half, odds + half)), level)
 
 
 def _share_below(values: FloatArray, others: FloatArray) -> FloatArray:

@@ -28,8 +28,11 @@ DENOMINATORS = ("members", "fixed")
 
 def members_of(value: Any, candidates: int) -> Members:
     """Membership vectors, one a row, as booleans."""
-    members = np.asarray(value)
     allowed = f"a matrix of 0 and 1 with {candidates} columns, one row a data set"
+    try:
+        members = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        raise InvalidParameter("members", value, allowed) from None
     if members.ndim != 2 or members.shape[1] != candidates or members.dtype.kind not in "biuf":
         raise InvalidParameter("members", f"{members.dtype} of shape {members.shape}", allowed)
     if not bool(np.all((members == 0) | (members == 1))):
@@ -41,8 +44,13 @@ def members_of(value: Any, candidates: int) -> Members:
 class Statistic:
     """What would be published without a defence."""
 
-    population: Population
+    population: Population = attrs.field()
     denominator: str = attrs.field(default="members")
+
+    @population.validator
+    def _people(self, _: Any, value: Any) -> None:
+        if not isinstance(value, Population):
+            raise InvalidParameter("population", value, "a Population")
 
     @denominator.validator
     def _known(self, _: Any, value: str) -> None:
@@ -51,10 +59,11 @@ class Statistic:
 
     def exact(self, members: Members) -> FloatArray:
         """The statistic of each data set, one a row."""
-        sums = members.astype(float) @ self.population.candidates
+        inside = members_of(members, self.population.size[0])
+        sums = inside.astype(float) @ self.population.candidates
         if self.denominator == "fixed":
-            return np.asarray(sums * (2.0 / members.shape[1]))
-        return np.asarray(sums / np.maximum(members.sum(axis=1, keepdims=True), 1))
+            return np.asarray(sums * (2.0 / inside.shape[1]))
+        return np.asarray(sums / np.maximum(inside.sum(axis=1, keepdims=True), 1))
 
     @property
     def fixed_size(self) -> int | None:

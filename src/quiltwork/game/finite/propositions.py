@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.counts import ExpectedCounts
