@@ -44,6 +44,18 @@ ATTACKERS: tuple[Attacker, ...] = (
 )
 NETWORKS = (FeatureHead(), Neural(hybrid=True))
 SKLEARN = (Tree(), SupportVector(examples=100))
+BARS = {
+    "ridge": 0.87,
+    "feature head": 0.89,
+    "feature head, reference only": 0.79,
+    "network": 0.76,
+    "logistic": 0.89,
+    "ridge + network": 0.89,
+    "decision tree": 0.79,
+    "decision tree, all rows": 0.88,
+    "support vectors": 0.77,
+    "support vectors, all rows": 0.865,
+}
 IDS = [attacker.name for attacker in ATTACKERS]
 
 
@@ -121,15 +133,15 @@ def measured(attacker: Attacker, release: Release, count: int = 300) -> float:
 
 @pytest.mark.parametrize("attacker", ATTACKERS, ids=IDS)
 def test_members_are_found(attacker: Attacker) -> None:
-    """6000 decisions: the standard error of an AUC is below 0.008, and every bar is 6 of them below what was seen."""
+    """6000 decisions: the standard error of an AUC is below 0.006; bars are 5 of them below what two seeds gave."""
     assert isinstance(attacker, Attacker)
-    least = {"network": 0.68, "support vectors": 0.74}.get(attacker.name, 0.76)
-    assert measured(attacker, noisy()) > least
+    assert measured(attacker, noisy()) > BARS[attacker.name]
 
 
 @pytest.mark.parametrize("attacker", ATTACKERS, ids=IDS)
 def test_nothing_is_found_in_noise(attacker: Attacker) -> None:
-    """Scores are independent of members: AUC is 1/2 with standard error below sqrt(1 / (3 * 8000)) = 0.0065.
+    """Scores are independent of members: AUC is 1/2 with standard error below 0.0067: sqrt(1 / (3 * 8000)) for free scores, at most
+    a factor sqrt(20 / 19) more because half of each 20 are members.
 
     False alarms: 5 standard errors, below 1e-6 an attacker.
     """
@@ -207,30 +219,30 @@ def test_ridge_is_the_least_squares_solution_in_both_forms() -> None:
         assert np.allclose(solution if sums.rows is None else sums.rows.T @ solution, expected, atol=1e-10)
 
 
-def test_ridge_by_parts_is_ridge_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@attrs.frozen(eq=False)
+class Listed(Made):
+    """The same releases in the same order, whatever the size of a part."""
+
+    pool: Draws = attrs.field(kw_only=True)
+    place: list[int] = attrs.field(factory=lambda: [0])
+
+    def draw(self, count: int, rng: np.random.Generator, members: Any = None) -> Draws:
+        cut = slice(self.place[0], self.place[0] + count)
+        self.place[0] += count
+        return Draws(self.pool.members[cut], self.pool.outputs[cut], self.pool.exact[cut])
+
+
+@pytest.mark.parametrize("releases", [24, 200])  # fewer and more than numbers in one
+def test_ridge_by_parts_is_ridge_at_once(releases: int, monkeypatch: pytest.MonkeyPatch) -> None:
     release = noisy()
+    pool = release.draw(releases, np.random.default_rng(7))
+    whole = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
+    monkeypatch.setattr(ridge, "_CHUNK", 40 * 16)
+    cut = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
     outputs = release.draw(5, np.random.default_rng(2)).outputs
-    for releases in (24, 200):  # fewer and more releases than numbers
-
-        @attrs.frozen(eq=False)
-        class Listed(Made):
-            """The same releases in the same order, whatever the size of a part."""
-
-            place: list[int] = attrs.field(factory=lambda: [0])
-
-            def draw(self, count: int, rng: np.random.Generator, members: Any = None) -> Draws:
-                start = self.place[0]
-                self.place[0] += count
-                cut = slice(start, start + count)
-                return Draws(pool.members[cut], pool.outputs[cut], pool.exact[cut])
-
-        pool = release.draw(400, np.random.default_rng(7))
-        whole = Decoder.learned(Listed(release.population), np.random.default_rng(0), releases)
-        monkeypatch.setattr(ridge, "_CHUNK", 40 * 16)
-        cut = Decoder.learned(Listed(release.population), np.random.default_rng(0), releases)
-        monkeypatch.undo()
-        assert np.allclose(whole.scores(outputs), cut.scores(outputs), rtol=1e-8)
-        assert whole.penalty == cut.penalty in ridge.PENALTIES
+    assert np.allclose(whole.scores(outputs), cut.scores(outputs), rtol=1e-8)
+    assert whole.penalty == cut.penalty
+    assert whole.penalty in ridge.PENALTIES
 
 
 def test_ridge_approaches_the_closed_form() -> None:
@@ -295,7 +307,8 @@ def test_features_of_other_rows_and_of_several_releases() -> None:
     numbers = Population(rng.random((20, 40)), rng.random((30, 40)), prior=Independent(0.3))
     made = Features.of(noisy(population=numbers), rng, TINY, informed=False)
     assert made.width == 4  # without likelihood ratios
-    both = Several((noisy(), noisy()).__class__((part := noisy(), SummaryStatistics(part.defence))))
+    shared = people()
+    both = Several((noisy(0.1, shared), noisy(0.2, shared)))
     made = Features.of(both, rng, TINY, informed=True)
     assert made.width == 2 * 2 * 6 + 1  # two blocks, raw and calibrated, and the linear-Gaussian log-odds
     values = made(both.draw(3, rng).outputs)
@@ -341,7 +354,7 @@ def test_the_hybrid_begins_as_ridge() -> None:
 
 
 def test_the_hybrid_finds_what_no_linear_attacker_can() -> None:
-    """The sign of everything is flipped at random and told: b is a product, on average uncorrelated with each number."""
+    """A random sign flips everything and is told: each number alone is uncorrelated with membership."""
     release = Made(people(), "flipped", extra=1)
     assert abs(measured(Ridge(), release) - 0.5) < 0.04
     test = release.draw(300, np.random.default_rng(99))
@@ -371,7 +384,7 @@ def test_training_keeps_the_best_state() -> None:
 def test_missing_libraries(attacker: Attacker, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch", "sklearn.tree", "sklearn.svm"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"quiltwork\[game\]"):
+    with pytest.raises(MissingExtra, match="not installed"):
         fitted(attacker, noisy(), budget=TINY)
 
 

@@ -52,7 +52,7 @@ def from_counts(
     """The same from what an attack that was fixed before its runs counted: rights and wrongs, never rates.
 
     >>> round(from_counts(900, 1000, 10, 1000, delta=1e-5), 4)
-    3.8674
+    3.872
     """
     found = Counts(true_positives, trials_in, false_positives, trials_out)
     return counted(found, delta, confidence).epsilon_lower
@@ -70,7 +70,9 @@ def counted(
         raise InvalidParameter("method", method, "'counts' or 'gdp'", "the others need scores")
     if not isinstance(counts, Counts):
         raise InvalidParameter("counts", counts, "Counts(true_positives, trials_in, false_positives, trials_out)")
-    return _of_counts(counts, checks.probability("delta", delta), confident(confidence), method, (words.COUNTED,))
+    return _of_counts(
+        counts, checks.probability("delta", delta), confident(confidence), method, (words.INDEPENDENT, words.COUNTED)
+    )
 
 
 def run(

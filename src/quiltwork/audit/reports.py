@@ -271,5 +271,6 @@ def _words(curve: Curve | None, delta: float) -> str:
     if curve is None:
         return ""
     epsilon = float(curve.epsilon(delta, rtol=FINER).safe)
-    said = f"epsilon at most {at_most(epsilon)} at delta = {single(delta)}"
+    said = f"epsilon at most {at_most(epsilon)}" if math.isfinite(epsilon) else "no finite epsilon"
+    said += f" at delta = {single(delta)}"
     return f"{said}; protected: {curve.protects}" if isinstance(curve, Guarantee) else said

@@ -20,7 +20,7 @@ from quiltwork.cli.attack_words import defender, population_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most, single
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
-from quiltwork.game.generative import Generative, train
+from quiltwork.game.generative import Generative, Trained, train
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.population import Population
@@ -113,11 +113,17 @@ def _attacked(
     return Attacked(words, release, board, epsilon, certified, in_loop)
 
 
-def _training_words(trained: Any) -> str:
+def _training_words(trained: Trained) -> str:
     """What training showed, and what the gate decided."""
-    lines = [str(trained.in_loop)] if trained.in_loop is not None else []
+    lines = []
+    if trained.in_loop is not None:
+        lines.append(
+            f"Against the attacker it was trained with it ends at AUC {trained.in_loop.auc:.3f}, which is no measure of "
+            "protection: see the attackers below, trained afterwards."
+        )
     if trained.verdict is not None:
-        lines.append(trained.verdict.reason)
+        used = "The learned defence is used" if trained.verdict.accepted else "The closed form is used instead"
+        lines.append(f"{used}, because {trained.verdict.reason}.")
     return " ".join(lines)
 
 

@@ -18,11 +18,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.channel import LinearModel
 from quiltwork.game.composition.totals import as_loss, total
-from quiltwork.game.defenders.distances import Rows, neighbours, widest
+from quiltwork.game.defenders.distances import LEAST, Rows, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.population import Population
 from quiltwork.game.priors import Members
@@ -32,8 +33,8 @@ from quiltwork.game.statistics import Statistic
 __all__ = ["CorrelatedGaussian"]
 
 
-def _numbers(values: Iterable[float]) -> tuple[float, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable) or np.ndim(values) != 1:  # type: ignore[arg-type]
+def _numbers(values: Any) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameter("sigmas", values, "a list of standard deviations, one a release")
     return tuple(values)
 
@@ -127,7 +128,8 @@ class CorrelatedGaussian:
         """G_mu of all copies together, by the exact formula."""
         moves = neighbours(self.statistic)
         width, _ = widest(moves, rows)
-        loss = as_loss(self._strengths, self.correlation, sensitivity=width)
+        faint = width * total(self._strengths, self.correlation).upper < LEAST / 2.0  # less than a curve takes
+        loss = gdp(LEAST) if faint else as_loss(self._strengths, self.correlation, sensitivity=width)
         assumes = (POOL,) if rows == "pool" else ("attributes are in [0, 1]",)
         because = "theory/game.md section 5: mu^2 = Delta^2 1' S^-1 1 for correlated Gaussian noise"
         return Guarantee(loss, moves.protects, assumes, (because,))

@@ -162,11 +162,13 @@ def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interva
     variance = clusters / (clusters - 1.0) * float(np.sum((members_part + others_part) ** 2))
     tail = (1.0 - level) / 2.0
     if not 0 < estimate < 1:
-        reach = tail ** (1.0 / (clusters // 2))
-        return Interval(estimate, *((reach, 1.0) if estimate == 1 else (0.0, 1.0 - reach)), level)
+        reach = float(tail ** (1.0 / (clusters // 2)))
+        lower, upper = (reach, 1.0) if estimate == 1 else (0.0, 1.0 - reach)
+        return Interval(estimate, lower, upper, level)
     odds = math.log(estimate) - math.log1p(-estimate)
     half = float(stdtrit(clusters - 1.0, 1.0 - tail)) * math.sqrt(variance) / (estimate * (1.0 - estimate))
-    return Interval(estimate, *(float(expit(end)) for end in (odds - half, odds + half)), level)
+    lower, upper = float(expit(odds - half)), float(expit(odds + half))
+    return Interval(estimate, min(lower, estimate), max(upper, estimate), level)
 
 
 def _share_below(values: FloatArray, others: FloatArray) -> FloatArray:

@@ -189,7 +189,8 @@ def examples(
     features: Features, rng: np.random.Generator, budget: Budget, most: int
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Features and membership of at most `most` persons, drawn from all simulated releases and candidates."""
-    draws = sample(features.release, rng, budget, -(-most // features.release.population.size[0]))
+    enough = -(-most // features.release.population.size[0])
+    draws = sample(features.release, rng, budget, min(enough, budget.train))
     flat, labels = features(draws.outputs).reshape(-1, features.width), draws.members.ravel()
     chosen = rng.permutation(len(flat))[:most]
     if np.all(labels[chosen]) or not np.any(labels[chosen]):

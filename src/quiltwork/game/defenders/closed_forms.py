@@ -40,6 +40,8 @@ __all__ = ["RateDistortion", "WaterFilling"]
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 _RANK = 1e-10  # of the largest variance: directions below it are not released at all
+_ALIKE = 1e-13  # of the rows' own size: differences below it are rounding, and the candidates count as alike
+_FARTHEST = 1e200  # levels are sought within this factor of the largest variance
 _HALVINGS = 200
 
 Shape = Callable[[FloatArray, float], tuple[FloatArray, FloatArray, FloatArray]]  # scales, noise, errors of directions
@@ -107,7 +109,7 @@ def _prepared(
     factor = statistic.factor * price[:, None]
     basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
     variances = singular**2
-    strong = variances > _RANK * variances.max(initial=0.0)
+    strong = (variances > _RANK * variances.max(initial=0.0)) & (singular > _ALIKE * _size(statistic, price))
     centre = np.where(kept, statistic.mean, statistic.population.frequencies)
     if not strong.any():  # all candidates are alike: the mean is the statistic
         nothing = np.zeros((len(price), 0))
@@ -120,6 +122,14 @@ def _prepared(
     return PlainDefence(name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
 
 
+def _size(statistic: Statistic, price: FloatArray) -> float:
+    """The size that the factor of the statistic would have without subtracting the mean."""
+    rows, people = statistic.population.candidates, statistic.population.size[0]
+    rates = statistic.population.prior.rates(people)
+    step = 2.0 / people if statistic.denominator == "fixed" else 1.0 / float(rates.sum())
+    return step * float(np.linalg.norm(rows * price * np.sqrt(statistic.variances)[:, None]))
+
+
 def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape) -> float:
     """t with sqrt(2/pi) mean_j sd_j = error, by bisection; beyond every variance for an error that needs no data."""
     squares = basis**2
@@ -127,11 +137,14 @@ def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape)
     def reached(level: float) -> float:
         return _HALF_NORMAL * float(np.mean(np.sqrt(squares @ shape(variances, level)[2])))
 
-    low, high = 1e-30 * float(variances.max()), 2.0 * float(variances.max())
+    most = float(variances.max())
+    low, high = max(most / _FARTHEST, 1e-300), 2.0 * most
     while reached(high) < error:
-        if high > 1e30 * float(variances.max()) or shape is _distortion:
+        if shape is _distortion:
             return high
-        high *= 4.0
+        if high > _FARTHEST * most:
+            raise InvalidParameter("error", error, f"at most {reached(high):.3g} for these candidates")
+        high *= 16.0
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         if middle in (low, high):

@@ -17,7 +17,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Rows, neighbours
-from quiltwork.game.defenders.noise import POOL
+from quiltwork.game.defenders.noise import POOL, asked_rows
 from quiltwork.game.defenders.plain import PlainDefence, statistic_of
 from quiltwork.game.population import Population
 from quiltwork.game.statistics import Statistic
@@ -50,6 +50,7 @@ class Constant:
         because = ("what is released does not depend on the members",)
 
         def prove(rows: Rows | None) -> Guarantee:
+            asked_rows(rows)
             return Guarantee(compose(), neighbours(statistic).protects, assumes, because)
 
         return PlainDefence(self.name, statistic, channel, prove)

@@ -22,7 +22,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.channel import Channel
-from quiltwork.game.defenders.distances import Neighbours, Rows, neighbours, widest
+from quiltwork.game.defenders.distances import LEAST, Neighbours, Rows, neighbours, widest
 from quiltwork.game.defenders.plain import PlainDefence, statistic_of
 from quiltwork.game.defenders.weights import prices, stated
 from quiltwork.game.population import Population
@@ -103,7 +103,7 @@ def _independent(family: Any, variance: FloatArray, kept: Any, statistic: Statis
 def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: Rows | None) -> Guarantee:
     """mu = the widest move in units of the noise."""
     moves = neighbours(statistic)
-    chosen = _rows(rows)
+    chosen = asked_rows(rows)
     if not kept.any():
         return _nothing(moves)
     precision = np.where(kept, 1.0 / np.where(kept, spread, 1.0), 0.0)
@@ -112,13 +112,13 @@ def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: R
         pair = None
     else:
         mu, pair = widest(moves, "pool", up(precision))
-    return _guarantee(moves, gdp(mu), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected")
+    return _guarantee(moves, gdp(max(mu, LEAST)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected")
 
 
 def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Rows | None) -> Guarantee:
     """Each share that can move is a Laplace mechanism of its own; they compose exactly."""
     moves = neighbours(statistic)
-    chosen = _rows(rows)
+    chosen = asked_rows(rows)
     count = int(kept.sum())
     pair = None
     equal = count > 0 and bool(np.all(scales[kept] == scales[kept][0]))
@@ -126,15 +126,14 @@ def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Ro
         count, pair = _most_shares(moves, kept)
     if count == 0:
         return _nothing(moves)
-    if equal:
-        loss: Loss = count * laplace(down(float(scales[kept][0])), moves.step)
-    else:
-        values, counts = np.unique(scales[kept], return_counts=True)
-        parts = [int(n) * laplace(down(float(value)), moves.step) for value, n in zip(values, counts, strict=True)]
-        loss = parts[0]
-        for part in parts[1:]:
-            loss = loss + part
-    return _guarantee(moves, loss, chosen, pair, "composition of Laplace mechanisms, one a share")
+    values, counts = (scales[kept][:1], [count]) if equal else np.unique(scales[kept], return_counts=True)
+    parts = [int(n) * _one_share(float(value), moves.step) for value, n in zip(values, counts, strict=True)]
+    return _guarantee(moves, compose(*parts), chosen, pair, "composition of Laplace mechanisms, one a share")
+
+
+def _one_share(scale: float, step: float) -> Loss:
+    """Laplace noise on one share, where more noise than curves take counts as the most they do."""
+    return laplace(down(scale), max(step, up(LEAST * scale, 2)))
 
 
 def _most_shares(moves: Neighbours, kept: Any) -> tuple[int, tuple[int, int]]:
@@ -149,7 +148,8 @@ def _most_shares(moves: Neighbours, kept: Any) -> tuple[int, tuple[int, int]]:
     return round(float(differ[first, second])), (first, second)
 
 
-def _rows(rows: Rows | None) -> Rows:
+def asked_rows(rows: Rows | None) -> Rows:
+    """What a certificate is asked for; any rows if nothing is said."""
     if rows not in (None, "any", "pool"):
         raise InvalidParameter("rows", rows, "'any' or 'pool'")
     return "any" if rows is None else rows
