@@ -69,6 +69,8 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 	$(BIN)/python examples/confounding_medical.py --figure build/figures/confounding_medical.svg
 	$(BIN)/python examples/confounding_telematics.py --figure build/figures/confounding_telematics.svg
 	$(BIN)/python examples/confounding_xor_pad.py --figure build/figures/confounding_xor_pad.svg
+	$(BIN)/python examples/game_composition.py --figure build/figures/game_composition.svg
+	$(BIN)/python examples/game_audit.py --figure build/figures/game_audit.svg
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -169,8 +169,8 @@ def test_steps_are_the_errors():
     assert (np.diff(found.false_alarms) >= 0).all()
     assert (np.diff(found.misses) <= 0).all()
     threshold = np.sort(np.concatenate([INSIDE, OUTSIDE]))[::-1][0]
-    assert found.false_alarms[1] == (OUTSIDE >= threshold).mean()
-    assert found.misses[1] == (INSIDE < threshold).mean()
+    assert found.false_alarms[1] == np.mean(threshold <= OUTSIDE)
+    assert found.misses[1] == np.mean(threshold > INSIDE)
 
 
 def test_the_hull_lies_above_both_corners_only():

@@ -140,10 +140,10 @@ def test_members_are_found(attacker: Attacker) -> None:
 
 @pytest.mark.parametrize("attacker", ATTACKERS, ids=IDS)
 def test_nothing_is_found_in_noise(attacker: Attacker) -> None:
-    """Scores are independent of members: AUC is 1/2 with standard error below 0.0067: sqrt(1 / (3 * 8000)) for free scores, at most
-    a factor sqrt(20 / 19) more because half of each 20 are members.
+    """Scores are independent of members: AUC is 1/2, with a standard error below 0.0067 for 400 releases of 20 people.
 
-    False alarms: 5 standard errors, below 1e-6 an attacker.
+    That is sqrt(1 / (3 * 8000)), times sqrt(20 / 19) because exactly half of each 20 are members.  False alarms: 4.9
+    standard errors, below 1e-6 an attacker.
     """
     assert abs(measured(attacker, Made(people()), 400) - 0.5) < 0.033
 

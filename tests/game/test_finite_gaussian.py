@@ -13,17 +13,17 @@ import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite import alpha_critical, gaussian_test
 
+THEOREM_2 = REFERENCE["propositions"]["thm2"]["gaussian_uniform_prior"]
 
-def test_one(mu):
+
+def apart(mu):
+    """One number that moves by mu standard deviations."""
     return gaussian_test([0.0], [mu], [1.0])
-
-
-test_one.__test__ = False
 
 
 @pytest.mark.parametrize("entry", REFERENCE["gaussian_tradeoff"]["rows"], ids=lambda entry: f"mu {entry['mu']}")
 def test_gaussian_reference(entry):
-    found = test_one(entry["mu"])
+    found = apart(entry["mu"])
     for alpha, power in entry["power"].items():
         assert found.power(float(alpha)) == pytest.approx(power, abs=1e-10)
         assert found.type_two(float(alpha)) == pytest.approx(1 - power, abs=1e-10)
@@ -79,7 +79,7 @@ def test_five_correlated_releases_of_one_statistic(entry):
 )
 def test_theorem_2_reference(entry):
     mu = entry["mu"]
-    found = test_one(mu)
+    found = apart(mu)
     assert alpha_critical(mu) == pytest.approx(entry["alpha_crit_threshold"], abs=1e-10)
     assert alpha_critical(mu, rule="sampling") == pytest.approx(entry["alpha_crit_mirror"], abs=1e-10)
     # at its critical level the test has exactly the true positives of the attacker
@@ -124,7 +124,7 @@ def test_the_statistic_has_the_stated_law():
     found = gaussian_test([0.1, 0.2], [0.3, 0.1], spread)
     factor = np.linalg.cholesky(spread)
     noise = rng.normal(size=(60_000, 2)) @ factor.T
-    absent, present = found.statistic([0.1, 0.2] + noise), found.statistic([0.3, 0.1] + noise)
+    absent, present = (found.statistic(np.array(centre) + noise) for centre in ([0.1, 0.2], [0.3, 0.1]))
     error = 5 * found.mu / math.sqrt(60_000)
     assert absent.mean() == pytest.approx(-(found.mu**2) / 2, abs=error)
     assert present.mean() == pytest.approx(found.mu**2 / 2, abs=error)
@@ -164,7 +164,7 @@ def test_gaussian_tests_that_are_none(x0, x1, variances):
 
 
 def test_questions_that_are_none():
-    found = test_one(1.0)
+    found = apart(1.0)
     for alpha in (-0.1, 1.1, math.nan, "a", []):
         with pytest.raises(InvalidParameter):
             found.power(alpha)

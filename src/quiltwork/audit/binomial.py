@@ -73,8 +73,8 @@ def upper_limit(k: int, n: int, level: float) -> tuple[float, float]:
     `lower_tail` agrees. The limit of the other side is that of n - k, with the two numbers exchanged.
 
     >>> rate, rest = upper_limit(0, 100, 0.025)
-    >>> round(rate, 6) == round(1 - 0.025 ** 0.01, 6), rate + rest
-    (True, 1.0)
+    >>> round(rate, 6), round(1 - 0.025**0.01, 6), rate + rest <= 1
+    (0.036217, 0.036217, True)
     """
     if k >= n:
         return 1.0, 0.0

@@ -9,7 +9,7 @@ Reference: theory/game.md sections 0 (item 1) and 3 (the sound guarantee is sele
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,15 @@ from quiltwork.checks import FloatArray
 from quiltwork.data.progress import steps
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+from quiltwork.game.found_at import found_at
 from quiltwork.game.leaderboard import Entry, Leaderboard
 from quiltwork.game.population import Population
-from quiltwork.game.priors import Members
 from quiltwork.game.release import Defence, Draws, Release, SummaryStatistics
-from quiltwork.game.roc import Interval, auc, auc_interval, individual_auc, pairs_of, roc
+from quiltwork.game.roc import auc, auc_interval, confident, individual_auc, pairs_of, roc
 
 __all__ = ["FALSE_ALARMS", "as_release", "default_attackers", "ladder"]
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
-RESAMPLES = 400
 
 
 def default_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
@@ -90,12 +89,16 @@ def ladder(
     An attacker that does not apply, or whose library is not installed, is listed as absent with the reason.
     """
     target = as_release(release, population)
-    chosen = default_attackers() if attackers is None else tuple(attackers)
-    _check(chosen)
+    chosen = _checked(default_attackers() if attackers is None else attackers)
     allowed = Budget() if budget is None else budget
+    if not isinstance(allowed, Budget):
+        raise InvalidParameter("budget", budget, "a Budget, for example Budget(train=1000)")
+    level = confident(confidence)
     seeds = np.random.SeedSequence(checks.count("seed", seed)).spawn(2 + len(chosen))
     select = target.draw(checks.count("validation", validation, 2), np.random.default_rng(seeds[0]))
     measure = target.draw(checks.count("test", test, 2), np.random.default_rng(seeds[1]))
+    for draws in (select, measure):  # refuse before anything is trained
+        pairs_of(np.zeros(draws.members.shape), draws.members)
     entries: list[Entry] = []
     absent: dict[str, str] = {}
     for index in steps(len(chosen), "attackers", shown):
@@ -109,7 +112,7 @@ def ladder(
         except MissingExtra as error:
             absent[attacker.name] = str(error)
             continue
-        entries.append(_entry(attacker, fitted, select, measure, confidence, began))
+        entries.append(_entry(attacker, fitted, select, measure, level, began))
     if not entries:
         raise Unsupported("a leaderboard", "no attacker applies to this release: " + "; ".join(absent.values()))
     entries.sort(key=lambda entry: -entry.validation)
@@ -125,18 +128,24 @@ def ladder(
     )
 
 
-def _check(attackers: tuple[Attacker, ...]) -> None:
-    if not attackers or not all(isinstance(attacker, Attacker) for attacker in attackers):
-        raise InvalidParameter("attackers", attackers, "one attacker or more, such as LinearGaussian()")
-    names = [attacker.name for attacker in attackers]
+def _checked(attackers: Any) -> tuple[Attacker, ...]:
+    allowed = "a list of attackers, such as [LinearGaussian()]"
+    if not isinstance(attackers, Iterable):
+        raise InvalidParameter("attackers", attackers, allowed)
+    chosen = tuple(attackers)
+    # a class has all that an attacker has, except that it is none yet
+    if not chosen or any(isinstance(one, type) or not isinstance(one, Attacker) for one in chosen):
+        raise InvalidParameter("attackers", chosen, allowed)
+    names = [attacker.name for attacker in chosen]
     if len(set(names)) < len(names):
         raise InvalidParameter("attackers", names, "attackers with different names")
+    return chosen
 
 
 def _scores(attacker: Attacker, fitted: Fitted, draws: Draws) -> FloatArray:
-    """Scores of every candidate; only an attacker that knows the other members is shown any."""
-    told = draws.members if attacker.knows is Knowledge.T3 else None
-    found = np.asarray(fitted.scores(draws.outputs, told), dtype=float)
+    """Scores of every candidate; only an attacker that knows the other members is shown any, and each gets a copy."""
+    told = draws.members.copy() if attacker.knows is Knowledge.T3 else None
+    found = np.asarray(fitted.scores(draws.outputs.copy(), told), dtype=float)
     if found.shape != draws.members.shape or bool(np.any(np.isnan(found))):
         raise InvalidParameter(f"the scores of {attacker.name}", found.shape, f"numbers of shape {draws.members.shape}")
     return found
@@ -153,30 +162,8 @@ def _entry(attacker: Attacker, fitted: Fitted, select: Draws, measure: Draws, co
         validation=auc(first, select.members),
         auc=auc_interval(second, measure.members, confidence),
         individual_auc=float(known.mean()) if known.size else float("nan"),
-        found_at=dict(_found_at(second, measure.members, confidence)),
+        found_at=found_at(second, measure.members, FALSE_ALARMS, confidence),
         roc=roc(second, measure.members),
         seconds=taken,
     )
 
-
-def _found_at(scores: FloatArray, members: Members, confidence: float) -> Mapping[float, Interval]:
-    """Shares of members found at low false alarms, with intervals by resampling whole releases (fixed seed)."""
-    values, inside = pairs_of(scores, members)
-    curve = roc(values, inside)
-    order = np.argsort(-values.ravel(), kind="stable")
-    ordered = values.ravel()[order]
-    ends = np.append(np.flatnonzero(np.diff(ordered)), ordered.size - 1)
-    truth, owner = inside.ravel()[order], order // values.shape[1]
-    rng = np.random.default_rng(0)
-    found = np.empty((RESAMPLES, len(FALSE_ALARMS)))
-    for row in range(RESAMPLES):
-        weight = rng.multinomial(len(values), np.full(len(values), 1.0 / len(values)))[owner]
-        hits = np.append(0, np.cumsum(weight * truth)[ends])
-        alarms = np.append(0, np.cumsum(weight * ~truth)[ends])
-        found[row] = np.interp(FALSE_ALARMS, alarms / max(alarms[-1], 1), hits / max(hits[-1], 1))
-    tail = (1.0 - confidence) / 2.0
-    lower, upper = np.quantile(found, [tail, 1.0 - tail], axis=0)
-    return {
-        rate: Interval(float(curve.at(rate)), float(lower[i]), float(upper[i]), confidence)
-        for i, rate in enumerate(FALSE_ALARMS)
-    }

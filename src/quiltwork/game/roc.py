@@ -135,6 +135,14 @@ def tpr_at(scores: Any, members: Any, false_alarms: Any) -> FloatArray:
     return roc(scores, members).at(false_alarms)
 
 
+def confident(confidence: Any) -> float:
+    """A level of confidence, strictly between 0 and 1."""
+    level = checks.real("confidence", confidence, "in (0, 1)")
+    if not 0 < level < 1:
+        raise InvalidParameter("confidence", confidence, "in (0, 1)")
+    return level
+
+
 def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interval:
     """The area with an interval that treats each release as one observation.
 
@@ -145,9 +153,7 @@ def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interva
     of at most area^r, which is the tail allowed at area = tail^(1/r).
     """
     values, inside = pairs_of(scores, members)
-    level = checks.real("confidence", confidence, "in (0, 1)")
-    if not 0 < level < 1:
-        raise InvalidParameter("confidence", confidence, "in (0, 1)")
+    level = confident(confidence)
     flat, truth = values.ravel(), inside.ravel()
     estimate = _area(flat, truth)
     clusters = len(values)

@@ -5,7 +5,8 @@ With y = mean + G (b - E b) + noise, noise N = diag(variance), Cov(b) acting as 
     W = V G' (G V G' + N)^-1  =  (G' N^-1 G + V^-1)^-1 G' N^-1,
 
 the second, K x K form when there are more numbers than people.  The score is the log-odds of the normal picture: W_k'y
-has mean r_k (b_k - E b_k) and variance r_k (1 - r_k) v_k, where r_k is the share of Var(b_k) that y explains.
+has mean r_k (b_k - E b_k) and variance r_k (1 - r_k) Var(b_k), where r_k = (W G)_kk v_k / Var(b_k) is the share of
+Var(b_k) that y explains (v_k is larger than Var(b_k) when exactly half are members).
 No training is needed, and in every case measured it was at least as good as the paper's network.
 
 Reference: theory/game.md sections 0 (item 3) and 3.
@@ -69,7 +70,10 @@ class LinearGaussian:
         if model is None:
             raise Unsupported(f"the {self.name} attack on {release.name}", "it needs the linear model of the mechanism")
         weights = decoder(model)
-        explained = np.clip(np.einsum("rk,rk->k", weights, model.gain), _CLOSE, 1.0 - _CLOSE)
-        prior = np.log(model.prior_rates) - np.log1p(-model.prior_rates)
-        offset = prior + (model.prior_rates - 0.5) * explained / ((1.0 - explained) * model.prior_variances)
-        return _FittedLinear(model, weights / ((1.0 - explained) * model.prior_variances), offset)
+        rates = model.prior_rates
+        variances = rates * (1.0 - rates)
+        share = np.einsum("rk,rk->k", weights, model.gain) * model.prior_variances / variances
+        explained = np.clip(share, _CLOSE, 1.0 - _CLOSE)
+        rest = (1.0 - explained) * variances
+        offset = np.log(rates) - np.log1p(-rates) + (rates - 0.5) * explained / rest
+        return _FittedLinear(model, weights / rest, offset)

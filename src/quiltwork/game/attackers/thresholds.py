@@ -124,5 +124,6 @@ class Calibrated:
         means_in = (values * inside).sum(axis=0) / counts[0]
         means_out = (values * ~inside).sum(axis=0) / counts[1]
         variance = np.mean((values - np.where(inside, means_in, means_out)) ** 2, axis=0)
-        slope = (means_in - means_out) / np.maximum(variance, _TINY)
+        seen = inside.any(axis=0) & ~inside.all(axis=0)  # nothing was learned about a person who never changed sides
+        slope = np.where(seen, means_in - means_out, 0.0) / np.maximum(variance, _TINY)
         return _FittedCalibration(raw, 0.5 * (means_in + means_out), slope)

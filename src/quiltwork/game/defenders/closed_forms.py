@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -59,44 +60,42 @@ def _filling(variances: FloatArray, level: float) -> tuple[FloatArray, FloatArra
     return np.ones_like(variances), noise, noise
 
 
+_SHAPES: dict[str, Shape] = {"rate-distortion": _distortion, "water-filling": _filling}
+
+
 @attrs.frozen
-class RateDistortion:
+class _AtError:
+    """What both closed forms are told: a mean absolute error before clipping, and prices of the attributes."""
+
+    error: float
+    weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
+
+    kind: ClassVar[str]
+
+    def __attrs_post_init__(self) -> None:
+        checks.moderate("error", self.error)
+
+    @property
+    def name(self) -> str:
+        """With its error."""
+        return f"{self.kind} {self.error:g}"
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The defence of one statistic; rate-distortion at an error that the mean itself meets is the constant."""
+        statistic = statistic_of(population, denominator)
+        return _prepared(self.name, self.error, self.weights, statistic, _SHAPES[self.kind])
+
+
+class RateDistortion(_AtError):
     """The least leakage for a mean absolute error: shrink towards the mean, then add noise, direction by direction."""
 
-    error: float
-    weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
-
-    def __attrs_post_init__(self) -> None:
-        checks.moderate("error", self.error)
-
-    @property
-    def name(self) -> str:
-        """With its error."""
-        return f"rate-distortion {self.error:g}"
-
-    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
-        """The defence of one statistic; with an error that the mean itself meets, it is the constant release."""
-        return _prepared(self.name, self.error, self.weights, statistic_of(population, denominator), _distortion)
+    kind = "rate-distortion"
 
 
-@attrs.frozen
-class WaterFilling:
+class WaterFilling(_AtError):
     """Noise alone, more of it where the statistic varies more."""
 
-    error: float
-    weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
-
-    def __attrs_post_init__(self) -> None:
-        checks.moderate("error", self.error)
-
-    @property
-    def name(self) -> str:
-        """With its error."""
-        return f"water-filling {self.error:g}"
-
-    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
-        """The defence of one statistic."""
-        return _prepared(self.name, self.error, self.weights, statistic_of(population, denominator), _filling)
+    kind = "water-filling"
 
 
 def _prepared(
@@ -146,8 +145,8 @@ def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape)
             raise InvalidParameter("error", error, f"at most {reached(high):.3g} for these candidates")
         high *= 16.0
     for _ in range(_HALVINGS):
-        middle = math.sqrt(low * high)
-        if middle in (low, high):
+        middle = math.sqrt(low) * math.sqrt(high)  # their product could underflow
+        if not low < middle < high:
             break
         low, high = (middle, high) if reached(middle) < error else (low, middle)
     return low

@@ -132,7 +132,7 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     >>> [round(alpha_critical(mu), 3) for mu in (1.0, 2.0)], round(alpha_critical(1.0, rule="sampling"), 3)
     ([0.309, 0.159], 0.229)
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr, ndtri_exp
 
     separation = checks.positive("mu", mu)
     if separation > WIDEST:
@@ -141,7 +141,7 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     if not 0 < rate < 1:
         raise InvalidParameter("theta", theta, "in (0, 1)")
     if rule == "sampling":
-        return float(ndtr(-ndtri(_missed(separation, math.log(rate) - math.log1p(-rate))) - separation))
+        return float(ndtr(-ndtri_exp(_log_missed(separation, math.log(rate) - math.log1p(-rate))) - separation))
     if rule != "threshold":
         raise InvalidParameter("rule", rule, "'threshold' or 'sampling'")
     if weight in (0.0, 1.0):
@@ -150,8 +150,8 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     return float(ndtr(-odds / separation - 0.5 * separation))
 
 
-def _missed(mu: float, logit: float) -> float:
-    """E[1 - p | b = 1] = e^(-mu^2/8 - logit/2) E[1 / (2 cosh((L + logit) / 2))] with L ~ N(0, mu^2).
+def _log_missed(mu: float, logit: float) -> float:
+    """The logarithm of E[1 - p | b = 1] = e^(-mu^2/8 - logit/2) E[1 / (2 cosh((L + logit) / 2))] with L ~ N(0, mu^2).
 
     The trapezoidal rule of an analytic integrand: the error is below e^(-2 pi^2 / step) times what is summed.
     """
@@ -164,4 +164,4 @@ def _missed(mu: float, logit: float) -> float:
     top = float(logs.max())
     total = math.log(math.fsum(np.exp(logs - top))) + top
     value = total + math.log(step) - math.log(mu) - 0.5 * math.log(2.0 * math.pi) - 0.125 * mu * mu - 0.5 * logit
-    return min(math.exp(value), 1.0)
+    return min(value, 0.0)

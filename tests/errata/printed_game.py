@@ -1,0 +1,95 @@
+"""Formulas of seed 004 exactly as printed, without repairs: each test beside shows where one fails."""
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+
+def proposition_2(advantages, others, largest, other_largest):
+    """Adv_k(g) >= Adv_k(g') for all k if and only if max BWMA(1/2) of g is at least that of g'."""
+    return all(a >= b for a, b in zip(advantages, others, strict=True)) == (largest >= other_largest)
+
+
+def appendix_g(advantages):
+    """Uniform prior: max BWMA(1/2) = (1/2) sum_k Adv_k."""
+    return sum(advantages) / 2
+
+
+def theorem_1(any_attacker, response, other):
+    """(i) and (ii): any attacker <= the response to G* <= the pair (H', G')."""
+    return any_attacker <= response <= other
+
+
+def proposition_4_independent(joint, prior):
+    """Lambda for independent mechanisms: -sum_b theta(b) sum_x rho(x | b) log sum_b' rho(x | b') theta(b')."""
+    masses = prior.reshape(-1, *[1] * (joint.ndim - 1)) * joint
+    law = np.broadcast_to(masses.sum(axis=0), masses.shape)
+    possible = masses > 0
+    return -float((masses[possible] * np.log(law[possible])).sum())
+
+
+def proposition_4_correlated(joint, prior):
+    """Lambda for correlated mechanisms: the same with P(x) = prod_j of the marginals in the denominator."""
+    masses = prior.reshape(-1, *[1] * (joint.ndim - 1)) * joint
+    law = masses.sum(axis=0)
+    product = np.ones(())
+    for axis in range(law.ndim):
+        product = product[..., None] * law.sum(axis=tuple(other for other in range(law.ndim) if other != axis))
+    possible = law > 0
+    return -float((law[possible] * np.log(law[possible] / product[possible])).sum())
+
+
+def dph(posterior, theta, epsilon):
+    """Equation (9): the set DPH[G; epsilon]."""
+    grow, shrink = math.exp(epsilon), math.exp(-epsilon)
+    return (
+        theta * shrink <= posterior <= theta * grow and 1 - (1 - theta) * grow <= posterior <= 1 - (1 - theta) * shrink
+    )
+
+
+def theorem_2(bayesian, optimal):
+    """L_Bayesian >= L_Opt-LRT, for every alpha."""
+    return bayesian >= optimal
+
+
+def lemma_1(alpha, beta, moments):
+    """F = (z_alpha + z_beta)^2 V / (4 M^2), M = (1/2) sum_j M_j^2; with V = sum_j M_j^2, as the proof has it."""
+    first, second = sum(m**2 for m in moments) / 2, sum(m**2 for m in moments)
+    return (ndtri(1 - alpha) + ndtri(1 - beta)) ** 2 * second / (4 * first**2)
+
+
+def lemma_1_statement(alpha, beta, moments, variances):
+    """The same with V = sum_j V_j^2, as the statement prints it."""
+    first, second = sum(m**2 for m in moments) / 2, sum(v**2 for v in variances)
+    return (ndtri(1 - alpha) + ndtri(1 - beta)) ** 2 * second / (4 * first**2)
+
+
+def power(alpha, mu):
+    """Appendix D: 'the power of the optimal alpha-LRT' is Phi(Phi^-1(1 - alpha) - mu)."""
+    return 0.5 * math.erfc(-(ndtri(1 - alpha) - mu) / math.sqrt(2))
+
+
+def lrs(row, released, reference):
+    """Appendix C: sum_j d_j log(p_j / x_j) + (1 - d_j) log((1 - p_j) / (1 - x_j))."""
+    return float((row * np.log(reference / released) + (1 - row) * np.log((1 - reference) / (1 - released))).sum())
+
+
+def main_text_says_member(statistic, threshold):
+    """Section 4: absence is rejected in favour of presence if LRS <= tau."""
+    return statistic <= threshold
+
+
+def appendix_says_member(statistic, threshold):
+    """Appendix C: y = 1{lrs >= tau}, counted as an inferred member."""
+    return statistic >= threshold
+
+
+def optimal_statistic(absent, present):
+    """Appendix C: sum_j of the ratio rho(x | b_k = 0, b_-k) / rho(x | b_k = 1, b_-k)."""
+    return float((absent / present).sum())
+
+
+def area(false_alarms, hits):
+    """The area under the points of a threshold sweep, up to the last one."""
+    return float(np.trapezoid(hits, false_alarms))
