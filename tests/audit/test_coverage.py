@@ -108,6 +108,15 @@ def test_from_scores(name, method):
     assert max(found) > 0
 
 
+def test_true_guarantees_are_contradicted_as_rarely_as_stated():
+    rng, audits, truth = np.random.default_rng(17), 300, qw.gdp(1.0)
+    wrong = 0
+    for _ in range(audits):
+        scores = rng.normal(1, 1, 100), rng.normal(0, 1, 100)
+        wrong += audit.report(truth, *scores, 1e-5, 0.8, method="claim").contradicted
+    assert 0 < wrong <= allowed(audits, 0.2)
+
+
 def test_broken_bounds_are_caught():
     """These tests can fail: plain rates without limits, or limits at a quarter of their width, violate the truth."""
     rng, detected, alarms = np.random.default_rng(14), expit(1.0), expit(-1.0)

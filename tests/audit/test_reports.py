@@ -158,6 +158,20 @@ def test_bad_reports():
         audit.report(None, INSIDE, OUTSIDE, confidence=1.0)
 
 
+def test_a_threshold_for_the_claim_finds_what_a_large_epsilon_does_not():
+    """A quarter of the noise is missing; the outermost threshold, best for epsilon, does not show it, the middle does."""
+    wrong = qw.gaussian(1.35)
+    by = {method: audit.report(wrong, INSIDE, OUTSIDE, method=method) for method in ("counts", "claim")}
+    assert not by["counts"].contradicted
+    assert by["claim"].contradicted
+    assert by["claim"].audit.method == "counts"
+    assert by["claim"].audit.threshold != by["counts"].audit.threshold
+    with pytest.raises(InvalidParameter, match="guarantee"):
+        audit.report(None, INSIDE, OUTSIDE, method="claim")
+    with pytest.raises(InvalidParameter, match="guesses"):
+        audit.report(wrong, INSIDE, OUTSIDE, method="claim", guesses=5)
+
+
 # ---- pictures
 
 

@@ -193,7 +193,9 @@ def test_secrets_and_people_that_are_certain():
         assert found.value.met
         assert found.channel.shape == (4, 2)
         assert found.channel[0].tolist() == found.game.output_law.tolist()
-    assert stackelberg(game, 1, loss="joint cel").attacker.shape == (4, 2)
+        assert found.attacker.shape == ((4, 2) if loss == "joint cel" else (2, 2))
+        assert (found.attacker != 0).any(axis=1).sum() == 2  # both candidates, or both secrets that may be
+    assert nash(game, 1).attacker.shape == (2, 2)
     sure = FiniteGame([0, 0, "1/2", "1/2"], [[1, 0], [1, 0], [1, 0], [0, 1]])  # the first is a member
     assert math.log(2) - math.log1p(math.exp(-0.6)) in stackelberg(sure, "3/5", loss="cel").value
     assert 1.46 in stackelberg(sure, "3/5", loss="tpr").value
@@ -229,6 +231,15 @@ def test_a_wrong_attacker_only_widens_the_bracket():
         lower_bound(problem, SquaredScore(), good + 1)
     with pytest.raises(InvalidParameter):
         joint_lower_bound(problem, np.array([[Fraction(1)] * 2] * 2, dtype=object))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_tolerance_that_cannot_be_met_is_said(loss):
+    """The bracket is as good as floats allow, and says that it is wider than asked."""
+    game = FiniteGame([0.7, 0.3], [[0.9, 0.1], [0.2, 0.8]])
+    found = stackelberg(game, 0.4, loss=loss, tolerance=1e-25)
+    assert found.value.met == (found.regret <= 1e-25)
+    assert found.value.width < 1e-7
 
 
 # ---- Nash equilibria of the general-sum game
@@ -286,6 +297,7 @@ def test_no_fixed_point_within_an_absurd_tolerance():
         {"kappa": math.nan},
         {"kappa": "x"},
         {"kappa": True},
+        {"kappa": 1e30},
         {"kappa": 1, "loss": "auc"},
         {"kappa": 1, "gamma": 2},
         {"kappa": 1, "gamma": math.nan},

@@ -19,7 +19,7 @@ from quiltwork.audit.counts import Counts, confident
 from quiltwork.audit.gdp import GAUSSIAN, mu_lower
 from quiltwork.audit.guessing import Guesses, best_share, guess, thinned, thinned_size
 from quiltwork.audit.result import Audit, bound
-from quiltwork.audit.threshold import SHARE, choose, for_epsilon, for_mu, scores, split
+from quiltwork.audit.threshold import SHARE, Rule, choose, for_epsilon, for_mu, scores, split
 from quiltwork.audit.threshold import counted as counts_at
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -107,7 +107,7 @@ def run(
         return _guessed(members, others, delta, confidence, split, seed, guesses)
     if guesses is not None:
         raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
-    return _at_threshold(members, others, delta, confidence, method, split, seed, threshold)
+    return at_threshold(members, others, delta, confidence, method, split, seed, threshold)
 
 
 def one_run(
@@ -139,7 +139,7 @@ def one_run(
     return _of_guesses(found, delta, confidence, "one run", assumes, notes=_half(coins), seed=seed)
 
 
-def _at_threshold(
+def at_threshold(
     members: FloatArray,
     others: FloatArray,
     delta: float,
@@ -148,11 +148,14 @@ def _at_threshold(
     share: float,
     seed: int,
     threshold: float | None,
+    rule: Rule | None = None,
 ) -> Audit:
+    """The audit at one threshold; the rule by which it is chosen is that of the method, unless another is given."""
     set_aside = 0
     if threshold is None:
         parts = split(members, others, share, np.random.default_rng(seed))
-        threshold = choose(parts, for_mu() if method == "gdp" else for_epsilon(delta), confidence)
+        rule = rule or (for_mu() if method == "gdp" else for_epsilon(delta))
+        threshold = choose(parts, rule, confidence)
         members, others = parts.count_in, parts.count_out
         set_aside = parts.choose_in.size + parts.choose_out.size
     else:

@@ -15,33 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 
 from quiltwork import checks
-from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, run
+from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, at_threshold, run
+from quiltwork.audit.comparison import Row, grounds_of, rows_of, words_of
 from quiltwork.audit.counts import confident
 from quiltwork.audit.result import Audit
 from quiltwork.audit.roc import Steps, steps
-from quiltwork.audit.threshold import SHARE, scores
+from quiltwork.audit.threshold import SHARE, for_claim, scores
+from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
 
 SCHEMA = "quiltwork/audit_report/1"
-DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the audit
 BOTH = ("counts", "gdp")
-FINER = 1e-7  # a verdict should not hang on the width of a bracket
-
-
-@attrs.frozen
-class Row:
-    """One delta: the certified upper end, None without a guarantee, and what each audit refutes below."""
-
-    delta: float
-    certified: float | None
-    audited: tuple[float | None, ...]  # None where a method answers at one delta only
+IN_REPORTS = (*OF_SCORES, "both", "claim")
 
 
 @attrs.frozen(eq=False)
@@ -77,9 +67,9 @@ class AuditReport:
             raise InvalidParameter("audits", audits, "one or more results of an audit")
         left = max(0.0, 1.0 - math.fsum(1.0 - audit.confidence for audit in audits))
         together = audits[0].confidence if len(audits) == 1 else left
-        rows = _rows(curve, audits)
-        grounds = () if curve is None else tuple(ground for audit in audits for ground in _grounds(curve, audit))
-        return cls(curve, audits, together, rows, grounds, title, claim or _words(curve, audits[0].delta), roc)
+        rows = rows_of(curve, audits)
+        grounds = () if curve is None else tuple(ground for audit in audits for ground in grounds_of(curve, audit))
+        return cls(curve, audits, together, rows, grounds, title, claim or words_of(curve, audits[0].delta), roc)
 
     @property
     def audit(self) -> Audit:
@@ -198,79 +188,39 @@ def report(
 ) -> AuditReport:
     """Audit scores and hold the result against a guarantee; see `run` for the methods.
 
-    "both" is "counts" and "gdp" with half of the allowed error each, so that they hold together.
+    "both"   "counts" and "gdp" with half of the allowed error each, so that they hold together
+    "claim"  "counts" at the threshold that is best for refuting the guarantee, not for a large epsilon
     """
     confidence = confident(confidence)
+    members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
     methods = BOTH if method == "both" else (method,)
-    if method != "both" and method not in OF_SCORES:
-        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, (*OF_SCORES, 'both')))}")
-    each = 1.0 - (1.0 - confidence) / len(methods)
-    more: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
-    audits = [run(scores_in, scores_out, delta, each, method=name, **more) for name in methods]
-    drawn = steps(scores("scores_in", scores_in), scores("scores_out", scores_out))
+    if method not in IN_REPORTS:
+        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, IN_REPORTS))}")
+    if method == "claim":
+        audits = [_against(curve, members, others, delta, confidence, split, seed, threshold, guesses)]
+    else:
+        each = 1.0 - (1.0 - confidence) / len(methods)
+        more: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
+        audits = [run(members, others, delta, each, method=name, **more) for name in methods]
+    drawn = steps(members, others)
     found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=drawn)
     return attrs.evolve(found, confidence=confidence)
 
 
-def _rows(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
-    asked = checks.probability("delta", audits[0].delta)
-    shared = any(audit.counts is not None for audit in audits)
-    deltas = sorted({asked, *(DELTAS if shared else ())})
-    certified = (
-        [None] * len(deltas) if curve is None else np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
-    )
-    return tuple(
-        Row(
-            delta,
-            upper,
-            tuple(
-                audit.at(delta).epsilon_lower
-                if audit.counts is not None
-                else audit.epsilon_lower
-                if delta == audit.delta
-                else None
-                for audit in audits
-            ),
-        )
-        for delta, upper in zip(deltas, certified, strict=True)
-    )
-
-
-def _grounds(curve: Curve, audit: Audit) -> list[str]:
-    """Each way in which the audit contradicts the guarantee; the first does not need any shape of the output laws."""
-    found, corner = [], audit.limits
-    if corner is not None:
-        least = float(curve.beta(corner.fpr).safe)
-        if corner.fnr < least:
-            found.append(
-                f"An attacker with at most {share_above(corner.fpr)} false alarms misses at most "
-                f"{share_above(corner.fnr)}, where the guarantee says that at least {share_below(least)} are missed."
-            )
-    certified = float(curve.epsilon(audit.delta, rtol=FINER).safe)
-    if audit.epsilon_lower > certified:
-        only = " This follows only if the worst case is Gaussian." if audit.method == "gdp" and not found else ""
-        found.append(
-            f"At delta = {single(audit.delta)} the guarantee says that epsilon is at most {at_most(certified)}, the "
-            f"audit that it is at least {at_least(audit.epsilon_lower)}.{only}"
-        )
-    return found
-
-
-def share_above(value: float) -> str:
-    """A share in percent, rounded up."""
-    return f"{at_most(100 * value, 3)}%"
-
-
-def share_below(value: float) -> str:
-    """A share in percent, rounded down."""
-    return f"{at_least(100 * value, 3)}%"
-
-
-def _words(curve: Curve | None, delta: float) -> str:
-    """What a guarantee says, when nobody put it into words."""
-    if curve is None:
-        return ""
-    epsilon = float(curve.epsilon(delta, rtol=FINER).safe)
-    said = f"epsilon at most {at_most(epsilon)}" if math.isfinite(epsilon) else "no finite epsilon"
-    said += f" at delta = {single(delta)}"
-    return f"{said}; protected: {curve.protects}" if isinstance(curve, Guarantee) else said
+def _against(
+    curve: Curve | None,
+    members: FloatArray,
+    others: FloatArray,
+    delta: float,
+    confidence: float,
+    split: float,
+    seed: int,
+    threshold: float | None,
+    guesses: Any,
+) -> Audit:
+    if not isinstance(curve, Curve):
+        raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
+    if guesses is not None:
+        raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
+    delta, seed = checks.probability("delta", delta), checks.count("seed", seed)
+    return at_threshold(members, others, delta, confidence, "counts", split, seed, threshold, for_claim(curve))

@@ -19,6 +19,7 @@ from scipy.special import betainccinv, ndtr, ndtri
 from quiltwork import checks
 from quiltwork.audit.counts import Counts
 from quiltwork.checks import FloatArray
+from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter
 
 CANDIDATES = 200
@@ -100,6 +101,11 @@ def for_epsilon(delta: float) -> Rule:
 def for_mu() -> Rule:
     """The rule for the Gaussian bound."""
     return Rule(lambda fpr, fnr: -ndtri(np.clip(fnr, 1e-300, 1.0)) - ndtri(np.clip(fpr, 1e-300, 1.0)), 1.0)
+
+
+def for_claim(curve: Curve) -> Rule:
+    """The rule that puts the corner as far below the curve of a guarantee as can be foreseen."""
+    return Rule(lambda fpr, fnr: np.asarray(curve.beta(np.clip(fpr, 0.0, 1.0)).lower) - fnr, 0.5)
 
 
 def choose(parts: Split, rule: Rule, confidence: float) -> float:

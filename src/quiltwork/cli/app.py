@@ -49,6 +49,7 @@ class AuditMethod(StrEnum):
     gdp = "gdp"
     guesses = "guesses"
     both = "both"
+    claim = "claim"
 
 
 def _version(wanted: bool) -> None:

@@ -166,4 +166,3 @@ def _entry(attacker: Attacker, fitted: Fitted, select: Draws, measure: Draws, co
         roc=roc(second, measure.members),
         seconds=taken,
     )
-

@@ -6,7 +6,7 @@ than their exact statistics do, and that little is added to the sensitivity.
 
 In units of the noise, coordinate i of the statistic is evaluated with an error of at most
 
-    r_i = (K + m + 12) u (scale_i / s_i) sum_j |B_ji| (1 + |centre_j|),
+    r_i = (K + m + 12) u (scale_i / s_i) sum_j |B_ji| (2 + |centre_j|),
 
 u = 2^-53 and s_i the size of the noise: sums of K rows, a quotient, a difference, a product with m terms, a quotient.
 A swap then moves the vector of coordinates by at most mu + 2 |r| instead of mu.
@@ -101,7 +101,7 @@ def _strength(channel: Channel) -> FloatArray:
 def _rounding(statistic: Statistic, channel: Channel) -> FloatArray:
     """r_i: how far the evaluated coordinates may be from the exact ones, in units of the noise."""
     people, attributes = statistic.population.size
-    bulk = 1.0 + np.abs(channel.centre)
+    bulk = 2.0 + np.abs(channel.centre)  # with a fixed denominator, a share may come to 2
     kept = channel.scale > 0
     reach = bulk[kept] if channel.basis is None else bulk @ np.abs(channel.basis[:, kept])
     return np.asarray((people + attributes + 12.0) * UNIT * _strength(channel) * reach * (1.0 + 1e-6))

@@ -5,7 +5,8 @@ numbers; no other score of them tells the two apart better (Neyman and Pearson).
 privacy, and the one that audits should use.  Under Gaussian noise its AUC is Phi(mu_k / sqrt 2), with
 mu_k^2 = sum_j (x1_j - x0_j)^2 / V_j.
 
-Clipped numbers are used exactly: a share that was clipped to 0 or 1 contributes the probability of that event.
+Clipped numbers are used exactly where each share has noise of its own: a share that was clipped to 0 or 1 contributes
+the probability of that event.  Where noise follows the data, shares are dependent and taken as if none was clipped.
 
 Reference: theory/game.md sections 1 (Theorem 2 and Lemma 1, corrected) and 3; seed 004 Appendix C.
 """
@@ -26,6 +27,8 @@ from quiltwork.game.statistics import members_of
 
 __all__ = ["OptimalTest", "log_ratio"]
 
+_AT_ONCE = 2_000_000  # numbers of releases that are held at once: 16 MB
+
 
 @attrs.frozen(eq=False)
 class _FittedTest:
@@ -42,14 +45,46 @@ class _FittedTest:
             return found
         # coordinates are linear in the statistic: transform the candidates' rows once, not every pair of statistics
         rows = self.release.population.candidates
+        if channel.basis is None and bool(np.all((rows == 0.0) | (rows == 1.0))):
+            return _of_binary_rows(self.release, channel, outputs, inside)
         points = rows if channel.basis is None else rows @ channel.basis
         centre = channel.centre if channel.basis is None else channel.centre @ channel.basis
         coordinates = channel.coordinates(outputs)
         for row, b in enumerate(inside):
             with_k, without_k = _neighbours(points, b, self.release.statistic.denominator)
             pair = with_k - centre, without_k - centre
-            found[row] = _ratio(self.release, channel, outputs[row, None], coordinates[row, None], *pair)
+            ratios = _ratios(self.release, channel, outputs[row, None], coordinates[row, None], *pair)
+            found[row] = ratios.sum(axis=1)
         return found
+
+
+def _of_binary_rows(release: SummaryStatistics, channel: Channel, outputs: FloatArray, inside: Members) -> FloatArray:
+    """The same for shares of 0 and 1, by products of matrices.
+
+    The ratio of share j takes one of two values in a release for all members, and one of two for all others: r_0 of
+    those without the attribute and r_1 of those with it, so that person k has sum_j r_0j + d_kj (r_1j - r_0j).
+    """
+    rows = release.population.candidates
+    found = np.empty(inside.shape)
+    size = max(1, _AT_ONCE // rows.shape[1])
+    for part in (slice(start, start + size) for start in range(0, len(inside), size)):
+        b = inside[part]
+        total, number = b.astype(float) @ rows, b.sum(axis=1, keepdims=True)
+        if release.statistic.denominator == "fixed":
+            now = fewer = more = 2.0 / len(rows)
+        else:
+            now, fewer, more = (1.0 / np.maximum(number + step, 1) for step in (0, -1, 1))
+        coordinates = channel.coordinates(outputs[part])
+        sides = []
+        for member in (True, False):
+            ends = []
+            for has in (0.0, 1.0):
+                one, zero = (total * now, (total - has) * fewer) if member else ((total + has) * more, total * now)
+                pair = one - channel.centre, zero - channel.centre
+                ends.append(_ratios(release, channel, outputs[part], coordinates, *pair))
+            sides.append(ends[0].sum(axis=1, keepdims=True) + (ends[1] - ends[0]) @ rows[:, channel.scale > 0].T)
+        found[part] = np.where(b, *sides)
+    return found
 
 
 def log_ratio(
@@ -57,10 +92,10 @@ def log_ratio(
 ) -> FloatArray:
     """Log-likelihood of each output under one exact statistic, less that under another, row by row."""
     pair = channel.coordinates(with_k), channel.coordinates(without_k)
-    return _ratio(release, channel, outputs, channel.coordinates(outputs), *pair)
+    return np.asarray(_ratios(release, channel, outputs, channel.coordinates(outputs), *pair).sum(axis=1))
 
 
-def _ratio(
+def _ratios(
     release: SummaryStatistics,
     channel: Channel,
     outputs: FloatArray,
@@ -68,7 +103,7 @@ def _ratio(
     with_k: FloatArray,
     without_k: FloatArray,
 ) -> FloatArray:
-    """The same from coordinates B'(x - centre)."""
+    """The log-ratio of each number that is released, from coordinates B'(x - centre)."""
     kept = channel.scale > 0
     one, zero = (with_k * channel.scale)[:, kept], (without_k * channel.scale)[:, kept]
     spread = np.sqrt(channel.variance[kept])
@@ -81,7 +116,7 @@ def _ratio(
             tail_one = _log_tail(channel.family, side * (edge - one[where, column]) / unit)
             tail_zero = _log_tail(channel.family, side * (edge - zero[where, column]) / unit)
             ratios[where, column] = tail_one - tail_zero
-    return np.asarray(ratios.sum(axis=1))
+    return ratios
 
 
 def _neighbours(rows: FloatArray, members: Members, denominator: str) -> tuple[FloatArray, FloatArray]:

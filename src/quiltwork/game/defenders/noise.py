@@ -112,7 +112,9 @@ def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: R
         pair = None
     else:
         mu, pair = widest(moves, "pool", up(precision))
-    return _guarantee(moves, gdp(max(mu, LEAST)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected")
+    return _guarantee(
+        moves, gdp(max(mu, LEAST)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected"
+    )
 
 
 def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Rows | None) -> Guarantee:

@@ -24,6 +24,7 @@ from quiltwork.game.finite.secrets import bits, individuals
 __all__ = ["Design", "design", "distances", "simple", "true_channel"]
 
 ENTRIES = 50_000  # of a channel that is still designed
+LARGEST = 10**9  # of kappa times a cost, next to privacy losses of a few units
 GRID = 2**52  # channels of a solver are rounded to multiples of 1/GRID, so that exact sums stay short
 
 _COST = "'changed', 'distance', or a table of finite numbers with one row a secret and one column an output"
@@ -80,7 +81,10 @@ def design(game: FiniteGame, kappa: Any, cost: Any) -> Design:
     prior = prior / prior.sum()
     kept = np.flatnonzero(prior > 0)
     members = bits(individuals(len(prior)))[kept]
-    return Design(prior[kept], members, (weight * _costs(game, cost))[kept], kept)
+    costs = (weight * _costs(game, cost))[kept]
+    if abs(costs).max() > LARGEST:
+        raise InvalidParameter("kappa times the largest cost", float(weight), f"at most {LARGEST:g}")
+    return Design(prior[kept], members, costs, kept)
 
 
 def distances(game: FiniteGame) -> Table:

@@ -50,9 +50,10 @@ class Equilibrium:
     """A channel, what it loses, the attacker it was found against, and how far both are from optimal.
 
     `attacker` has one row a candidate and one column an output: the probability of saying member ("advantage") or the
-    belief p_k(x); for "joint cel" one row a membership vector, q(b | x).  `regret` is an upper bound on what the two
-    players together could still gain; `status` is "exact" when it is zero, "certified" when `value` holds the optimum,
-    and "approximate" for a fixed point that is only nearly one.
+    belief p_k(x); for "joint cel" one row a membership vector, q(b | x).  `regret` is an upper bound on what players
+    could still gain: the gap of `value` for a commitment, the defender's gain for a fixed point.  `status` is "exact"
+    when it is zero, "certified" when `value` holds the optimum, and "approximate" for a fixed point that is only nearly
+    one.
     """
 
     game: FiniteGame
@@ -239,7 +240,7 @@ def _equilibrium(
     prior = np.empty(len(game.prior), dtype=object)
     prior[:] = Fraction(0)
     prior[problem.kept] = problem.prior
-    if attacker.shape[0] == len(problem.prior) != len(game.prior):
+    if loss == "joint cel":  # one row a membership vector
         full = np.empty((len(game.prior), attacker.shape[1]), dtype=object)
         full[:] = Fraction(0)
         full[problem.kept] = attacker

@@ -40,7 +40,7 @@ def _shares(problem: Design, beliefs: FloatArray, temperature: float) -> tuple[F
     scores = -costs / temperature
     scores -= scores.max(axis=1, keepdims=True)
     logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    weights = logs + np.log(problem.law)[:, None]
+    weights = logs + np.log(np.maximum(problem.law, 1e-300))[:, None]
     shares = np.exp(weights - weights.max(axis=0, keepdims=True))
     return costs, np.exp(logs), shares / shares.sum(axis=0, keepdims=True)
 

@@ -29,6 +29,7 @@ __all__ = ["barrier", "joint_lower_bound", "joint_upper_bound"]
 
 LEAST = 1e-250  # of an entry of q: its logarithm must be finite
 STEPS = 60  # of Newton's method for one t
+FINEST = 1e-11  # what floats can still resolve; the certificate says what was reached
 
 
 def barrier(problem: Design, tolerance: float) -> Suggestion:
@@ -41,7 +42,7 @@ def barrier(problem: Design, tolerance: float) -> Suggestion:
     size = 1.0 / outputs
     while True:
         masses = _centred(kernel, law, masses, size)
-        if size * outputs <= 0.01 * tolerance:
+        if size * outputs <= 0.01 * max(tolerance, FINEST):
             break
         size *= 0.2
     mixed = kernel @ masses
