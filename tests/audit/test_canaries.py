@@ -37,7 +37,7 @@ def exact_p_value(m, r, v, q, delta):
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.01])
 def test_p_values_against_fractions(epsilon, delta):
     q = Fraction(up(float(expit(epsilon)), 1))
-    for m, r in ((1, 1), (9, 4), (18, 18)):
+    for m, r in ((1, 1), (9, 4), (12, 12)):
         for v in range(r + 1):
             found, truth = p_value(m, r, v, epsilon, delta), exact_p_value(m, r, v, q, Fraction(delta))
             assert found >= min(1, truth) * (1 - Fraction(1, 10**15))

@@ -49,8 +49,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("confidence", [0.95, 0.7])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "confidence"), [*((name, 0.95) for name in CASES), ("response", 0.7)])
 def test_counts_and_gdp(name, confidence):
     """A fixed threshold: the counts are binomial, so they are drawn, not the scores."""
     rates, curve, thresholds = CASES[name]

@@ -73,7 +73,8 @@ def test_inputs_stay_as_they_were() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [None, [1, 0, 1, 0, 1], [[1, 0]], [[1, 0, 1, 0, 2]], [[0.5] * 5], [[1, 0, 1, 0, float("nan")]], [[1], [1, 0]]]
+    "bad",
+    [None, [1, 0, 1, 0, 1], [[1, 0]], [[1, 0, 1, 0, 2]], [[0.5] * 5], [[1, 0, 1, 0, float("nan")]], [[1], [1, 0]]],
 )
 def test_bad_members_are_refused(bad: Any) -> None:
     with pytest.raises(InvalidParameter):

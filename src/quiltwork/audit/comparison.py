@@ -51,7 +51,7 @@ def rows_of(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
 
 
 def grounds_of(curve: Curve, audit: Audit) -> list[str]:
-    """Each way in which the audit contradicts the guarantee; the first does not need any shape of the output laws."""
+    """Each way in which the audit contradicts the guarantee; none of them needs any shape of the output laws."""
     found, corner = [], audit.limits
     if corner is not None:
         least = float(curve.beta(corner.fpr).safe)
@@ -60,14 +60,30 @@ def grounds_of(curve: Curve, audit: Audit) -> list[str]:
                 f"An attacker with at most {share_above(corner.fpr)} false alarms misses at most "
                 f"{share_above(corner.fnr)}, where the guarantee says that at least {share_below(least)} are missed."
             )
-    certified = float(curve.epsilon(audit.delta, rtol=FINER).safe)
-    if audit.epsilon_lower > certified:
-        only = " This follows only if the worst case is Gaussian." if audit.method == "gdp" and not found else ""
-        found.append(
-            f"At delta = {single(audit.delta)} the guarantee says that epsilon is at most {at_most(certified)}, the "
-            f"audit that it is at least {at_least(audit.epsilon_lower)}.{only}"
-        )
+    if audit.method != "gdp" or found:
+        found += _above(curve, audit)
     return found
+
+
+def caveats_of(curve: Curve, audit: Audit) -> list[str]:
+    """What would contradict the guarantee if the worst case were Gaussian, where nothing contradicts it otherwise.
+
+    Randomised response keeps its epsilon, and a Gaussian curve through its errors does not: this is no verdict.
+    """
+    if audit.method != "gdp" or grounds_of(curve, audit):
+        return []
+    only = "This follows only if the worst case is Gaussian; without that nothing is contradicted."
+    return [f"{words} {only}" for words in _above(curve, audit)]
+
+
+def _above(curve: Curve, audit: Audit) -> list[str]:
+    certified = float(curve.epsilon(audit.delta, rtol=FINER).safe)
+    if not audit.epsilon_lower > certified:
+        return []
+    return [
+        f"At delta = {single(audit.delta)} the guarantee says that epsilon is at most {at_most(certified)}, the "
+        f"audit that it is at least {at_least(audit.epsilon_lower)}."
+    ]
 
 
 def share_above(value: float) -> str:

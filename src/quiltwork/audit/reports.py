@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import math
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, at_threshold, run
-from quiltwork.audit.comparison import Row, grounds_of, rows_of, words_of
+from quiltwork.audit.comparison import Row, caveats_of, grounds_of, rows_of, words_of
 from quiltwork.audit.counts import confident
 from quiltwork.audit.result import Audit
 from quiltwork.audit.roc import Steps, steps
@@ -87,6 +88,13 @@ class AuditReport:
         return bool(self.grounds)
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        """What contradicts the guarantee only together with an assumption on the output laws: not part of a verdict."""
+        if self.curve is None:
+            return ()
+        return tuple(caveat for audit in self.audits for caveat in caveats_of(self.curve, audit))
+
+    @property
     def certified(self) -> float | None:
         """The guarantee's epsilon at the audit's delta, upper end."""
         return next(row.certified for row in self.rows if row.delta == self.delta)
@@ -98,14 +106,14 @@ class AuditReport:
         if self.contradicted:
             return (
                 f"The guarantee is contradicted: the chance of such an audit, were it true, is at most "
-                f"{100 * (1 - self.confidence):.3g}%."
+                f"{_allowed(self.confidence)}%."
             )
         return "The audit does not contradict the guarantee, which is no proof that the guarantee holds."
 
     def explain(self) -> str:
         """The verdict, its grounds, what to do, and each audit in its own words."""
         lines = [f"Guarantee: {self.claim}."] if self.curve is not None else []
-        lines += [self.verdict(), *self.grounds]
+        lines += [self.verdict(), *self.grounds, *self.caveats]
         if self.contradicted:
             lines.append(
                 "One of these is wrong: the analysis of the mechanism, its implementation (a bug, or noise that is not "
@@ -158,6 +166,7 @@ class AuditReport:
             "certified": None if self.certified is None else json_numbers(self.certified),
             "contradicted": self.contradicted if self.curve is not None else None,
             "grounds": list(self.grounds),
+            "caveats": list(self.caveats),
             "rows": [
                 {
                     "delta": row.delta,
@@ -205,6 +214,11 @@ def report(
     drawn = steps(members, others)
     found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=drawn)
     return attrs.evolve(found, confidence=confidence)
+
+
+def _allowed(confidence: float) -> str:
+    """What a confidence leaves, in percent, rounded up: of the decimal that was stated, not of its double."""
+    return at_most(round(float(100 * (1 - Decimal(repr(confidence)))), 12), 3)
 
 
 def _against(

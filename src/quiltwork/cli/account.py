@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork.curves.digits import single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidPlan
 from quiltwork.report import Account
 from quiltwork.report import account as account_of
-from quiltwork.report.figures import figure_format, save_figure
+from quiltwork.report.figures import save_figure
 from quiltwork.report.text import column, ends, percent
 from quiltwork.spec import read_plan
 

@@ -19,6 +19,7 @@ from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.attack_words import defender, population_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most, single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
 from quiltwork.game.generative import Generative, Trained, train
 from quiltwork.game.ladder import default_attackers, ladder
@@ -26,7 +27,6 @@ from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.population import Population
 from quiltwork.game.release import Defence, SummaryStatistics
 from quiltwork.game.trials import trials
-from quiltwork.report.figures import figure_format
 
 SCHEMA = "quiltwork/attack/1"
 
@@ -118,7 +118,7 @@ def _training_words(trained: Trained) -> str:
     lines = []
     if trained.in_loop is not None:
         lines.append(
-            f"Against the attacker it was trained with it ends at AUC {trained.in_loop.auc:.3f}, which is no measure of "
+            f"Against the attacker it was trained with it ends at AUC {trained.in_loop.auc:.3f}. That is no measure of "
             "protection: see the attackers below, trained afterwards."
         )
     if trained.verdict is not None:

@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from quiltwork.curves.digits import at_most, single
+from quiltwork.curves.drawing import COLOURS, inlined
 from quiltwork.game.figure import drawn
 from quiltwork.game.population import Population
 
@@ -38,8 +39,9 @@ def page(found: list[Attacked], people: Population, delta: float) -> str:
             bound = at_most(float(entry.epsilon.upper))
             words = f"Certified: epsilon at most {bound} at delta {single(delta)}; {entry.certified}"
             parts.append(f"<p>{html.escape(words)}</p>")
-        picture = drawn(entry.board, kind="svg").decode()
-        parts.append(f"<figure>{picture[picture.index('<svg') :]}</figure>")
+        title = html.escape(f"ROC curves of the attackers of {entry.release.name}", quote=True)
+        parts.append(f"<figure>{inlined(drawn(entry.board, kind='svg'), title)}</figure>")
     body = "\n".join(parts)
-    head = f'<meta charset="utf-8"><title>quiltwork attack</title><style>{_STYLE}</style>'
+    paint = "figure { " + " ".join(f"--{name}: {colour};" for name, colour in COLOURS.items()) + " }"
+    head = f'<meta charset="utf-8"><title>quiltwork attack</title><style>{_STYLE}{paint}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'

@@ -22,8 +22,8 @@ from quiltwork.cli.audit_scores import MEMBER, Scores, read_scores
 from quiltwork.compose.constructors import approximate, gdp, pure
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.figures import figure_format
 from quiltwork.spec.read import read_plan
 
 USUAL_DELTA = 1e-5  # when nobody names one
@@ -156,7 +156,7 @@ def show(found: AuditReport, read: Scores, console: Console) -> None:
     if found.curve is not None:
         word = ("contradicted", "bold red") if found.contradicted else ("not contradicted", "bold green")
         console.print(Text.assemble(f"guarantee {found.claim}: ", word))
-        for ground in found.grounds:
+        for ground in (*found.grounds, *found.caveats):
             console.print(Text(f"  {ground}"))
         console.print()
     if len(found.rows) > 1:

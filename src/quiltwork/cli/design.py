@@ -20,9 +20,9 @@ from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.design_view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.confounding.design import Design
 from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.figures import figure_format
 from quiltwork.report.text import ends
 from quiltwork.spec.world_file import read_world
 

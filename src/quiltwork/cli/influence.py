@@ -19,10 +19,10 @@ from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.influence_view import Bound, Leak, Released, Size, View, view
 from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.baselines import Totals
-from quiltwork.report.figures import figure_format
 from quiltwork.report.text import ends
 from quiltwork.spec.prior_file import PriorFile, prior_from, read_prior
 from quiltwork.spec.read import read_plan

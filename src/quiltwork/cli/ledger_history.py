@@ -27,7 +27,7 @@ def told(where: Where, name: str | None, after: int, limit: int | None, everythi
     """The exit code."""
     kind = None
     if figure is not None:
-        from quiltwork.report.figures import figure_format
+        from quiltwork.curves.drawing import figure_format
 
         kind = figure_format(figure)
         where.check_target(figure)

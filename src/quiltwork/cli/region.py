@@ -26,12 +26,12 @@ from quiltwork.compose.constructors import approximate
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.curves.drawing import figure_format
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.region import Region
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.constraints import Constraint, Constraints, active, weights
 from quiltwork.losses.response import Approximate, Pure
-from quiltwork.report.figures import figure_format
 from quiltwork.spec import Plan, Target, plan_from, read_plan
 
 SCHEMA = "quiltwork/region/1"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.curves.drawing import drawn_figure, figure_format, rendered
 from quiltwork.game.attackers.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -19,41 +18,30 @@ __all__ = ["drawn"]
 SIZE = (11.6, 4.3)
 FLOOR = 1e-3  # the least share of false alarms in the second panel
 POINTS = 300  # of a curve in the picture
-FORMATS = ("svg", "png", "pdf")
+PLAIN: dict[Any, Any] = {"axes.grid": False}
 DASHES = {Knowledge.T1: "-", Knowledge.T2: "--", Knowledge.T3: ":"}
 INKS = ("#1f4e79", "#b3342d", "#3c7a3c", "#8a5a00", "#6b3fa0", "#00707a", "#a0527d", "#555a63")
 
 
 def drawn(board: Leaderboard, path: Any = None, kind: str | None = None) -> Any:
     """Draw it: the figure itself, or its bytes when only a format is given, or written when a path is given."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-    chosen = kind or ("png" if path is None else Path(path).suffix.lstrip(".").lower())
-    if chosen not in FORMATS:
-        raise InvalidParameter("figure", str(path), "a path that ends in .svg, .png or .pdf")
-    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "ladder", "font.size": 9.5}
-    with matplotlib.rc_context({**style, "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=SIZE, layout="constrained")
-        left, right = figure.subplots(1, 2)
-        _curves(board, left, right)
-        title = "AUC on test releases\nT1 all rows, T2 own row, T3 the others too"
-        figure.legend(
-            loc="outside right upper", fontsize=8, frameon=False, title=title, title_fontsize=8, alignment="left"
-        )
-        title = f"{board.release}: attackers retrained against it"
-        figure.suptitle(title.replace("$", r"\$"), fontsize=10.5)
-        if path is None and kind is None:
-            return figure
-        dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=chosen, metadata=dates[chosen], dpi=160)
+    if path is None and kind is None:
+        return drawn_figure(SIZE, lambda figure: _drawn(board, figure), PLAIN)
+    chosen = figure_format(path) if path is not None else str(kind)
+    picture = rendered(SIZE, lambda figure: _drawn(board, figure), chosen, "ladder", style=PLAIN)
     if path is None:
-        return buffer.getvalue()
-    Path(path).write_bytes(buffer.getvalue())
+        return picture
+    Path(path).write_bytes(picture)
     return Path(path)
+
+
+def _drawn(board: Leaderboard, figure: Any) -> None:
+    left, right = figure.subplots(1, 2)
+    _curves(board, left, right)
+    title = "AUC on test releases\nT1 all rows, T2 own row, T3 the others too"
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False, title=title, title_fontsize=8, alignment="left")
+    heading = f"{board.release}: attackers retrained against it"
+    figure.suptitle(heading.replace("$", r"\$"), fontsize=10.5)  # a name is text, never mathematics
 
 
 def _curves(board: Leaderboard, left: Any, right: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.roc import Interval, Roc
 
@@ -58,10 +59,12 @@ class Leaderboard:
         return next((entry for entry in self.entries if entry.knows is Knowledge.T3), None)
 
     def __getitem__(self, name: str) -> Entry:
+        """The figures of one attacker, by its name."""
         for entry in self.entries:
             if entry.name == name:
                 return entry
-        raise KeyError(name)
+        names = ", ".join(repr(entry.name) for entry in self.entries)
+        raise InvalidParameter("attacker", name, f"one of {names}")
 
     def explain(self) -> str:
         """The result in plain language."""

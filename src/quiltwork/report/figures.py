@@ -5,10 +5,8 @@ Nothing global is touched and nothing depends on the clock: the same account giv
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,39 +14,15 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.curves.drawing import COLOURS, figure_format, inlined, rendered
 from quiltwork.report.accounts import Account
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
-COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "good": "#2e7d4f", "bad": "#b3342d"}
-FORMATS = ("svg", "png", "pdf")
 POINTS = 241
 USUAL_FLOOR = 1e-12
 SIZE = (4.6, 3.7)
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "text.color": COLOURS["ink"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": COLOURS["muted"],
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.5,
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
-    "legend.frameon": False,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-}
 
 
 def tradeoff_svg(account: Account) -> str:
@@ -63,15 +37,6 @@ def profile_svg(account: Account) -> str:
     return _inline(account, _draw_profile, "profile", "Privacy profile: delta for each epsilon, on a logarithmic scale")
 
 
-def figure_format(path: str | os.PathLike[str]) -> str:
-    """The picture format that a file name asks for."""
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        endings = " or ".join(f".{name}" for name in FORMATS)
-        raise InvalidParameter("figure", os.fspath(path), f"a file name that ends in {endings}")
-    return kind
-
-
 def save_figure(account: Account, path: str | os.PathLike[str]) -> None:
     """Both pictures side by side, in the format that the file's name ends with."""
     kind = figure_format(path)
@@ -79,31 +44,15 @@ def save_figure(account: Account, path: str | os.PathLike[str]) -> None:
 
 
 def _rendered(account: Account, drawings: tuple[Any, ...], kind: str, salt: str, background: str) -> bytes:
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": salt}):
-        figure: Figure = Figure(figsize=(SIZE[0] * len(drawings), SIZE[1]), layout="constrained")
-        for draw, axes in zip(drawings, np.ravel(figure.subplots(1, len(drawings))), strict=True):
-            draw(account, axes)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, metadata=dates[kind], facecolor=background, dpi=160)
-    return buffer.getvalue()
+    def draw(figure: Figure) -> None:
+        for drawing, axes in zip(drawings, np.ravel(figure.subplots(1, len(drawings))), strict=True):
+            drawing(account, axes)
+
+    return rendered((SIZE[0] * len(drawings), SIZE[1]), draw, kind, salt, background)
 
 
 def _inline(account: Account, draw: Any, salt: str, title: str) -> str:
-    """The svg element alone: themed, named for screen readers, without ids that two figures would share."""
-    text = _rendered(account, (draw,), "svg", salt, "none").decode()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[\w.]+_\d+">', "<g>", text)
-    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
-    for name, colour in COLOURS.items():
-        text = text.replace(colour, f"var(--{name})")
-    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1).strip()
+    return inlined(_rendered(account, (draw,), "svg", salt, "none"), title)
 
 
 def _draw_tradeoff(account: Account, axes: Any) -> None:

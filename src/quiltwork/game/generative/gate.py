@@ -107,7 +107,7 @@ def accept(
         raise InvalidParameter("population", str(population), "the population that the defence was trained for")
     price = None if weights is None else tuple(weights)
     judge = _Judge(candidate, price, attackers, budget, checks.count("seed", seed), checks.count("test", test, 2))
-    return judge.certified() if isinstance(candidate, Certified) else judge.plain()
+    return judge.certified(candidate) if isinstance(candidate, Certified) else judge.plain()
 
 
 class _Judge:
@@ -171,10 +171,9 @@ class _Judge:
         reason = "against retrained attackers it is not clearly better than the closed form at the same error"
         return Accepted(closed, False, reason, learned, other)
 
-    def certified(self) -> Accepted:
-        assert isinstance(self.candidate, Certified)
+    def certified(self, candidate: Certified) -> Accepted:
         constant, nothing = self.constant()
-        plain = Certified(self.candidate.statistic, self.candidate.finish)
+        plain = Certified(candidate.statistic, candidate.finish)
         closed: Defence = constant
         learned, other = self.attacked(self.candidate, decides=False), nothing
         if self.error_of(plain) < nothing.error:

@@ -81,7 +81,9 @@ def train(
     stopped = _play(game, total, progress, _place(checkpoint), checks.flag("resume", resume), every)
     learned = Learned(options.name, statistic, game.generator)
     in_loop = _in_loop_figure(game, learned)
-    candidate: Defence = learned if options.certify is None else _certified(options, learned, begun)
+    candidate: Defence = learned
+    if options.certify is not None:
+        candidate = _certified(options.certify, options.radius_quantile, learned, begun)
     history = History(game.history, stopped)
     verdict = None
     if judged:
@@ -163,9 +165,8 @@ def _in_loop_figure(game: Game, learned: Learned) -> InLoop:
     return InLoop(game.settings.attacker, auc(game.attacker.frozen(draws.outputs), draws.members))
 
 
-def _certified(options: Generative, learned: Learned, seed: int) -> Certified:
-    assert options.certify is not None  # the caller asks only then
+def _certified(target: tuple[float, float], quantile: float, learned: Learned, seed: int) -> Certified:
     statistic = learned.statistic
     centre = np.clip(statistic.mean, 0.0, 1.0)
-    radius = reach(learned, centre, np.random.default_rng([seed, 2]), options.radius_quantile)
-    return Certified(statistic, finished(*options.certify, centre, radius), learned)
+    radius = reach(learned, centre, np.random.default_rng([seed, 2]), quantile)
+    return Certified(statistic, finished(*target, centre, radius), learned)
