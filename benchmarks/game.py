@@ -61,7 +61,7 @@ def lines(board: Leaderboard) -> Rows:
             board.release,
             f"{entry.name} ({entry.knows.name})",
             f"{entry.auc.estimate:.3f}",
-            f"{entry.auc.lower:.3f} to {entry.auc.upper:.3f}",
+            entry.auc.span,
             f"{entry.individual_auc:.3f}",
             f"{entry.found_at[0.01].estimate:.3f}",
             f"{entry.seconds:.2f}",

@@ -33,7 +33,7 @@ def lines(board: Leaderboard) -> Iterator[str]:
         area = entry.auc
         found = entry.found_at[0.01].estimate
         yield (
-            f"  {entry.name:30} {entry.knows.name}  AUC {area.estimate:.3f} ({area.lower:.3f} to {area.upper:.3f})"
+            f"  {entry.name:30} {entry.knows.name}  AUC {area.estimate:.3f} ({area.span})"
             f"   {found:6.1%} of members at 1% false alarms"
         )
 

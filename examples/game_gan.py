@@ -98,7 +98,7 @@ def told(finding: Finding) -> list[str]:
     ]
     for entry in board.entries:
         area = entry.auc
-        lines.append(f"{area.estimate:.3f}  [{area.lower:.3f}, {area.upper:.3f}]  {entry.name} ({entry.knows.name})")
+        lines.append(f"{area.estimate:.3f}  [{area.span}]  {entry.name} ({entry.knows.name})")
     lines += ["", "closed forms asked for the same error, with the best of the quick attackers:"]
     lines += [f"{area:.3f}  error {error:.4f}  {name}" for name, error, area in finding.others]
     return [*lines, "", finding.verdict]

@@ -91,7 +91,7 @@ def test_all_right():
     """q^r = 0.05 is what r right guesses of r refute."""
     for r in (1, 10, 1000, 2**53):
         truth = -math.log(math.expm1(-math.log(0.05) / r))
-        assert refuted(r, r, r, 0.0, 0.05) == pytest.approx(max(truth, 0.0), abs=1e-9)
+        assert refuted(r, r, r, 0.0, 0.05) == pytest.approx(max(truth, 0.0), rel=1e-9, abs=1e-9)
 
 
 def test_exactly_half_would_be_wrong():

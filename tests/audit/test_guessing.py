@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from quiltwork import audit
-from quiltwork.audit.guessing import Guesses, best_share, guess, thinned, thinned_size
+from quiltwork.audit.guessing import Guesses, best_shares, guess, thinned, thinned_size
 from quiltwork.errors import InvalidParameter
 
 RARELY = 1e-7  # false-alarm rate of each statistical test here
@@ -54,14 +54,20 @@ def test_the_outermost_scores_are_guessed():
     assert found == Guesses(6, 5, 4)
 
 
-def test_a_share_is_chosen_where_the_evidence_is():
-    """Strong evidence in few outer scores asks for few guesses, randomized response for all of them."""
+def test_what_to_guess_is_chosen_where_the_evidence_is():
+    """Few of the outermost scores, all of randomized response, and one side where only that one tells."""
     rng = np.random.default_rng(5)
-    narrow = best_share(rng.normal(1, 1, 3000), rng.normal(0, 1, 3000), 20000, 0.05, rng)
-    answers = (rng.random(6000) < 0.75).astype(float)
-    broad = best_share(answers[:3000], 1 - answers[3000:], 20000, 0.05, rng)
-    assert narrow < 0.2
-    assert broad > 0.5
+    narrow = best_shares(rng.normal(1, 1, 3000), rng.normal(0, 1, 3000), 20000, 1e-5, 0.05, rng)
+    assert 0 < sum(narrow) < 0.2
+    answers = (rng.random(60000) < 0.75).astype(float)
+    assert sum(best_shares(answers[:30000], 1 - answers[30000:], 20000, 1e-5, 0.05, rng)) > 0.25
+    rarely = 5 * (rng.random(3000) < 0.1)  # a tenth of the members are seen, and nobody is seen to be out
+    says_in, says_out = best_shares(rng.normal(rarely, 1), rng.normal(0, 1, 3000), 20000, 1e-5, 0.05, rng)
+    assert says_out == 0
+    assert 0 < says_in < 0.07
+    says_in, says_out = best_shares(rng.normal(0, 1, 3000), rng.normal(-rarely, 1), 20000, 1e-5, 0.05, rng)
+    assert says_in == 0
+    assert 0 < says_out < 0.07
 
 
 def test_guesses_belong_to_their_method():

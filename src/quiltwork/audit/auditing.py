@@ -5,6 +5,7 @@ Reference: theory/game.md section 6.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from quiltwork.audit.binomial import log_mass, lower_tail
 from quiltwork.audit.canaries import refuted
 from quiltwork.audit.counts import Counts, confident
 from quiltwork.audit.gdp import GAUSSIAN, mu_lower
-from quiltwork.audit.guessing import Guesses, best_share, guess, thinned, thinned_size
+from quiltwork.audit.guessing import Guesses, best_shares, guess, thinned, thinned_size
 from quiltwork.audit.result import Audit, bound
 from quiltwork.audit.threshold import SHARE, Rule, choose, for_epsilon, for_mu, scores, split
 from quiltwork.audit.threshold import counted as counts_at
@@ -188,33 +189,37 @@ def _guessed(
     guesses: int | tuple[int, int] | None,
 ) -> Audit:
     rng = np.random.default_rng(seed)
-    set_aside, part = 0, 0.0
-    assumes = [words.INDEPENDENT, words.FIXED, words.THINNED]
+    set_aside = 0
     if guesses is None:
         parts = split(members, others, share, rng)
         members, others = parts.count_in, parts.count_out
         set_aside = parts.choose_in.size + parts.choose_out.size
-        later = thinned_size(members.size, others.size)
-        part = best_share(parts.choose_in, parts.choose_out, later, 1.0 - confidence, rng)
-    assumes += [words.chosen_share(set_aside) if set_aside else words.FIXED_GUESSES, words.ONE_ATTEMPT]
     size = thinned_size(members.size, others.size)
     if size < 2:
         raise InvalidParameter("the number of trials", (members.size, others.size), "at least eight of each kind")
-    says_in, says_out = _sides(guesses, size, max(2, round(part * size)))
+    if set_aside:
+        shares = best_shares(parts.choose_in, parts.choose_out, size, delta, 1.0 - confidence, rng)
+        guesses = (math.floor(shares[0] * size), math.floor(shares[1] * size))
+        guesses = guesses if sum(guesses) else (1, 1)
+    says_in, says_out = _sides(guesses, size, 2)
+    chosen = words.chosen_share(set_aside) if set_aside else words.FIXED_GUESSES
+    assumes = (words.INDEPENDENT, words.FIXED, words.THINNED, chosen, words.ONE_ATTEMPT)
     drawn = thinned(members, others, rng)
     notes = _sign(members, others)
     if drawn is None:
         found, notes = Guesses(size, says_in + says_out, 0), (*notes, words.UNLUCKY)
     else:
         found = guess(*drawn, says_in, says_out, rng)
-    return _of_guesses(found, delta, confidence, "guesses", tuple(assumes), notes=notes, set_aside=set_aside, seed=seed)
+    return _of_guesses(found, delta, confidence, "guesses", assumes, notes=notes, set_aside=set_aside, seed=seed)
 
 
 def _of_guesses(
     found: Guesses, delta: float, confidence: float, method: str, assumes: tuple[str, ...], **more: Any
 ) -> Audit:
-    epsilon = refuted(found.canaries, found.made, found.correct, delta, 1.0 - confidence)
-    return Audit(method, epsilon, delta, confidence, assumes, (words.ONE_RUN,), guesses=found, **more)
+    alone = method == "guesses"
+    epsilon = refuted(found.canaries, found.made, found.correct, delta, 1.0 - confidence, alone)
+    because = (words.COIN_BY_COIN if alone else words.ONE_RUN,)
+    return Audit(method, epsilon, delta, confidence, assumes, because, guesses=found, **more)
 
 
 def _sides(guesses: Any, canaries: int, usual: int) -> tuple[int, int]:

@@ -18,12 +18,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
+from quiltwork.audit import coins
 from quiltwork.audit.binomial import log_mass, lower_tail
 from quiltwork.checks import FloatArray
 from quiltwork.curves.rounding import UNIT, down, up
 
 FARTHEST = 64.0  # no epsilon beyond it is looked for: 2**53 right guesses refute less than 36
-STEPS = 48
+CLOSE = 1e-10  # the search ends there, on the safe side
 _WIDE = 12.0  # standard deviations around the mean in which the largest average is looked for
 _WIDEST = 2.0**20  # numbers of guesses around the mean that are looked at one by one
 
@@ -42,23 +43,26 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
 
 
 @lru_cache(maxsize=65536)
-def refuted(canaries: int, guesses: int, correct: int, delta: float, level: float) -> float:
+def refuted(canaries: int, guesses: int, correct: int, delta: float, level: float, independent: bool = False) -> float:
     """The largest epsilon found whose p-value is at most the level; 0 when there is none.
+
+    `independent` says that each canary had a run of its own, which allows the sharper p-value of `coins`.
 
     Every value that is kept has passed the test. It need not be the last that does: any epsilon with a small enough
     p-value is a valid bound, since the mechanism is private for all epsilons above its own, and the test rejects more
     when more guesses are right.
     """
+    test = coins.p_value if independent else p_value
 
     def rejects(epsilon: float) -> bool:
-        return p_value(canaries, guesses, correct, epsilon, delta) <= level
+        return test(canaries, guesses, correct, epsilon, delta) <= level
 
     if not rejects(0.0):
         return 0.0
     low, high = 0.0, 1.0
     while high < FARTHEST and rejects(high):
         low, high = high, 2.0 * high
-    for _ in range(STEPS):
+    while high - low > CLOSE * (1.0 + low):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if rejects(middle) else (low, middle)
     return low

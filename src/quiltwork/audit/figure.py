@@ -5,11 +5,7 @@ Nothing global is touched and nothing depends on the clock: the same report give
 
 from __future__ import annotations
 
-import io
 import math
-import os
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,92 +15,47 @@ from quiltwork.audit.gdp import epsilon_of
 from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
 from quiltwork.curves.digits import single
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.curves.drawing import COLOURS, drawn_figure, inlined, rendered
 
 if TYPE_CHECKING:
     from quiltwork.audit.reports import AuditReport
 
-# A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
-COLOURS = {"ink": "#24292f", "muted": "#8b929c", "accent": "#1f5f99", "bad": "#b3342d", "warm": "#b0700f"}
-FORMATS = ("svg", "png", "pdf")
 SIZE = (4.8, 4.9)
 POINTS = 241
 LOWEST = 1e-12  # delta in the picture when none above 0 is asked
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "text.color": COLOURS["ink"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": COLOURS["muted"],
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.5,
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-}
-
-
-def figure_format(path: str | os.PathLike[str]) -> str:
-    """The picture format that a file name asks for."""
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        endings = " or ".join(f".{name}" for name in FORMATS)
-        raise InvalidParameter("figure", os.fspath(path), f"a file name that ends in {endings}")
-    return kind
+_MORE: dict[Any, Any] = {"axes.axisbelow": True, "legend.fontsize": 8.5}
 
 
 def panels(report: AuditReport, drawings: tuple[Any, ...] = ()) -> Any:
     """A matplotlib figure with the errors on the left and the epsilons on the right."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-    drawings = drawings or (draw_errors, draw_epsilons)
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(SIZE[0] * len(drawings), SIZE[1]), layout="constrained")
-        for draw, axes in zip(drawings, np.ravel(figure.subplots(1, len(drawings))), strict=True):
-            draw(report, axes)
-        if len(drawings) > 1:
-            figure.suptitle(report.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
-    return figure
+    return drawn_figure(_size(drawings), lambda figure: _draw(report, drawings, figure), _MORE)
 
 
 def drawn(
     report: AuditReport, kind: str, *, drawings: tuple[Any, ...] = (), salt: str = "audit", background: str = "white"
 ) -> bytes:
     """The file's bytes."""
-    figure = panels(report, drawings)
-    import matplotlib
-
-    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    buffer = io.BytesIO()
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": salt}):
-        figure.savefig(buffer, format=kind, metadata=dates[kind], facecolor=background, dpi=160)
-    return buffer.getvalue()
+    return rendered(
+        _size(drawings), lambda figure: _draw(report, drawings, figure), kind, salt, background, style=_MORE
+    )
 
 
 def inline(report: AuditReport, draw: Any, salt: str, title: str) -> str:
-    """The svg element alone: themed, named for screen readers, without ids that two figures would share."""
-    text = drawn(report, "svg", drawings=(draw,), salt=salt, background="none").decode()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[\w.]+_\d+">', "<g>", text)
-    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
-    for name, colour in COLOURS.items():
-        text = text.replace(colour, f"var(--{name})")
-    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1).strip()
+    """The svg element of one panel, for a page."""
+    return inlined(drawn(report, "svg", drawings=(draw,), salt=salt, background="none"), title)
+
+
+def _size(drawings: tuple[Any, ...]) -> tuple[float, float]:
+    return SIZE[0] * (len(drawings) or 2), SIZE[1]
+
+
+def _draw(report: AuditReport, drawings: tuple[Any, ...], figure: Any) -> None:
+    """Every panel; without a choice both, with a title."""
+    chosen = drawings or (draw_errors, draw_epsilons)
+    for draw, axes in zip(chosen, np.ravel(figure.subplots(1, len(chosen))), strict=True):
+        draw(report, axes)
+    if len(chosen) > 1:
+        figure.suptitle(report.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
 
 
 def draw_errors(report: AuditReport, axes: Any) -> None:

@@ -19,8 +19,8 @@ from scipy.special import betaincinv
 from quiltwork.checks import FloatArray
 
 RARE = 4.5  # standard deviations: thinning fails once in a hundred thousand audits
-SHARES = np.geomspace(0.005, 1.0, 24)  # of the trials that may be guessed
-CAUTION = 0.5
+FEWEST, TRIED = 20, 24  # guesses that are worth a try, and numbers of them that are tried
+CAUTION = 2.0  # standard deviations by which what was seen is taken for worse
 
 
 @attrs.frozen
@@ -60,22 +60,32 @@ def guess(
     return Guesses(scores.size, says_in + says_out, correct)
 
 
-def best_share(
-    scores_in: FloatArray, scores_out: FloatArray, later: int, level: float, rng: np.random.Generator
-) -> float:
-    """The share of the trials to guess that promises the largest bound, on trials that are used for nothing else."""
+def best_shares(
+    scores_in: FloatArray, scores_out: FloatArray, later: int, delta: float, level: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Shares of the trials to guess "in" and "out" that promise the largest bound, on trials used for nothing else.
+
+    Both sides alike, or one alone: a leak often shows in large scores only. Of the guesses that come later, as many as
+    delta may reveal are taken as right for nothing.
+    """
     coins = np.repeat([True, False], [scores_in.size, scores_out.size])
-    right_in, right_out = _ranked(np.concatenate([scores_in, scores_out]), coins, rng)
-    half = np.maximum(1, (SHARES * coins.size / 2).astype(int))
-    half = half[2 * half <= coins.size] if coins.size > 1 else half[:1]
-    correct = np.cumsum(right_in)[half - 1] + np.cumsum(right_out)[half - 1]
-    made = 2.0 * half
-    rate = (correct - CAUTION * np.sqrt((correct + 1.0) * (made - correct + 1.0) / (made + 2.0))) / made
-    wanted = np.maximum(2.0, made / coins.size * later)
-    expected = np.clip(rate, 1e-9, 1.0) * wanted
-    with np.errstate(all="ignore"):
-        bound = np.nan_to_num(betaincinv(expected, wanted - expected + 1.0, level), nan=0.0)
-    return float(made[int(np.argmax(bound))] / coins.size)
+    right = [
+        np.concatenate([[0], np.cumsum(side)]) for side in _ranked(np.concatenate([scores_in, scores_out]), coins, rng)
+    ]
+    size, best, found = coins.size, -1.0, (0.5, 0.5)
+    sizes = np.unique(np.maximum(1.0, np.geomspace(min(1.0, FEWEST / max(later, 1)), 1.0, TRIED) * size).astype(int))
+    for says_in, says_out in ((sizes - sizes // 2, sizes // 2), (sizes, 0 * sizes), (0 * sizes, sizes)):
+        made, correct = sizes.astype(float), (right[0][says_in] + right[1][says_out]).astype(float)
+        correct = correct - CAUTION * np.sqrt((correct + 1.0) * (made - correct + 1.0) / (made + 2.0))
+        wanted = np.maximum(made / size * later, 1.0)
+        revealed = np.minimum(later * delta, 0.9 * wanted)
+        expected = np.maximum(correct / made * wanted - revealed, 1e-9)
+        with np.errstate(all="ignore"):
+            bound = np.nan_to_num(betaincinv(expected, wanted - revealed - expected + 1.0, level), nan=0.0)
+        index = int(np.argmax(bound))
+        if bound[index] > best:
+            best, found = float(bound[index]), (float(says_in[index] / size), float(says_out[index] / size))
+    return found
 
 
 def _ranked(

@@ -139,7 +139,8 @@ class AuditReport:
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
-        from quiltwork.audit.figure import drawn, figure_format, panels
+        from quiltwork.audit.figure import drawn, panels
+        from quiltwork.curves.drawing import figure_format
 
         if path is None:
             return panels(self)

@@ -62,7 +62,8 @@ class Audit:
         """What the same number of trials would have shown had the attacker made no error."""
         if self.guesses is not None:
             made = self.guesses.made
-            return refuted(self.guesses.canaries, made, made, self.delta, 1.0 - self.confidence)
+            alone = self.method == "guesses"
+            return refuted(self.guesses.canaries, made, made, self.delta, 1.0 - self.confidence, alone)
         if self.counts is None:
             return 0.0
         perfect = Counts(self.counts.trials_in, self.counts.trials_in, 0, self.counts.trials_out)

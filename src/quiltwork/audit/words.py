@@ -18,6 +18,10 @@ ONE_CANARY = "neighbours differ by one canary, added or removed"
 CLOPPER_PEARSON = "one-sided Clopper-Pearson limits of both rates of error, at (1 - confidence)/2 each"
 TESTING = "(epsilon, delta)-privacy bounds every test: TPR <= e^epsilon FPR + delta, TNR <= e^epsilon FNR + delta"
 GDP = "Gaussian differential privacy: no test has Phi^-1(TPR) - Phi^-1(FPR) above mu (Dong, Roth and Su 2022)"
+COIN_BY_COIN = (
+    "an (epsilon, delta)-private output reveals its coin with chance delta and names it rightly with chance at most "
+    "e^epsilon/(1 + e^epsilon) otherwise (Kairouz, Oh and Viswanath 2015), so right guesses are at most binomial"
+)
 ONE_RUN = "privacy auditing with one run (Steinke, Nasr and Jagielski 2023): right guesses are at most binomial"
 
 

@@ -120,11 +120,17 @@ def attack(
     cache: Annotated[Path | None, typer.Option(help="Keep simulated genomes in this .npz file.")] = None,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Also write a report, one self-contained page.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the ROC curves: .svg, .png or .pdf.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the ROC curves: .svg, .png or .pdf; one numbered file a defence.")
+    ] = None,
     scores: Annotated[
         Path | None, typer.Option(help="Also write scores of an informed attacker for `quiltwork audit`.")
     ] = None,
     trials: Annotated[int, typer.Option(help="Runs of the mechanism behind --scores.")] = 10000,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep the training of a learned defence in this file.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint.")] = False,
 ) -> None:
     """Attack a release of shares: every attacker is retrained against the frozen defence.
 
@@ -155,6 +161,8 @@ def attack(
             figure,
             scores,
             trials,
+            checkpoint,
+            resume,
         )
     )
 

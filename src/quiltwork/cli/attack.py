@@ -17,10 +17,12 @@ from rich.text import Text
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.attack_words import defender, population_of
+from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
+from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.generative import Generative, Trained, train
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
@@ -41,6 +43,7 @@ class Attacked:
     epsilon: Bracket | None
     certified: str
     in_loop: str | None = None
+    holds_for: str = "-"
 
 
 def run(
@@ -61,18 +64,34 @@ def run(
     figure: Path | None,
     scores: Path | None,
     count: int,
+    checkpoint: Path | None = None,
+    resume: bool = False,
 ) -> int:
     """The exit code: 0, or 1 when the best attacker does better than allowed against one of the defences."""
     defenders = [(words, defender(words)) for words in defences]  # refuse before the work, not after it
+    learned = sum(isinstance(made, Generative) for _, made in defenders)
+    if steps is not None and not learned:
+        raise InvalidParameter("steps", steps, "left out", "none of these defences is trained")
+    if checkpoint is not None and learned != 1:
+        raise InvalidParameter("checkpoint", str(checkpoint), "left out unless exactly one defence is trained")
+    if resume and checkpoint is None:
+        raise InvalidParameter("resume", resume, "left out without --checkpoint")
+    if cache is not None and source != "genotypes":
+        raise InvalidParameter("cache", str(cache), "left out", "it keeps simulated genomes")
     if figure is not None:
         figure_format(figure)
+    for option, path in (("html", html), ("figure", figure), ("scores", scores)):
+        if path is not None:
+            check_writable(option, path)
+    checks.count("trials", count, 2)
     if most is not None:
         checks.probability("at-most", most)
     checks.probability("delta", delta)
     if scores is not None and len(defenders) > 1:
         raise InvalidParameter("scores", str(scores), "written for one defence at a time")
     people = population_of(source, data, *sizes, prior, seed, cache, _notice)
-    found = [_attacked(words, made, people, quick, delta, gate, steps, seed) for words, made in defenders]
+    training = {"gate": gate, "steps": steps, "checkpoint": checkpoint, "resume": resume}
+    found = [_attacked(words, made, people, quick, delta, seed, training) for words, made in defenders]
     if scores is not None:
         _write_scores(found[0].release, scores, count, seed)
     if as_json:
@@ -98,19 +117,28 @@ def _notice(message: str) -> None:
 
 
 def _attacked(
-    words: str, made: Any, people: Population, quick: bool, delta: float, gate: bool, steps: int | None, seed: int
+    words: str, made: Any, people: Population, quick: bool, delta: float, seed: int, training: dict[str, Any]
 ) -> Attacked:
     in_loop = None
     if isinstance(made, Generative):
-        trained = train(made, None, people, seed=seed, gate=gate, steps=steps)
+        trained = _trained(made, people, seed, training)
         defence: Defence = trained.defence
         in_loop = _training_words(trained)
     else:
         defence = made.prepare(people)
     release = SummaryStatistics(defence)
     board = ladder(default_attackers(quick=quick), release, seed=seed)
-    epsilon, certified = _certified(defence, delta)
-    return Attacked(words, release, board, epsilon, certified, in_loop)
+    epsilon, certified, holds_for = _certified(defence, delta)
+    return Attacked(words, release, board, epsilon, certified, in_loop, holds_for)
+
+
+def _trained(made: Generative, people: Population, seed: int, training: dict[str, Any]) -> Trained:
+    try:
+        return train(made, None, people, seed=seed, **training)
+    except KeyboardInterrupt:
+        if training["checkpoint"] is not None and training["checkpoint"].exists():
+            print(f"stopped: --resume continues from {training['checkpoint']}", file=sys.stderr)
+        raise
 
 
 def _training_words(trained: Trained) -> str:
@@ -127,15 +155,14 @@ def _training_words(trained: Trained) -> str:
     return " ".join(lines)
 
 
-def _certified(defence: Defence, delta: float) -> tuple[Bracket | None, str]:
-    """The certificate's epsilon at delta, or why there is none."""
+def _certified(defence: Defence, delta: float) -> tuple[Bracket | None, str, str]:
+    """The certificate's epsilon at delta and whose rows it holds for, or why there is none."""
     try:
         promise = defence.certificate()
     except (NotCertified, Unsupported) as error:
-        return None, str(error)
-    return promise.epsilon(
-        delta
-    ), f"protects {promise.protects}; assumes: {'; '.join(promise.assumes) or 'nothing else'}"
+        return None, str(error), "-"
+    words = f"protects {promise.protects}; assumes: {'; '.join(promise.assumes) or 'nothing else'}"
+    return promise.epsilon(delta), words, "this pool" if POOL in promise.assumes else "any rows"
 
 
 def _write_scores(release: SummaryStatistics, path: Path, count: int, seed: int) -> None:
@@ -159,7 +186,7 @@ def show(found: list[Attacked], people: Population, delta: float, most: float | 
             console.print(Text(entry.in_loop))
         console.print(_board(entry.board))
         for name, reason in entry.board.absent.items():
-            console.print(Text(f"{name}: {reason}", style="dim"))
+            console.print(Text(f"{name} does not apply: {reason}", style="dim"))
         console.print(_promise(entry, delta))
     if len(found) > 1:
         console.print()
@@ -184,7 +211,7 @@ def _board(board: Leaderboard) -> Table:
         style = "bold" if entry is board.best else ""
         cells = [
             f"{entry.auc.estimate:.3f}",
-            f"{entry.auc.lower:.3f} to {entry.auc.upper:.3f}",
+            entry.auc.span,
             f"{entry.individual_auc:.3f}",
             *(f"{entry.found_at[rate].estimate:.3f}" for rate in rates),
             f"{entry.seconds:.1f}",
@@ -202,11 +229,11 @@ def _promise(entry: Attacked, delta: float) -> Text:
 
 def _summary(found: list[Attacked], delta: float) -> Table:
     heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True), ("95% interval", True)]
-    table = grid(*heads, (f"certified epsilon at {single(delta)}", True))
+    table = grid(*heads, (f"certified epsilon at {single(delta)}", True), ("it holds for", False))
     for entry in found:
         best = entry.board.best
         bound = "-" if entry.epsilon is None else at_most(float(entry.epsilon.upper))
-        cells = [f"{best.auc.estimate:.3f}", f"{best.auc.lower:.3f} to {best.auc.upper:.3f}", bound]
+        cells = [f"{best.auc.estimate:.3f}", best.auc.span, bound, entry.holds_for]
         table.add_row(Text(entry.release.name), f"{entry.board.error:.4g}", best.name, *cells)
     return table
 
@@ -223,6 +250,7 @@ def to_json(found: list[Attacked], people: Population, delta: float, most: float
                 "defence": entry.words,
                 "certified_epsilon": None if entry.epsilon is None else float(entry.epsilon.upper),
                 "certificate": entry.certified,
+                "certificate_holds_for": None if entry.epsilon is None else entry.holds_for,
                 "training": entry.in_loop,
                 "held": None if most is None else bool(entry.board.best.auc.upper <= most),
                 **entry.board.to_json(),

@@ -30,10 +30,10 @@ def whole_file(target: Path) -> Iterator[TextIO]:
 
 def check_writable(name: str, target: Path) -> None:
     """Refuse before the work, not after it."""
-    trial = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
     try:
         if target.is_dir():
             raise IsADirectoryError("it is a directory")
+        trial = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
         with trial.open("x"):
             pass
         trial.unlink()

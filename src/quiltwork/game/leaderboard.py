@@ -71,8 +71,7 @@ class Leaderboard:
         best = self.best
         lines = [
             f"{self.release}: the released numbers are off by {self.error:.4g} on average.",
-            f"The best attacker retrained against it, {best.name} ({best.knows.sentence}), has AUC "
-            f"{best.auc.estimate:.3f}, {best.auc.confidence:.0%} interval {best.auc.lower:.3f} to {best.auc.upper:.3f} "
+            f"The best attacker retrained against it, {best.name} ({best.knows.sentence}), has AUC {best.auc} "
             "(0.5 is guessing, 1 is certainty).",
         ]
         for rate, found in best.found_at.items():
@@ -125,19 +124,30 @@ class Leaderboard:
 
         return drawn(self, path)
 
-    def _repr_html_(self) -> str:
+    def _cells(self) -> list[list[str]]:
+        """The table as texts, heads first."""
         rates = list(self.best.found_at)
-        heads = ["attacker", "knows", "AUC", "interval", "per person", *(f"found at {rate:.1%}" for rate in rates)]
-        lines = ["<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
+        interval = f"{100 * self.best.auc.confidence:.6g}% interval"
+        cells = [["attacker", "knows", "AUC", interval, "per person", *(f"found at {rate:.1%}" for rate in rates)]]
         for entry in self.entries:
-            cells = [
-                entry.name,
-                entry.knows.name,
-                f"{entry.auc.estimate:.3f}",
-                f"{entry.auc.lower:.3f} to {entry.auc.upper:.3f}",
-                f"{entry.individual_auc:.3f}",
-                *(f"{entry.found_at[rate].estimate:.3f}" for rate in rates),
-            ]
-            lines.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-        words = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
-        return "".join([*lines, "</table>", words])
+            found = [f"{entry.found_at[rate].estimate:.3f}" for rate in rates]
+            areas = [f"{entry.auc.estimate:.3f}", entry.auc.span, f"{entry.individual_auc:.3f}"]
+            cells.append([entry.name, entry.knows.name, *areas, *found])
+        return cells
+
+    def _not_applied(self) -> list[str]:
+        return [f"{name} does not apply: {reason}" for name, reason in self.absent.items()]
+
+    def __str__(self) -> str:
+        """The table, then the result in words."""
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        return "\n".join([*table, *self._not_applied(), self.explain()])
+
+    def _repr_html_(self) -> str:
+        heads, *rows = ([html.escape(cell) for cell in row] for row in self._cells())
+        lines = ["<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
+        lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
+        words = [*self._not_applied(), *self.explain().splitlines()]
+        return "".join([*lines, "</table>", *(f"<p>{html.escape(line)}</p>" for line in words)])

@@ -67,11 +67,12 @@ class Population:
     `prior` and is what is protected.
     """
 
-    candidates: FloatArray = attrs.field(converter=_candidates)
-    reference: FloatArray = attrs.field(converter=_reference)
+    # rows are kept out of what is printed: they are people's, and they end up in logs
+    candidates: FloatArray = attrs.field(converter=_candidates, repr=False)
+    reference: FloatArray = attrs.field(converter=_reference, repr=False)
     prior: Prior = attrs.field(factory=Half)
     source: str = "rows given by the user"
-    attributes: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    attributes: tuple[str, ...] = attrs.field(default=(), converter=_names, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if self.candidates.shape[1] != self.reference.shape[1]:

@@ -32,12 +32,15 @@ from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Neighbours, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.defenders.plain import PlainDefence
+from quiltwork.game.generative.defence import Trained
 from quiltwork.game.statistics import Statistic, members_of
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.laplace_noise import laplace_loss
 from quiltwork.mechanisms.scales import above
 
 __all__ = ["Published", "publish"]
+
+SCHEMA = "quiltwork/published/1"
 
 
 @attrs.frozen(eq=False)
@@ -48,16 +51,27 @@ class Published:
     guarantee: Guarantee
     noise: str
 
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {
+            "schema": SCHEMA,
+            "shares": list(self.shares),
+            "noise": self.noise,
+            "guarantee": self.guarantee.to_json(),
+        }
 
-def publish(defence: PlainDefence, members: Any) -> Published:
+
+def publish(defence: PlainDefence | Trained, members: Any) -> Published:
     """Release the defended shares of one data set; the guarantee is known before anything is drawn.
 
     Only for the exactly-half prior, whose size is public, or a fixed denominator.  The candidates' rows are public, and
     the guarantee is for this pool of candidates.
     """
-    if not isinstance(defence, PlainDefence):
-        raise Unsupported("publishing", "only closed-form defences have a guarantee", "prepare one of them")
-    statistic, channel = defence.statistic, defence.channel
+    given = defence.defence if isinstance(defence, Trained) else defence  # the gate may have chosen a closed form
+    if not isinstance(given, PlainDefence):
+        because = "only the noise of closed-form defences is drawn for people here"
+        raise Unsupported("publishing", because, "prepare one of them, for example RateDistortion(0.025)")
+    statistic, channel = given.statistic, given.channel
     inside = members_of(np.atleast_2d(np.asarray(members)), statistic.population.size[0])
     if len(inside) != 1:
         raise InvalidParameter("members", f"{len(inside)} data sets", "one data set")
@@ -65,7 +79,7 @@ def publish(defence: PlainDefence, members: Any) -> Published:
     if size is not None and int(inside.sum()) != size:
         raise InvalidParameter("members", f"{int(inside.sum())} members", f"{size}, half of the candidates")
     if not channel.informative:
-        return Published(tuple(map(float, np.clip(channel.centre, 0.0, 1.0))), defence.certificate(), "no noise")
+        return Published(tuple(map(float, np.clip(channel.centre, 0.0, 1.0))), given.certificate(), "no noise")
     if channel.family == "none":
         raise Unsupported("publishing without noise", "it protects nobody")
     guarantee = _guarantee(statistic, channel)

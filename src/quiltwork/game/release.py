@@ -9,15 +9,16 @@ Reference: seed 004 sections 3 and 4; theory/game.md sections 3 to 5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.channel import Channel, LinearModel
 from quiltwork.game.population import Population
 from quiltwork.game.priors import Members
@@ -91,7 +92,7 @@ class Defence(Protocol):
 
     def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray: ...
 
-    def certificate(self) -> Guarantee: ...
+    def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee: ...
 
 
 @attrs.frozen(eq=False)
@@ -142,9 +143,9 @@ class SummaryStatistics:
         """None: attackers make their own from rows and reference."""
         return None
 
-    def certificate(self) -> Guarantee:
+    def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee:
         """What the defence proves; clipping cannot make it worse."""
-        return self.defence.certificate()
+        return self.defence.certificate() if rows is None else self.defence.certificate(rows)
 
 
 def _tuple(releases: Iterable[Release]) -> tuple[Release, ...]:
@@ -197,6 +198,30 @@ class Several:
     def features(self, outputs: FloatArray) -> FloatArray | None:
         """None: there are no shared features across mechanisms."""
         return None
+
+    def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee:
+        """What all releases together prove: their noises are independent, so their losses compose."""
+        parts = [_promise(release, rows) for release in self.releases]
+        if len({part.protects for part in parts}) > 1:
+            different = "they protect different changes of the data: " + "; ".join(part.protects for part in parts)
+            raise Unsupported("one certificate of several releases", different, "use one prior and one denominator")
+        assumes = tuple(dict.fromkeys(words for part in parts for words in part.assumes))
+        reasons = tuple(dict.fromkeys(words for part in parts for words in part.because))
+        losses = [part.curve for part in parts if isinstance(part.curve, Loss)]
+        if len(losses) < len(parts):
+            raise Unsupported("one certificate of several releases", "some of them have a curve that does not compose")
+        because = (*reasons, "composition of independent releases")
+        return Guarantee(compose(*losses), parts[0].protects, assumes, because)
+
+
+def _promise(release: Release, rows: Literal["any", "pool"] | None) -> Guarantee:
+    certificate = getattr(release, "certificate", None)
+    if not callable(certificate):
+        raise Unsupported(f"a certificate of {release.name!r}", "this release has none of its own")
+    found = certificate() if rows is None else certificate(rows)
+    if not isinstance(found, Guarantee):
+        raise InvalidParameter("certificate", found, "a Guarantee")
+    return found
 
 
 def drawn_members(population: Population, count: Any, rng: np.random.Generator, members: Members | None) -> Members:

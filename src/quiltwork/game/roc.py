@@ -10,6 +10,7 @@ Reference: theory/game.md sections 0 (item 4) and 3; Obuchowski 1997 for the var
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import attrs
@@ -36,6 +37,18 @@ class Interval:
     lower: float
     upper: float
     confidence: float
+
+    @property
+    def span(self) -> str:
+        """Both ends with three decimals, rounded outward: what is printed is never narrower than what was found."""
+        low, high = (
+            Decimal(end).quantize(Decimal("0.001"), mode)
+            for end, mode in ((self.lower, ROUND_FLOOR), (self.upper, ROUND_CEILING))
+        )
+        return f"{low} to {high}"
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f}, {100 * self.confidence:.6g}% interval {self.span}"
 
 
 @attrs.frozen(eq=False)

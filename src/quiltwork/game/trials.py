@@ -39,7 +39,10 @@ class Trials:
 def trials(release: Release, count: int, rng: np.random.Generator) -> Trials:
     """`count` runs, each in one of the two worlds by a fair coin."""
     channel = release.defence.channel if isinstance(release, SummaryStatistics) else None
-    if not isinstance(release, SummaryStatistics) or channel is None or channel.family == "none":
+    if not isinstance(release, SummaryStatistics):
+        because = "the worst pair is found for one release of shares with noise of its own"
+        raise Unsupported("trials for an audit", because, "audit SummaryStatistics(defence), or scores of an attacker")
+    if channel is None or channel.family == "none":
         raise Unsupported("trials for an audit", "the law of the noise is not stated, or there is no noise")
     runs = checks.count("count", count, 2)
     statistic, people = release.statistic, release.population.size[0]

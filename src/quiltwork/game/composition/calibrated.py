@@ -19,6 +19,7 @@ from quiltwork import checks
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import at_most, single
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
 from quiltwork.game.composition.correlations import forms
 from quiltwork.game.composition.fifth import NextMechanism, solved
@@ -53,7 +54,8 @@ class NextSigma:
         return self.loss.epsilon(self.delta, rtol=_RTOL)
 
     def __str__(self) -> str:
-        return f"sigma {self.sigma:.6g} for everything together at ({self.epsilon:g}, {self.delta:g})"
+        aim = f"({single(self.epsilon)}, {single(self.delta)})"
+        return f"sigma {at_most(self.sigma, 6)} for everything together at {aim}"
 
 
 def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlation: Any = None) -> NextSigma:

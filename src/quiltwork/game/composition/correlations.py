@@ -89,7 +89,7 @@ def read(correlation: Any, size: int) -> Fraction | Rows:
     checks.real("correlation", correlation, _MATRIX)
     rho = stated(correlation)
     if not -1 < rho < 1 or 1 + (size - 1) * rho <= 0:
-        least = f"-1/{size - 1}" if size > 1 else "-1"
+        least = f"-1/{size - 1}" if size > 2 else "-1"
         hint = f"{size} noises cannot all have this correlation, or some combination of them has no noise at all"
         raise InvalidParameter("correlation", correlation, f"in ({least}, 1) for {size} mechanisms", hint)
     return rho

@@ -23,7 +23,7 @@ import attrs
 
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least
+from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import Unreachable
 from quiltwork.game.composition.correlations import Forms, forms
 from quiltwork.game.composition.numbers import exactly, positives, readings, root
@@ -89,8 +89,10 @@ class NextMechanism:
         return left < 0 and left**2 >= 4 * pull**2 * squared
 
     def __str__(self) -> str:
-        ends = f"from {self.lower:.6g} to {self.upper:.6g}" if self.lower else f"up to {self.upper:.6g}"
-        return f"epsilon {ends} after {len(self.existing)} mechanisms, for a total of at most {float(self.target):g}"
+        # words are rounded inward, so that what is read off them keeps the target
+        most = at_least(self.upper, 6)
+        ends = f"from {at_most(self.lower, 6)} to {most}" if self.lower else f"up to {most}"
+        return f"epsilon {ends} after {len(self.existing)} mechanisms, for a total of at most {single(float(self.target))}"
 
 
 def next_mechanism(existing: Any, target: Any, correlation: Any = None) -> NextMechanism:

@@ -78,7 +78,7 @@ class _AtError:
     @property
     def name(self) -> str:
         """With its error."""
-        return f"{self.kind} {self.error:g}"
+        return f"{self.kind} {self.error:g}" + ("" if self.weights is None else ", weighted")
 
     def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
         """The defence of one statistic; rate-distortion at an error that the mean itself meets is the constant."""

@@ -14,6 +14,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified
 from quiltwork.game.channel import Channel
+from quiltwork.game.defenders.distances import Rows
 from quiltwork.game.generative.history import History, InLoop
 from quiltwork.game.generative.networks import Perturbing
 from quiltwork.game.priors import Members
@@ -46,7 +47,7 @@ class Learned:
         parts = [self.generator.frozen(members[i : i + _CHUNK], rng) for i in range(0, len(members), _CHUNK)]
         return np.asarray(exact + np.concatenate(parts))
 
-    def certificate(self) -> Guarantee:
+    def certificate(self, rows: Rows | None = None) -> Guarantee:
         """Refused: nothing is proven."""
         why = (
             "it was trained against one attacker, and attackers trained afterwards may read what that one could not "
@@ -90,9 +91,9 @@ class Trained:
         """Simulated outputs of the defence in force."""
         return self.defence.defend(exact, members, rng)
 
-    def certificate(self) -> Guarantee:
+    def certificate(self, rows: Rows | None = None) -> Guarantee:
         """What the defence in force proves; a learned one without a certified finish proves nothing and refuses."""
-        return self.defence.certificate()
+        return self.defence.certificate() if rows is None else self.defence.certificate(rows)
 
     def release(self, clip: bool = True) -> SummaryStatistics:
         """The defence in force as a release that anybody can draw from and attack."""

@@ -21,10 +21,12 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp
+from quiltwork.curves.digits import at_most
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import UNIT, up
-from quiltwork.errors import InvalidParameter, Unreachable
+from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.channel import Channel
+from quiltwork.game.defenders.distances import Rows
 from quiltwork.game.priors import Members
 from quiltwork.game.release import Defence
 from quiltwork.game.statistics import Statistic
@@ -63,8 +65,9 @@ class Finish:
         return up(self.spread / self.sigma)
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Each row pulled back into the ball."""
-        moved = values - self.centre
+        """Each row pulled back into the ball; a row that is not finite becomes the centre, whoever is in the data."""
+        finite = np.isfinite(values).all(axis=1, keepdims=True)
+        moved = np.where(finite, values, self.centre) - self.centre
         length = np.sqrt((moved**2).sum(axis=1, keepdims=True))
         factor = np.where(length > self.radius, self.radius / np.where(length > 0, length, 1.0), 1.0)
         return self.centre + moved * factor
@@ -121,8 +124,11 @@ class Certified:
             return self.finish.mean(exact)
         return self.finish.mean(np.clip(self.base.defend(exact, members, rng), 0.0, 1.0))
 
-    def certificate(self) -> Guarantee:
+    def certificate(self, rows: Rows | None = None) -> Guarantee:
         """mu-GDP for every change of membership."""
+        if rows not in (None, "pool"):
+            because = "centre, radius and network follow the candidates' rows"
+            raise Unsupported("a guarantee for any rows", because, "ask for rows='pool'")
         people = self.statistic.population.size[0]
         return Guarantee(
             gdp(self.finish.mu),
@@ -130,7 +136,7 @@ class Certified:
             (
                 "the candidates' rows are public; the guarantee is for this pool of candidates and no other",
                 "centre, radius, noise and network were fixed without looking at who is in the data",
-                f"what is released is the mean plus real Gaussian noise of standard deviation {self.finish.sigma:.6g}, "
+                f"what is released is the mean plus real Gaussian noise of standard deviation {at_most(self.finish.sigma, 6)}, "
                 "and the network's own random input stays secret",
             ),
             ("means in a ball of radius r, Gaussian noise s: mu = 2 r / s (generative/finish.py)",),

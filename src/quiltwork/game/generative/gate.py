@@ -55,7 +55,7 @@ class Measured:
     found: Interval
 
     def __str__(self) -> str:
-        area = f"AUC {self.auc.estimate:.3f} [{self.auc.lower:.3f}, {self.auc.upper:.3f}]"
+        area = f"AUC {self.auc.estimate:.3f} ({self.auc.span})"
         found = f"{self.found.estimate:.1%} found at {_ALARMS:.0%} false alarms"
         return f"{self.name}: error {self.error:.4g}, {area} and {found}, by {self.attacker}"
 

@@ -143,7 +143,8 @@ class Generative:
     @property
     def name(self) -> str:
         """For tables."""
-        return f"generative ({self.architecture}, kappa {self.kappa:g})"
+        weighted = "" if self.weights is None else ", weighted"
+        return f"generative ({self.architecture}, kappa {self.kappa:g}{weighted})"
 
     def settings(self, candidates: int, attributes: int) -> Settings:
         """The choices with every default filled in."""
