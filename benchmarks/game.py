@@ -28,6 +28,7 @@ from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import interleaved
 from quiltwork import audit, game
+from quiltwork.curves import digits
 from quiltwork.game.leaderboard import Leaderboard
 
 Rows = list[list[str]]
@@ -111,7 +112,7 @@ def defences(people: game.Population) -> Rows:
         board = game.ladder(game.default_attackers(quick=True), game.SummaryStatistics(defence))
         promised = defence.certificate("pool").epsilon(DELTA)
         cells = [defender.name, f"{board.error:.4f}", board.best.name, f"{board.best.auc.estimate:.3f}"]
-        rows.append([*cells, f"{float(promised.upper):.4g}"])
+        rows.append([*cells, digits.at_most(float(promised.upper))])
     return rows
 
 
@@ -123,7 +124,9 @@ def audits(repeats: int) -> tuple[Rows, list[Bar]]:
     bars: list[Bar] = []
     for trials in (1_000, 10_000, 100_000):
         found = np.array([audited(trials, rng) for _ in range(repeats)]).mean(axis=0)
-        rows.append([f"{trials:,}", f"{found[0]:.2f}", f"{found[1]:.2f}", f"{float(truth.upper):.3f}"])
+        rows.append(
+            [f"{trials:,}", *(digits.at_least(bound, 3) for bound in found), digits.at_most(float(truth.upper))]
+        )
         if trials == 10_000:
             bars.append(reaches("audit of mu = 1 with 10,000 trials, Clopper-Pearson", 1.8, found[0]))
             bars.append(reaches("audit of mu = 1 with 10,000 trials, GDP", 3.8, found[1]))

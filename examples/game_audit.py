@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from quiltwork import audit, game
+from quiltwork.curves.digits import at_least, at_most
 
 DELTA = 1e-5
 
@@ -50,9 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
         inside = draws.members[:, person]
         linear = audit.run(scores[inside, person], scores[~inside, person], delta=DELTA, method="gdp")
         once = audit.one_run(scores[0], draws.members[0], delta=DELTA)
+        certified = at_most(float(promise.epsilon(DELTA).upper))  # upper bounds are rounded up, lower ones down
+        found = [at_least(result.epsilon_lower, 3) for result in (informed, plain, linear, once)]
         print(
-            f"{sigma:<7g} epsilon {float(promise.epsilon(DELTA).upper):5.2f}   >= {informed.epsilon_lower:5.2f} (any: "
-            f"{plain.epsilon_lower:4.2f})   >= {linear.epsilon_lower:5.2f}                >= {once.epsilon_lower:4.2f}"
+            f"{sigma:<7g} epsilon {certified:>5}   >= {found[0]:>5} (any: {found[1]:>4})   >= {found[2]:>5}"
+            f"                >= {found[3]:>4}"
         )
     print()
     print(f"epsilon at delta {DELTA:g}, audits with 95 % confidence; 'any' assumes no shape of the trade-off curve")

@@ -121,7 +121,9 @@ def test_copies_that_agree_can_tell_more_than_independent_ones():
 def test_candidates_who_are_alike_and_noise_without_end():
     zeros = Population(np.zeros((4, 3)), np.zeros((2, 3)))
     assert CorrelatedGaussian(Statistic(zeros), (0.1, 0.2), 0.3).certificate("pool").epsilon(1e-9).upper == 0.0
-    assert CorrelatedGaussian(Statistic(SMALL), (1e100, 1e100)).certificate().epsilon(1e-9).upper == 0.0
+    assert CorrelatedGaussian(Statistic(zeros), (1e50,)).certificate("pool").epsilon(1e-9).upper == 0.0
+    assert CorrelatedGaussian(Statistic(SMALL), (1e100,)).certificate().epsilon(1e-9).upper == 0.0
+    assert CorrelatedGaussian(Statistic(SMALL), (1e100, 1e100), -0.9).certificate().epsilon(1e-9).upper == 0.0
 
 
 def test_bad_input_is_refused():

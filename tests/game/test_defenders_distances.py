@@ -98,6 +98,13 @@ def test_a_thousand_attributes_are_close_to_the_truth():
     assert truth <= width <= truth * (1 + 1e-10)
 
 
+def test_no_move_at_all_is_the_least_number_that_curves_take():
+    zeros = np.zeros((4, 3))
+    for prior in (Half(), Independent(0.5)):
+        found = neighbours(Statistic(Population(zeros, zeros, prior), "fixed"))
+        assert widest(found, "pool")[0] == widest(found, "pool", np.ones(3))[0] == LEAST
+
+
 def test_bad_requests_are_refused():
     rows = np.eye(4)
     found = neighbours(Statistic(Population(rows, rows)))

@@ -57,6 +57,21 @@ def test_members_who_were_all_found_are_no_certainty():
     assert found.lower == pytest.approx(0.025 ** (1 / 100))
 
 
+def test_more_false_alarms_than_expected_may_hide_what_is_found():
+    """Each of five releases has one other above all members: at a rate of 0.1 the threshold may as well lie below."""
+    scores = np.tile([9.0, *[5.0] * 5, *[1.0] * 4], (5, 1)) - np.arange(50).reshape(5, 10) * 1e-6
+    members = np.tile([0, *[1] * 5, *[0] * 4], (5, 1))
+    found = found_at(scores, members, (0.1,), 0.95)[0.1]
+    assert found.estimate == 0.0
+    assert found.upper == 1.0  # up to 6 of 25 others may lie above the true threshold, and 5 do
+
+
+def test_members_who_were_never_found_are_no_certainty():
+    found = found_at(np.tile([0.0, 0.0, 2.0, 1.0], (50, 1)), np.tile([1, 1, 0, 0], (50, 1)), (0.1,), 0.95)[0.1]
+    assert found.estimate == found.lower == 0.0
+    assert found.upper == pytest.approx(1 - 0.025 ** (1 / 100))
+
+
 def test_infinite_scores_are_ties():
     scores, members = np.tile([np.inf, np.inf, -np.inf, -np.inf], (20, 1)), np.tile([1, 0, 1, 0], (20, 1))
     assert found_at(scores, members, (0.1,), 0.95)[0.1].estimate == pytest.approx(0.1)

@@ -82,7 +82,7 @@ def test_names_are_found_and_escaped():
 
 def test_rates_and_shares_in_words_are_percentages():
     words = made(entry()).explain()
-    assert "With 10.0% false alarms it finds 62.5% of the members." in words
+    assert "With 10% false alarms it finds 62.5% of the members." in words
     assert "90% interval 0.500 to 0.750" in words
     assert "off by 0.0125 on average" in words
 

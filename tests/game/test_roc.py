@@ -114,12 +114,12 @@ def covered(releases, persons, separation, shared, confidence, repetitions, rng,
 
 @pytest.mark.parametrize(
     ("releases", "persons", "separation", "confidence"),
-    [(100, 10, 1.0, 0.95), (20, 10, 2.3, 0.95), (8, 6, 0.0, 0.9), (10, 10, 3.3, 0.95), (40, 4, 3.6, 0.95)],
+    [(100, 10, 1.0, 0.95), (20, 10, 2.3, 0.95), (4, 10, 0.5, 0.95), (10, 10, 3.3, 0.95), (40, 4, 3.6, 0.95)],
 )
 def test_intervals_cover_the_area_with_dependent_decisions(releases, persons, separation, confidence):
     """400 repetitions: a true coverage of the nominal level less 0.025 fails with probability below 1e-3.
 
-    The plain normal interval covers 0.85 in the second and 0.7 in the last two cases.
+    The plain normal interval covers less: 0.86 of the time with four releases, and about 0.7 in the last two cases.
     """
     share = covered(releases, persons, separation, 0.3, confidence, 400, np.random.default_rng(7))
     least = stats.binom.ppf(1e-3, 400, confidence - 0.025) / 400

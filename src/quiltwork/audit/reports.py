@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +147,18 @@ class AuditReport:
         Path(path).write_bytes(drawn(self, figure_format(path)))
         return None
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """The same as `figure`, under the name that leaderboards have."""
+        return self.figure(path)
+
     def to_html(self) -> str:
         """One self-contained page: no script, no network, figures inside."""
         from quiltwork.audit.page import page
 
         return page(self)
+
+    def __str__(self) -> str:
+        return self.explain()
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
@@ -218,8 +225,9 @@ def report(
 
 
 def _allowed(confidence: float) -> str:
-    """What a confidence leaves, in percent, rounded up: of the decimal that was stated, not of its double."""
-    return at_most(round(float(100 * (1 - Decimal(repr(confidence)))), 12), 3)
+    """What a confidence leaves, in percent, rounded up at the third digit; sums of decimals are exact to twelve."""
+    left = Context(prec=12).plus(100 * (1 - Decimal(repr(confidence))))
+    return f"{Context(prec=3, rounding=ROUND_CEILING).plus(left).normalize():f}"
 
 
 def _against(

@@ -127,6 +127,9 @@ class Audit:
             )
         return f"{sure}, epsilon is at least {at_least(self.epsilon_lower)} {at}: no smaller one is true."
 
+    def __str__(self) -> str:
+        return self.explain()
+
     def _repr_html_(self) -> str:
         return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
 

@@ -25,7 +25,7 @@ from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.generative import Generative, Trained, train
 from quiltwork.game.ladder import default_attackers, ladder
-from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.game.leaderboard import CAUTION, Leaderboard
 from quiltwork.game.population import Population
 from quiltwork.game.release import Defence, SummaryStatistics
 from quiltwork.game.trials import trials
@@ -185,28 +185,26 @@ def show(found: list[Attacked], people: Population, delta: float, most: float | 
         if entry.in_loop:
             console.print(Text(entry.in_loop))
         console.print(_board(entry.board))
-        for name, reason in entry.board.absent.items():
-            console.print(Text(f"{name} does not apply: {reason}", style="dim"))
+        for note in entry.board.notes():
+            console.print(Text(note, style="dim"))
         console.print(_promise(entry, delta))
     if len(found) > 1:
         console.print()
         console.print(_summary(found, delta))
     console.print()
-    best = max(found, key=lambda entry: entry.board.best.auc.estimate) if len(found) == 1 else None
-    if best is not None:
-        for line in best.board.explain().splitlines():
-            console.print(Text(line))
+    for line in found[0].board.explain().splitlines() if len(found) == 1 else [CAUTION]:
+        console.print(Text(line))
     if most is not None:
         for entry in found:
             held = entry.board.best.auc.upper <= most
             verdict = ("held", "bold green") if held else ("not held", "bold red")
-            console.print(Text.assemble(f"{entry.release.name}: best attacker at most {single(most)}: ", verdict))
+            console.print(Text.assemble(f"{entry.release.name}: best attacker tried at most {single(most)}: ", verdict))
 
 
 def _board(board: Leaderboard) -> Table:
     rates = list(board.best.found_at)
     heads = [("attacker", False), ("knows", False), ("AUC", True), ("95% interval", True), ("per person", True)]
-    table = grid(*heads, *((f"found at {rate:.1%}", True) for rate in rates), ("s", True))
+    table = grid(*heads, *((f"found at {100 * rate:g}%", True) for rate in rates), ("s", True))
     for entry in board.entries:
         style = "bold" if entry is board.best else ""
         cells = [

@@ -19,6 +19,7 @@ from quiltwork.audit.result import share
 from quiltwork.audit.threshold import SHARE
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.audit_scores import MEMBER, Scores, read_scores
+from quiltwork.cli.ledger_files import check_writable
 from quiltwork.compose.constructors import approximate, gdp, pure
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_least, at_most, single
@@ -65,6 +66,9 @@ def run(
     """The exit code: 0, or 1 when the audit contradicts the guarantee."""
     if figure is not None:
         figure_format(figure)  # refuse before the work, not after it
+    for option, path in (("html", html), ("figure", figure)):
+        if path is not None:
+            check_writable(option, path)
     claimed = _claim(claim, mu, plan)
     asked = delta if delta is not None else claimed.delta if claimed.delta is not None else USUAL_DELTA
     settings: dict[str, Any] = {

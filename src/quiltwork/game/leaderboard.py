@@ -15,6 +15,7 @@ from quiltwork.game.roc import Interval, Roc
 __all__ = ["Entry", "Leaderboard"]
 
 SCHEMA = "quiltwork/leaderboard/1"
+CAUTION = "This measures attacks that were tried; a better one may exist. Only a certificate is a promise."
 
 
 @attrs.frozen(eq=False)
@@ -75,11 +76,11 @@ class Leaderboard:
             "(0.5 is guessing, 1 is certainty).",
         ]
         for rate, found in best.found_at.items():
-            lines.append(f"With {rate:.1%} false alarms it finds {found.estimate:.1%} of the members.")
+            lines.append(f"With {100 * rate:g}% false alarms it finds {found.estimate:.1%} of the members.")
         informed = self.informed
         if informed is not None and informed is not best:
             lines.append(f"An attacker who also knows who the others are reaches {informed.auc.estimate:.3f}.")
-        lines.append("This measures attacks that were tried; a better one may exist. Only a certificate is a promise.")
+        lines.append(CAUTION)
         return "\n".join(lines)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -128,26 +129,29 @@ class Leaderboard:
         """The table as texts, heads first."""
         rates = list(self.best.found_at)
         interval = f"{100 * self.best.auc.confidence:.6g}% interval"
-        cells = [["attacker", "knows", "AUC", interval, "per person", *(f"found at {rate:.1%}" for rate in rates)]]
+        cells = [["attacker", "knows", "AUC", interval, "per person", *(f"found at {100 * rate:g}%" for rate in rates)]]
         for entry in self.entries:
             found = [f"{entry.found_at[rate].estimate:.3f}" for rate in rates]
             areas = [f"{entry.auc.estimate:.3f}", entry.auc.span, f"{entry.individual_auc:.3f}"]
             cells.append([entry.name, entry.knows.name, *areas, *found])
         return cells
 
-    def _not_applied(self) -> list[str]:
-        return [f"{name} does not apply: {reason}" for name, reason in self.absent.items()]
+    def notes(self) -> list[str]:
+        """Who did not run and why, and what T1, T2 and T3 mean."""
+        known = sorted({entry.knows for entry in self.entries}, key=lambda knows: knows.name)
+        legend = "; ".join(knows.sentence for knows in known)
+        return [*(f"{name} did not run: {reason}" for name, reason in self.absent.items()), legend]
 
     def __str__(self) -> str:
         """The table, then the result in words."""
         cells = self._cells()
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-        return "\n".join([*table, *self._not_applied(), self.explain()])
+        return "\n".join([*table, *self.notes(), self.explain()])
 
     def _repr_html_(self) -> str:
         heads, *rows = ([html.escape(cell) for cell in row] for row in self._cells())
         lines = ["<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
         lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
-        words = [*self._not_applied(), *self.explain().splitlines()]
+        words = [*self.notes(), *self.explain().splitlines()]
         return "".join([*lines, "</table>", *(f"<p>{html.escape(line)}</p>" for line in words)])

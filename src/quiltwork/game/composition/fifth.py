@@ -92,7 +92,8 @@ class NextMechanism:
         # words are rounded inward, so that what is read off them keeps the target
         most = at_least(self.upper, 6)
         ends = f"from {at_most(self.lower, 6)} to {most}" if self.lower else f"up to {most}"
-        return f"epsilon {ends} after {len(self.existing)} mechanisms, for a total of at most {single(float(self.target))}"
+        whole = single(float(self.target))
+        return f"epsilon {ends} after {len(self.existing)} mechanisms, for a total of at most {whole}"
 
 
 def next_mechanism(existing: Any, target: Any, correlation: Any = None) -> NextMechanism:
@@ -108,7 +109,7 @@ def next_mechanism(existing: Any, target: Any, correlation: Any = None) -> NextM
     >>> next_mechanism([1, 1, 1, 1], 5, correlation=-0.2).upper
     1.0
     >>> print(next_mechanism([1, 1, 1, 1], 1.05, correlation=0.9))
-    epsilon from 0.92137 to 1.02458 after 4 mechanisms, for a total of at most 1.05
+    epsilon from 0.92137 to 1.02457 after 4 mechanisms, for a total of at most 1.05
     """
     values = positives("existing", existing, EXISTING)
     goal = exactly("target", target, "the total that everything together may reach")

@@ -2,7 +2,8 @@
 
 The defender who faces p_k(x) pays sum_k b_k p_k(x) + kappa c(b, x) for publishing x; the attacker's p is the posterior
 of the channel, which is what cross-entropy makes it play.  At outputs that never happen any belief is a best response;
-the XX
+the one taken calls everybody a member, which deters most.
+
 Reference: seed 004 Definition 3; theory/game.md section 1, Theorem 1; McKelvey and Palfrey 1995 (logit equilibria).
 """
 

@@ -26,6 +26,8 @@ __all__ = ["GaussianTest", "Rule", "alpha_critical", "gaussian_test"]
 
 Rule = Literal["threshold", "sampling"]
 WIDEST = 100.0  # separations beyond it leave no error that a float could hold
+LEAST = 1e-100  # the least mu of a loss; a smaller one is covered by it
+UNDERFLOW = 1e-150  # squares of a smaller mu are not normal doubles
 _LAW = "numbers, one an attribute"
 
 
@@ -78,7 +80,7 @@ class GaussianTest:
         """The same as a loss to be composed, with mu rounded up; floats are taken for the doubles they are."""
         from quiltwork.compose.constructors import gdp, pure
 
-        return gdp(self.mu * (1.0 + self.error)) if self.mu > 0 else pure(0.0)
+        return gdp(max(self.mu * (1.0 + self.error), LEAST)) if self.mu > 0 else pure(0.0)
 
 
 def _plain(value: Any) -> Number:
@@ -118,7 +120,9 @@ def gaussian_test(x0: Any, x1: Any, variances: Any) -> GaussianTest:
         error = 8.0 * size * (size + 1) * UNIT * float(np.linalg.cond(spread))
         if error > 1e-3:
             raise InvalidParameter("variances", "a nearly singular matrix", "a covariance of condition up to 1e11")
-    return GaussianTest(math.sqrt(square), weights, 0.5 * (absent + present), error)
+    # means that differ at all have a mu above 0, also where its square underflows
+    mu = max(math.sqrt(square), UNDERFLOW) if bool(shift.any()) else 0.0
+    return GaussianTest(mu, weights, 0.5 * (absent + present), error)
 
 
 def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "threshold") -> float:

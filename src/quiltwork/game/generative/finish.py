@@ -129,14 +129,14 @@ class Certified:
         if rows not in (None, "pool"):
             because = "centre, radius and network follow the candidates' rows"
             raise Unsupported("a guarantee for any rows", because, "ask for rows='pool'")
-        people = self.statistic.population.size[0]
+        people, noise = self.statistic.population.size[0], at_most(self.finish.sigma, 6)
         return Guarantee(
             gdp(self.finish.mu),
             f"which of the {people} candidates are in the data: any two sets of members",
             (
                 "the candidates' rows are public; the guarantee is for this pool of candidates and no other",
                 "centre, radius, noise and network were fixed without looking at who is in the data",
-                f"what is released is the mean plus real Gaussian noise of standard deviation {at_most(self.finish.sigma, 6)}, "
+                f"what is released is the mean plus real Gaussian noise of standard deviation {noise}, "
                 "and the network's own random input stays secret",
             ),
             ("means in a ball of radius r, Gaussian noise s: mu = 2 r / s (generative/finish.py)",),
