@@ -119,7 +119,7 @@ def covered(releases, persons, separation, shared, confidence, repetitions, rng,
 def test_intervals_cover_the_area_with_dependent_decisions(releases, persons, separation, confidence):
     """400 repetitions: a true coverage of the nominal level less 0.025 fails with probability below 1e-3.
 
-    The plain normal interval covers less: 0.86 of the time with four releases, and about 0.7 in the last two cases.
+    The plain normal interval covers less: 0.86 of the time with four releases, and 0.74 to 0.79 in the last two cases.
     """
     share = covered(releases, persons, separation, 0.3, confidence, 400, np.random.default_rng(7))
     least = stats.binom.ppf(1e-3, 400, confidence - 0.025) / 400

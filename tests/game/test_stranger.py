@@ -135,3 +135,14 @@ def test_audits_print_what_they_explain(tmp_path):
     assert str(report.audit) == report.audit.explain()
     report.plot(tmp_path / "audit.svg")
     assert (tmp_path / "audit.svg").read_text().startswith("<?xml")
+
+
+def test_an_audit_that_assumes_gaussian_noise_still_says_what_holds_without():
+    """Its corner refutes an epsilon by itself: the range that is printed starts there, not at 0 and not at the GDP one."""
+    rng = np.random.default_rng(1)
+    report = audit.report(qw.gdp(3.0), rng.normal(2, 1, 2000), rng.normal(0, 1, 2000), delta=1e-5, method="gdp")
+    alone = report.audit.limits.epsilon(1e-5)
+    assert 0 < alone < report.audit.epsilon_lower
+    line = next(line for line in report.explain().splitlines() if line.startswith("If the guarantee holds"))
+    printed = float(line.split("between ")[1].split()[0])
+    assert alone - 0.001 <= printed <= alone

@@ -129,6 +129,8 @@ class AuditReport:
 
     def _between(self, certified: float) -> str:
         free = [audit.epsilon_lower for audit in self.audits if audit.method != "gdp"]
+        if not free:  # the corner itself assumes nothing about the output laws
+            free = [audit.limits.epsilon(self.delta) for audit in self.audits if audit.limits is not None]
         low, at = max(free, default=0.0), f"At delta = {single(self.delta)}"
         if math.isinf(certified):
             return f"{at} the guarantee names no finite epsilon, and the audit shows at least {at_least(low)}."
