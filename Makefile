@@ -60,7 +60,7 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/confounding.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/ledger.py
-	$(BIN)/python benchmarks/game.py
+	$(BIN)/python benchmarks/game.py --check
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures

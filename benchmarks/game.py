@@ -97,6 +97,24 @@ def large(genomes: bool) -> tuple[Rows, list[Bar]]:
     return rows, [at_most("linear-Gaussian attacker, 800 people with 5,000 attributes", 3.0, taken, " s")]
 
 
+def learned(people: game.Population) -> tuple[Rows, list[Bar]]:
+    """The paper's network at kappa = 0: what the attacker in its loop reaches, and what one fitted afterwards does."""
+    begin = time.perf_counter()
+    trained = game.train(game.Generative(architecture="paper", kappa=0.0), None, people, gate=False)
+    board = game.ladder(game.default_attackers(quick=True), trained.defence)
+    taken = time.perf_counter() - begin
+    inside = trained.in_loop.auc if trained.in_loop is not None else float("nan")
+    best = board.best
+    rows: Rows = [["learned defence", "mean error", "AUC in the loop", "best retrained", "AUC", "s"]]
+    cells = [f"{board.error:.4f}", f"{inside:.3f}", best.name, f"{best.auc.estimate:.3f}", f"{taken:.1f}"]
+    rows.append([board.release, *cells])
+    bars = [
+        within("the paper's network, its own attacker (AUC)", 0.48, 0.56, inside),
+        reaches("the paper's network, the best retrained attacker (AUC)", 0.9, best.auc.estimate),
+    ]
+    return rows, bars
+
+
 def defences(people: game.Population) -> Rows:
     """Closed forms at one mean error: what the best closed-form attacker reaches, and what is certified."""
     rows: Rows = [["defence", "mean error", "best attacker", "AUC", "certified epsilon, this pool"]]
@@ -172,10 +190,11 @@ def main() -> int:
     options = parser.parse_args()
     people = game.populations.genotypes(100, 400, 500)
     boards, bars = ladders(people, options.quick)
+    networks, network_bars = learned(people)
     big, more = large(options.large)
     bounds, audit_bars = audits(10 if options.quick else 60)
-    bars += more + audit_bars
-    tables = [boards, defences(people), big, bounds, areas()]
+    bars += network_bars + more + audit_bars
+    tables = [boards, defences(people), networks, big, bounds, areas()]
     verdicts = [report.BAR_HEAD, *(bar.cells for bar in bars)]
     for table in [*tables, verdicts]:
         print(plain(table, RIGHT))

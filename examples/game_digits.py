@@ -57,7 +57,8 @@ def table_story(
         yield from lines(board)
         if board.error >= release.constant_error:
             yield f"  of no use: the same row for every query is off by {release.constant_error:.3f}, and tells nothing"
-        yield f"  proven for any attacker and any images: AUC at most {ceiling}, epsilon {epsilon} at delta 1e-5"
+        yield f"  proven for any images: epsilon at most {epsilon} at delta 1e-5, and AUC at most {ceiling}"
+        yield "    for whoever does not know the other queries"
 
 
 def shares_story(game: DigitsGame, effort: Budget, test: int, seed: int) -> Iterator[str]:
@@ -69,7 +70,7 @@ def shares_story(game: DigitsGame, effort: Budget, test: int, seed: int) -> Iter
     mu = at_most(float(defence.certificate("pool").epsilon(1e-5).upper))
     yield f"shares of the query set in bins, {board.release}: each share is off by {board.error:.3f} on average"
     yield from lines(board)
-    yield f"  proven for this pool of candidates: epsilon {mu} at delta 1e-5"
+    yield f"  proven for this pool of candidates: epsilon at most {mu} at delta 1e-5"
 
 
 def main(arguments: Sequence[str] | None = None) -> list[str]:

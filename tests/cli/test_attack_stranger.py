@@ -73,3 +73,10 @@ def test_an_interrupted_training_goes_on(capsys, tmp_path, monkeypatch):
     found = json.loads(capsys.readouterr().out)
     areas = [[entry["auc"] for entry in run["defences"][0]["attackers"]] for run in (found, expected)]
     assert areas[0] == areas[1]
+
+
+def test_a_small_file_needs_no_size_of_the_reference(capsys, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,c\n" + "0,1,1\n1,0,1\n1,1,0\n" * 10)
+    assert main(["attack", str(path), "--candidates", "12", "--quick", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["population"].startswith("12 candidates, 18 reference people")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork import audit, game
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.generative import Certified, Trained, finished
+from quiltwork.game.generative import Certified, InLoop, Trained, finished
 from quiltwork.game.roc import Interval
 
 PEOPLE = game.populations.independent(12, 20, 10, seed=3)
@@ -138,7 +138,7 @@ def test_audits_print_what_they_explain(tmp_path):
 
 
 def test_an_audit_that_assumes_gaussian_noise_still_says_what_holds_without():
-    """Its corner refutes an epsilon by itself: the range that is printed starts there, not at 0 and not at the GDP one."""
+    """Its corner refutes an epsilon by itself: the printed range starts there, not at 0 and not at the GDP one."""
     rng = np.random.default_rng(1)
     report = audit.report(qw.gdp(3.0), rng.normal(2, 1, 2000), rng.normal(0, 1, 2000), delta=1e-5, method="gdp")
     alone = report.audit.limits.epsilon(1e-5)
@@ -146,3 +146,12 @@ def test_an_audit_that_assumes_gaussian_noise_still_says_what_holds_without():
     line = next(line for line in report.explain().splitlines() if line.startswith("If the guarantee holds"))
     printed = float(line.split("between ")[1].split()[0])
     assert alone - 0.001 <= printed <= alone
+
+
+def test_what_training_returns_never_shows_its_loop_as_protection():
+    trained = Trained(game.Gaussian(0.1).prepare(PEOPLE), 0.08, in_loop=InLoop("linear", 0.512))
+    kept = json.loads(json.dumps(trained.to_json(), allow_nan=False))
+    assert kept["in_loop"] == {"auc": 0.512, "note": "in-loop attacker: not a measure of protection"}
+    for text in (str(trained), trained._repr_html_()):
+        (line,) = [line for line in text.replace("</p>", "\n").splitlines() if "0.512" in line]
+        assert "not a measure of protection" in line

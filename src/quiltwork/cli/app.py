@@ -102,7 +102,10 @@ def attack(
         ),
     ] = None,
     candidates: Annotated[int, typer.Option(help="People who may be in the data.")] = 100,
-    reference: Annotated[int, typer.Option(help="Other people, whom attackers may know.")] = 400,
+    reference: Annotated[
+        int | None,
+        typer.Option(help="Other people, whom attackers may know.", show_default="400, or all other rows of DATA"),
+    ] = None,
     attributes: Annotated[int, typer.Option(help="Attributes of simulated people.")] = 500,
     prior: Annotated[
         str, typer.Option(help="Who is in the data: half of the candidates, or independent coins.")

@@ -50,7 +50,7 @@ def run(
     data: Path | None,
     source: str,
     defences: list[str],
-    sizes: tuple[int, int, int],
+    sizes: tuple[int, int | None, int],
     prior: str,
     quick: bool,
     delta: float,

@@ -20,6 +20,7 @@ DEFENCES = (
     "none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, water-filling:ERROR, "
     "generative:KAPPA, paper:KAPPA"
 )
+REFERENCE = 400  # people, where as many as one likes can be had
 SOURCES = ("genotypes", "independent", "adult", "adult-like", "digits", "mnist", "rows")
 _PLAIN: dict[str, Callable[[], Any]] = {
     "none": Exact,
@@ -54,7 +55,7 @@ def population_of(
     source: str,
     path: Path | None,
     candidates: int,
-    reference: int,
+    reference: int | None,
     attributes: int,
     prior: str,
     seed: int,
@@ -67,6 +68,8 @@ def population_of(
         raise InvalidParameter("data", None, f"the path of a file for --from {source}")
     if source not in ("adult", "rows") and path is not None:
         raise InvalidParameter("data", str(path), f"no file: --from {source} needs none", "use --from rows or adult")
+    if reference is None and source not in ("adult", "rows"):
+        reference = REFERENCE
     people: dict[str, Any] = {"candidates": candidates, "reference": reference, "prior": chosen, "seed": seed}
     if source == "genotypes":
         return populations.genotypes(sites=attributes, cache=cache, progress=notice, **people)

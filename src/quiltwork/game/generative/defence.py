@@ -5,7 +5,8 @@ Reference: theory/game.md sections 0 (item 1) and 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import html
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -15,7 +16,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified
 from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Rows
-from quiltwork.game.generative.history import History, InLoop
+from quiltwork.game.generative.history import NOT_PROTECTION, History, InLoop
 from quiltwork.game.generative.networks import Perturbing
 from quiltwork.game.priors import Members
 from quiltwork.game.release import Defence, SummaryStatistics
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Learned", "Trained"]
 
+SCHEMA = "quiltwork/trained/1"
 _CHUNK = 4096  # releases that go through the network at once
 
 
@@ -98,6 +100,22 @@ class Trained:
     def release(self, clip: bool = True) -> SummaryStatistics:
         """The defence in force as a release that anybody can draw from and attack."""
         return SummaryStatistics(self.defence, clip)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary; what the attacker in the loop reached is labelled as no measure of protection."""
+        loop, verdict = self.in_loop, self.verdict
+        return {
+            "schema": SCHEMA,
+            "defence": self.name,
+            "error": self.error,
+            "training": None if self.history is None else str(self.history),
+            "in_loop": None if loop is None else {"auc": loop.auc, "note": NOT_PROTECTION},
+            "accepted": None if verdict is None else verdict.accepted,
+            "reason": None if verdict is None else verdict.reason,
+        }
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in str(self).splitlines())
 
     def __str__(self) -> str:
         lines = [f"{self.name}: mean error {self.error:.4g}"]
