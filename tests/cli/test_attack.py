@@ -127,3 +127,40 @@ def test_scores_need_noise(capsys, tmp_path):
     assert main(["attack", *SMALL, "--defence", "none", "--scores", str(tmp_path / "s.csv")]) == 2
     assert "no noise" in one_line(capsys.readouterr().err)
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_prices_of_attributes(capsys, tmp_path):
+    """An attribute of price 0 is replaced by its reference frequency: fewer shares, a smaller epsilon."""
+    prices = tmp_path / "prices.txt"
+    prices.write_text("0, " * 30 + "1 " * 30)
+    (priced,) = answered(capsys, "--defence", "gaussian:0.1", "--weights", str(prices))["defences"]
+    (plain,) = answered(capsys, "--defence", "gaussian:0.1")["defences"]
+    assert priced["certified_epsilon"] < plain["certified_epsilon"]
+    mu = np.sqrt(30) / 10 / 0.1
+    assert priced["certified_epsilon"] == pytest.approx(float(qw.gdp(mu).epsilon(1e-5).upper), rel=1e-9)
+
+
+def test_a_confidence_of_the_intervals(capsys):
+    (wide,) = answered(capsys, "--confidence", "0.999")["defences"]
+    (narrow,) = answered(capsys, "--confidence", "0.5")["defences"]
+    assert wide["confidence"] == 0.999
+    for one, two in zip(wide["attackers"], narrow["attackers"], strict=True):
+        assert one["auc"] == two["auc"]
+        assert one["auc_lower"] < two["auc_lower"] < two["auc_upper"] < one["auc_upper"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "problem"),
+    [
+        ("1 2 x", [], "file of numbers"),
+        ("1 2 3", [], "60 numbers, one an attribute"),
+        ("-1 " * 60, [], "weights must be"),
+        ("1 " * 60, ["--defence", "constant"], "no use for prices"),
+        ("1 " * 60, ["--confidence", "1"], "confidence must be"),
+    ],
+)
+def test_bad_prices(capsys, tmp_path, text, arguments, problem):
+    path = tmp_path / "prices.txt"
+    path.write_text(text)
+    assert main(["attack", *SMALL, "--weights", str(path), *(arguments or ["--defence", "gaussian:0.1"])]) == 2
+    assert problem in one_line(capsys.readouterr().err)

@@ -12,6 +12,7 @@ from tests.game.core_cases import people
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game import (
     Constant,
+    CorrelatedGaussian,
     Exact,
     Gaussian,
     Half,
@@ -20,6 +21,7 @@ from quiltwork.game import (
     Population,
     RateDistortion,
     Several,
+    Statistic,
     SummaryStatistics,
     auc,
 )
@@ -136,3 +138,19 @@ def test_what_has_no_law_of_noise_is_refused():
     for count in (1, 2.5, True, -1):
         with pytest.raises(InvalidParameter):
             trials(noisy, count, rng)
+
+
+@pytest.mark.parametrize("correlation", [None, 0.5, -0.2])
+def test_audits_of_correlated_releases_come_near_their_certificate(correlation):
+    """The score of the best combination is normal with the certified mu: its mean gap is mu^2 within five errors."""
+    rng = np.random.default_rng(5)
+    crowd = Population.of((rng.random((60, 30)) < 0.4).astype(float), 20)
+    release = CorrelatedGaussian(Statistic(crowd), (0.4, 0.5, 0.6), correlation)
+    runs = trials(release, 4000, rng)
+    model = release.linear()
+    rows = crowd.candidates
+    widest = max(((x - y) ** 2).sum() for x in rows for y in rows) / 100 / model.variance[0]
+    gap = runs.inside.mean() - runs.outside.mean()
+    assert abs(gap - widest) < 5.0 * 2.0 * np.sqrt(widest / 4000)
+    mu = float(release.certificate("pool").curve.to_json()["releases"][0]["mu"])
+    assert mu == pytest.approx(np.sqrt(widest), rel=1e-9)

@@ -134,6 +134,10 @@ def attack(
         Path | None, typer.Option(help="Keep the training of a learned defence in this file.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint.")] = False,
+    weights: Annotated[
+        Path | None, typer.Option(help="File of prices, one number an attribute; 0 says that nobody needs it.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
 ) -> None:
     """Attack a release of shares: every attacker is retrained against the frozen defence.
 
@@ -166,6 +170,8 @@ def attack(
             trials,
             checkpoint,
             resume,
+            weights,
+            confidence,
         )
     )
 

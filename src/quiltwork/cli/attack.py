@@ -16,7 +16,7 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid
-from quiltwork.cli.attack_words import defender, population_of
+from quiltwork.cli.attack_words import defender, population_of, prices_in
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most, single
@@ -28,6 +28,7 @@ from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import CAUTION, Leaderboard
 from quiltwork.game.population import Population
 from quiltwork.game.release import Defence, SummaryStatistics
+from quiltwork.game.roc import confident
 from quiltwork.game.trials import trials
 
 SCHEMA = "quiltwork/attack/1"
@@ -66,9 +67,13 @@ def run(
     count: int,
     checkpoint: Path | None = None,
     resume: bool = False,
+    weights: Path | None = None,
+    confidence: float = 0.95,
 ) -> int:
     """The exit code: 0, or 1 when the best attacker does better than allowed against one of the defences."""
-    defenders = [(words, defender(words)) for words in defences]  # refuse before the work, not after it
+    prices = None if weights is None else prices_in(weights)
+    defenders = [(words, defender(words, prices)) for words in defences]  # refuse before the work, not after it
+    confident(confidence)
     learned = sum(isinstance(made, Generative) for _, made in defenders)
     if steps is not None and not learned:
         raise InvalidParameter("steps", steps, "left out", "none of these defences is trained")
@@ -91,7 +96,8 @@ def run(
         raise InvalidParameter("scores", str(scores), "written for one defence at a time")
     people = population_of(source, data, *sizes, prior, seed, cache, _notice)
     training = {"gate": gate, "steps": steps, "checkpoint": checkpoint, "resume": resume}
-    found = [_attacked(words, made, people, quick, delta, seed, training) for words, made in defenders]
+    how = {"seed": seed, "confidence": confidence}
+    found = [_attacked(words, made, people, quick, delta, how, training) for words, made in defenders]
     if scores is not None:
         _write_scores(found[0].release, scores, count, seed)
     if as_json:
@@ -117,17 +123,17 @@ def _notice(message: str) -> None:
 
 
 def _attacked(
-    words: str, made: Any, people: Population, quick: bool, delta: float, seed: int, training: dict[str, Any]
+    words: str, made: Any, people: Population, quick: bool, delta: float, how: dict[str, Any], training: dict[str, Any]
 ) -> Attacked:
     in_loop = None
     if isinstance(made, Generative):
-        trained = _trained(made, people, seed, training)
+        trained = _trained(made, people, how["seed"], training)
         defence: Defence = trained.defence
         in_loop = _training_words(trained)
     else:
         defence = made.prepare(people)
     release = SummaryStatistics(defence)
-    board = ladder(default_attackers(quick=quick), release, seed=seed)
+    board = ladder(default_attackers(quick=quick), release, **how)
     epsilon, certified, holds_for = _certified(defence, delta)
     return Attacked(words, release, board, epsilon, certified, in_loop, holds_for)
 
@@ -203,7 +209,8 @@ def show(found: list[Attacked], people: Population, delta: float, most: float | 
 
 def _board(board: Leaderboard) -> Table:
     rates = list(board.best.found_at)
-    heads = [("attacker", False), ("knows", False), ("AUC", True), ("95% interval", True), ("per person", True)]
+    level = f"{single(100 * board.best.auc.confidence)}% interval"
+    heads = [("attacker", False), ("knows", False), ("AUC", True), (level, True), ("per person", True)]
     table = grid(*heads, *((f"found at {100 * rate:g}%", True) for rate in rates), ("s", True))
     for entry in board.entries:
         style = "bold" if entry is board.best else ""
@@ -226,7 +233,8 @@ def _promise(entry: Attacked, delta: float) -> Text:
 
 
 def _summary(found: list[Attacked], delta: float) -> Table:
-    heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True), ("95% interval", True)]
+    level = f"{single(100 * found[0].board.best.auc.confidence)}% interval"
+    heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True), (level, True)]
     table = grid(*heads, (f"certified epsilon at {single(delta)}", True), ("it holds for", False))
     for entry in found:
         best = entry.board.best

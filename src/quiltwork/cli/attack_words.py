@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import populations
@@ -14,7 +16,7 @@ from quiltwork.game.generative import Generative
 from quiltwork.game.population import Population
 from quiltwork.game.priors import Half, Independent, Prior
 
-__all__ = ["DEFENCES", "SOURCES", "defender", "population_of"]
+__all__ = ["DEFENCES", "SOURCES", "defender", "population_of", "prices_in"]
 
 DEFENCES = (
     "none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, water-filling:ERROR, "
@@ -37,17 +39,29 @@ _SIZED: dict[str, Callable[[float], Any]] = {
 }
 
 
-def defender(words: str) -> Any:
-    """A defender from its name and, after a colon, its size."""
+def prices_in(path: Path) -> tuple[float, ...]:
+    """Prices of the attributes from a text file: numbers, separated by commas, blanks or line ends."""
+    words = path.read_text(encoding="utf-8").replace(",", " ").split()
+    try:
+        return tuple(float(word) for word in words)
+    except ValueError:
+        raise InvalidParameter("weights", str(path), "a file of numbers, one an attribute") from None
+
+
+def defender(words: str, weights: tuple[float, ...] | None = None) -> Any:
+    """A defender from its name and, after a colon, its size; with prices of the attributes where it knows any."""
     name, colon, size = words.partition(":")
     if name in _PLAIN and not colon:
+        if weights is not None:
+            raise InvalidParameter("weights", words, "left out", "this defence has no use for prices of attributes")
         return _PLAIN[name]()
     if name in _SIZED and colon:
         try:
             number = float(size)
         except ValueError:
             raise InvalidParameter("defence", words, f"{name}: and a number, such as {name}:0.1") from None
-        return _SIZED[name](checks.real(f"the size of {name}", number))
+        made = _SIZED[name](checks.real(f"the size of {name}", number))
+        return made if weights is None else attrs.evolve(made, weights=weights)
     raise InvalidParameter("defence", words, f"one of {DEFENCES}")
 
 

@@ -10,6 +10,8 @@ Reference: theory/game.md section 6 (audit with the informed score when the mech
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import numpy as np
 
@@ -18,9 +20,11 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.optimal import log_ratio
 from quiltwork.game.channel import Channel
+from quiltwork.game.correlated import CorrelatedGaussian
 from quiltwork.game.defenders.distances import neighbours
 from quiltwork.game.priors import Members
 from quiltwork.game.release import Release, SummaryStatistics
+from quiltwork.game.statistics import Statistic
 
 __all__ = ["Trials", "trials"]
 
@@ -37,15 +41,12 @@ class Trials:
 
 
 def trials(release: Release, count: int, rng: np.random.Generator) -> Trials:
-    """`count` runs, each in one of the two worlds by a fair coin."""
-    channel = release.defence.channel if isinstance(release, SummaryStatistics) else None
-    if not isinstance(release, SummaryStatistics):
-        because = "the worst pair is found for one release of shares with noise of its own"
-        raise Unsupported("trials for an audit", because, "audit SummaryStatistics(defence), or scores of an attacker")
-    if channel is None or channel.family == "none":
-        raise Unsupported("trials for an audit", "the law of the noise is not stated, or there is no noise")
-    runs = checks.count("count", count, 2)
-    statistic, people = release.statistic, release.population.size[0]
+    """`count` runs, each in one of the two worlds by a fair coin.
+
+    For one release of shares, or several with correlated noise, whose best combination is then what is scored.
+    """
+    statistic, channel, clip, read = _reading(release)
+    runs, people = checks.count("count", count, 2), release.population.size[0]
     moves = neighbours(statistic)
     first, second = _worst(moves.rows, moves.swap, channel) if not moves.whole else (0, 0)
     members = release.population.prior.draw(runs, people, rng)
@@ -62,9 +63,23 @@ def trials(release: Release, count: int, rng: np.random.Generator) -> Trials:
     for part in (slice(start, start + size) for start in range(0, runs, size)):
         one, zero = with_first[part], without[part]
         draws = release.draw(len(one), rng, np.where(world[part, None], one, zero))
-        scores[part] = log_ratio(release, channel, draws.outputs, statistic.exact(one), statistic.exact(zero))
+        scores[part] = log_ratio(channel, clip, read(draws.outputs), statistic.exact(one), statistic.exact(zero))
     pair = f"candidate {first} in the place of candidate {second}" if moves.swap else f"candidate {first} in or out"
     return Trials(scores[world], scores[~world], pair)
+
+
+def _reading(release: Release) -> tuple[Statistic, Channel, bool, Callable[[FloatArray], FloatArray]]:
+    """The statistic, the noise on it, whether shares are clipped, and how outputs are read as noisy statistics."""
+    if isinstance(release, CorrelatedGaussian):
+        model, attributes = release.linear(), release.population.size[1]
+        channel = Channel("gaussian", model.variance, np.ones(attributes), np.zeros(attributes))
+        return release.statistic, channel, False, model.project
+    if not isinstance(release, SummaryStatistics):
+        because = "the worst pair is found for shares with noise of their own, or with correlated noise"
+        raise Unsupported("trials for an audit", because, "audit SummaryStatistics(defence), or scores of an attacker")
+    if release.defence.channel is None or release.defence.channel.family == "none":
+        raise Unsupported("trials for an audit", "the law of the noise is not stated, or there is no noise")
+    return release.statistic, release.defence.channel, release.clip, np.asarray
 
 
 def _worst(rows: FloatArray, swap: bool, channel: Channel) -> tuple[int, int]:

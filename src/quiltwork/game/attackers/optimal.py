@@ -53,7 +53,7 @@ class _FittedTest:
         for row, b in enumerate(inside):
             with_k, without_k = _neighbours(points, b, self.release.statistic.denominator)
             pair = with_k - centre, without_k - centre
-            ratios = _ratios(self.release, channel, outputs[row, None], coordinates[row, None], *pair)
+            ratios = _ratios(channel, self.release.clip, outputs[row, None], coordinates[row, None], *pair)
             found[row] = ratios.sum(axis=1)
         return found
 
@@ -81,23 +81,23 @@ def _of_binary_rows(release: SummaryStatistics, channel: Channel, outputs: Float
             for has in (0.0, 1.0):
                 one, zero = (total * now, (total - has) * fewer) if member else ((total + has) * more, total * now)
                 pair = one - channel.centre, zero - channel.centre
-                ends.append(_ratios(release, channel, outputs[part], coordinates, *pair))
+                ends.append(_ratios(channel, release.clip, outputs[part], coordinates, *pair))
             sides.append(ends[0].sum(axis=1, keepdims=True) + (ends[1] - ends[0]) @ rows[:, channel.scale > 0].T)
         found[part] = np.where(b, *sides)
     return found
 
 
 def log_ratio(
-    release: SummaryStatistics, channel: Channel, outputs: FloatArray, with_k: FloatArray, without_k: FloatArray
+    channel: Channel, clip: bool, outputs: FloatArray, with_k: FloatArray, without_k: FloatArray
 ) -> FloatArray:
     """Log-likelihood of each output under one exact statistic, less that under another, row by row."""
     pair = channel.coordinates(with_k), channel.coordinates(without_k)
-    return np.asarray(_ratios(release, channel, outputs, channel.coordinates(outputs), *pair).sum(axis=1))
+    return np.asarray(_ratios(channel, clip, outputs, channel.coordinates(outputs), *pair).sum(axis=1))
 
 
 def _ratios(
-    release: SummaryStatistics,
     channel: Channel,
+    clip: bool,
     outputs: FloatArray,
     coordinates: FloatArray,
     with_k: FloatArray,
@@ -108,7 +108,7 @@ def _ratios(
     one, zero = (with_k * channel.scale)[:, kept], (without_k * channel.scale)[:, kept]
     spread = np.sqrt(channel.variance[kept])
     ratios = _plain(channel.family, coordinates[:, kept], one, zero, spread)
-    if channel.basis is None and release.clip:
+    if channel.basis is None and clip:
         shares = np.broadcast_to(outputs[:, kept], ratios.shape)
         for side, end in ((1.0, shares <= 0.0), (-1.0, shares >= 1.0)):
             where, column = np.nonzero(end)
