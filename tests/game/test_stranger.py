@@ -124,7 +124,7 @@ def test_weighted_defences_say_so():
 
 def test_trials_of_several_releases_are_refused_with_the_reason():
     both = game.Several([plain(game.Gaussian(0.1))] * 2)
-    with pytest.raises(Unsupported, match="one release of shares"):
+    with pytest.raises(Unsupported, match="noise of their own, or with correlated noise"):
         game.trials(both, 100, np.random.default_rng(0))
 
 
