@@ -19,6 +19,7 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+td { white-space: nowrap; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid #8886; }
 figure { margin: 1rem 0; background: #fff; padding: .5rem; } svg { max-width: 100%; height: auto; }
 .note { color: #8a5a00; } @media print { body { max-width: none; margin: 0; } }
