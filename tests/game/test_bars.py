@@ -1,6 +1,7 @@
 """What the room promises about simulated genomes, at full size; `benchmarks/game.py --check` holds the rest.
 
-The figures have standard errors near 0.003 and are fixed by seeds; the limits leave at least ten of them.
+The figures are fixed by seeds and have standard errors near 0.003. The limits are the promised ones, and that of the
+best attacker is close: 0.848 against 0.84.
 """
 
 import pytest

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 
 __all__ = ["steps"]
 
 
-def steps(count: int, label: str, shown: bool | None = None) -> Iterator[int]:
+def steps(count: int, label: str, shown: bool | None = None) -> Generator[int, None, None]:
     """0, 1, ..., count - 1, with a bar on standard error that moves when a step is done.
 
     `shown=None` draws it when standard error is a terminal, so that pipes and log files stay clean, and not for one

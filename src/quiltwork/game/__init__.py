@@ -16,7 +16,13 @@ from quiltwork.game.attackers.score import Score
 from quiltwork.game.attackers.support_vector import SupportVector
 from quiltwork.game.attackers.thresholds import AdaptiveThreshold, Calibrated, FixedThreshold
 from quiltwork.game.attackers.tree import Tree
-from quiltwork.game.bwma import Bwma, bwma, expected_false_positives, expected_true_positives
+from quiltwork.game.bwma import (
+    Bwma,
+    bwma,
+    expected_false_positives,
+    expected_true_positives,
+    threshold_decisions,
+)
 from quiltwork.game.correlated import CorrelatedGaussian
 from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
 from quiltwork.game.finite import composition_identity
@@ -82,6 +88,7 @@ __all__ = [
     "populations",
     "publish",
     "roc",
+    "threshold_decisions",
     "tpr_at",
     "train",
     "trials",

@@ -140,7 +140,7 @@ def _play(game: Game, total: int, progress: bool | Progress | None, path: Path |
         save(game, path)  # a place that cannot be written to shows before the first step
     shown = progress if isinstance(progress, bool) else (None if progress is None else False)
     try:
-        with Interruptible() as keys, closing(bar(max(0, total - game.step), "training", shown)) as places:  # type: ignore[type-var]
+        with Interruptible() as keys, closing(bar(max(0, total - game.step), "training", shown)) as places:
             for _ in places:
                 if game.settled:
                     break
