@@ -21,7 +21,7 @@ $(BIN)/python:
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design,ledger,docs,dev,noise,data,spark,game]' torch
+	$(PIP) --editable '.[cli,report,design,ledger,web,docs,dev,noise,data,spark,game]' torch
 	@touch $@
 
 .venv/benchmark.stamp: .venv/dev.stamp

@@ -17,6 +17,7 @@ from quiltwork.ledger.connected import Connected
 from quiltwork.ledger.entries import Entry, stamp
 from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.rows import LiveBook
+from quiltwork.ledger.store import read_head
 from quiltwork.ledger.writer import Writer
 
 __all__ = ["People"]
@@ -71,6 +72,21 @@ class People(Connected):
         def work(book: LiveBook, now: datetime) -> tuple[Principal, ...]:
             rows = book.connection.execute(select(schema.principals).order_by(schema.principals.c.name))
             return tuple(attrs.evolve(Principal(*row), stored="") for row in rows)
+
+        return self._read(work)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether tokens rule, that is whether anybody was admitted."""
+        with self._store.reading() as connection:
+            return bool(read_head(connection).guarded)
+
+    def me(self) -> Principal | None:
+        """Who uses the ledger; None for nobody in particular. AccessDenied when the token has ended meanwhile."""
+
+        def work(book: LiveBook, now: datetime) -> Principal | None:
+            found = None if self._who is None else book.principal(self._who[0])
+            return None if found is None else attrs.evolve(found, stored="")
 
         return self._read(work)
 

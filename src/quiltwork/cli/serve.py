@@ -1,0 +1,103 @@
+"""`quiltwork serve`: the pages and the interface, on this machine unless said otherwise."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+
+from quiltwork.cli.ledger_reach import Where
+from quiltwork.errors import InvalidParameter, MissingExtra
+
+FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
+LEVELS = ("error", "warning", "info")
+
+
+def run(
+    ledger: str | None,
+    key_file: Path | None,
+    host: str,
+    port: int,
+    names: list[str],
+    open_browser: bool,
+    public: bool,
+    log_level: str,
+) -> int:
+    """Serve until interrupted. What is asked for here reaches the service as QUILTWORK_* variables."""
+    try:
+        import uvicorn
+        from uvicorn.importer import import_from_string
+    except ImportError:
+        raise MissingExtra("uvicorn", "web") from None
+    if log_level not in LEVELS:
+        raise InvalidParameter("log-level", log_level, f"one of {', '.join(LEVELS)}")
+    url = None
+    if ledger is not None:
+        where = Where(ledger, None, key_file, False)
+        where.check_there()
+        url = where.url
+    listener = _listening(host, port)
+    try:
+        chosen = {
+            "LEDGER": url,
+            "HOST": host,
+            "PORT": str(listener.getsockname()[1]),
+            "NAMES": ",".join(names),
+            "PUBLIC": "yes" if public else "no",
+            "LOG": log_level,
+        }
+        if key_file is not None:  # else the one that is set already, if any
+            chosen["LEDGER_KEY"] = str(key_file)
+        for name, value in chosen.items():
+            _put(f"QUILTWORK_{name}", value)
+        app = import_from_string(FACTORY)()
+        _announce(_address(host, int(chosen["PORT"] or 0)), ledger, open_browser)
+        # requests are logged by the service itself, without their queries
+        # only a proxy of this machine may say who it asks for, and only where there is one
+        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, proxy_headers=public)
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()
+    return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket first: a port that is taken is an error of one line, before anything is opened."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+        except BaseException:
+            listener.close()
+            raise
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidParameter(
+            "host and port", f"{host}:{port}", "an address that is free on this machine", why
+        ) from None
+    return listener
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _announce(address: str, ledger: str | None, open_browser: bool) -> None:
+    kept = "no ledger: plans and explorers only" if ledger is None else "budgets, plans and explorers"
+    print(f"quiltwork serves {address} ({kept}); Ctrl+C ends it", file=sys.stderr, flush=True)
+    if open_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+
+
+def _put(name: str, value: str | None) -> None:
+    if value:
+        os.environ[name] = value
+    else:
+        os.environ.pop(name, None)

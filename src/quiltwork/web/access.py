@@ -1,0 +1,172 @@
+"""Who asks: a bearer token, or the session of a browser, or anybody where the ledger has no principals.
+
+Every unsafe request of a browser must carry the CSRF word of its cookie. Programs that send a bearer token need none:
+no other site can make a browser send one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from quiltwork.errors import AccessDenied
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.tokens import identity_of
+from quiltwork.web.problems import Forged, NoLedger, NotSignedIn, TooMany
+from quiltwork.web.site import COOKIE, Caller, Site
+
+__all__ = ["Asks", "Sends", "Visits", "Works", "caller", "checked", "permit", "signed_in", "site_of", "visitor"]
+
+CSRF_HEADER = "X-CSRF-Token"
+MOST_WORD = 200
+bearer = HTTPBearer(auto_error=False, description="A token of the ledger: qw_..._...")
+
+
+def site_of(request: Request) -> Site:
+    """What all requests share."""
+    site: Site = request.app.state.site
+    return site
+
+
+def client_of(request: Request) -> str:
+    """The address that asks."""
+    return request.client.host if request.client is not None else "unknown"
+
+
+def permit(request: Request, kind: str, who: str | None = None) -> None:
+    """Take a permit, or refuse."""
+    if seconds := site_of(request).rates.wait(kind, who or client_of(request)):
+        raise TooMany(seconds)
+
+
+def signed_in(request: Request, token: str) -> Caller:
+    """Who shows this token. Failures are counted by address: guessing, and filling the chain with refusals, is slow."""
+    site, address = site_of(request), client_of(request)
+    if site.ledger is None:
+        raise NoLedger
+    found = site.tokens.known(token)
+    if found is None:
+        if identity_of(token) is None:
+            raise NotSignedIn("the token is not known")
+        permit(request, "sign_ins", address)
+        try:
+            found = site.tokens.sign_in(site.ledger, token)
+        except AccessDenied as denied:
+            raise NotSignedIn(denied.why) from None
+    try:
+        return _as_principal(found, bearer=True)
+    except NotSignedIn:
+        site.tokens.forget(token)
+        raise
+
+
+def _as_principal(ledger: Ledger, *, bearer: bool) -> Caller:
+    try:
+        found = ledger.me()
+    except AccessDenied as denied:  # revoked, replaced or expired meanwhile
+        raise NotSignedIn(denied.why) from None
+    return Caller(ledger, None if found is None else found.name, None if found is None else found.role, bearer)
+
+
+def _known(request: Request) -> Caller | None:
+    """Whoever proves who they are; None for anybody else."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        if scheme.lower() != "bearer":
+            raise NotSignedIn("send the token as Authorization: Bearer TOKEN")
+        return signed_in(request, token.strip())
+    site = site_of(request)
+    session = site.sessions.find(request.cookies.get(COOKIE))
+    if session is None:
+        return None
+    try:
+        return _as_principal(session.ledger, bearer=False)
+    except NotSignedIn:
+        site.sessions.end(request.cookies.get(COOKIE))
+        raise
+
+
+def visitor(request: Request) -> Caller | None:
+    """Who asks, where that does not matter; None for somebody who is not signed in."""
+    try:
+        return caller(request)
+    except (NotSignedIn, NoLedger, TooMany):
+        return None
+
+
+def caller(request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None) -> Caller:
+    """Who asks to read; NotSignedIn where the ledger asks for a token and none came."""
+    kept: Caller | None = getattr(request.state, "caller", None)
+    if kept is not None:
+        return kept
+    site = site_of(request)
+    found = _known(request) if site.ledger is not None else Caller(None)
+    if found is None:
+        if site.ledger is None or site.ledger.guarded:
+            permit(request, "reads")
+            raise NotSignedIn("this ledger asks for a token")
+        found = Caller(site.ledger)
+    request.state.caller = found
+    permit(request, "reads", found.name)
+    return found
+
+
+async def checked(
+    request: Request,
+    csrf: Annotated[str | None, Header(alias=CSRF_HEADER, description="For browsers; not with a bearer token.")] = None,
+    _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None,
+) -> None:
+    """Refuse a request that another site may have made this browser send."""
+    if request.headers.get("authorization"):
+        return
+    site = site_of(request)
+    cookie = request.cookies.get(COOKIE)
+    foreign = request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
+    if foreign or not _same_origin(request):
+        raise Forged
+    if cookie is None and "origin" not in request.headers and "sec-fetch-site" not in request.headers:
+        return  # no browser, and nothing that proves who asks: what it may do is what anybody may
+    word = csrf
+    if word is None and _is_form(request):
+        form = await request.form()
+        given = form.get("csrf")
+        word = given if isinstance(given, str) else None
+    if not site.sessions.proves(cookie, (word or "")[:MOST_WORD]):
+        raise Forged
+
+
+def _is_form(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind in ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+def _same_origin(request: Request) -> bool:
+    """A browser says where a form comes from; a program need not."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return True
+    scheme, _, host = origin.partition("://")
+    return scheme in ("http", "https") and host == request.headers.get("host", "")
+
+
+def writer(request: Request, _: Annotated[None, Depends(checked)], found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """Who asks to write. A refusal is an entry of the chain: who may only read can cause few of them."""
+    permit(request, "writes", found.name)
+    if found.role is not None and not found.may("spend"):
+        permit(request, "denials", found.name)
+    return found
+
+
+def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | None:
+    """Who asks for something that is computed: anybody on this machine, those who signed in to a public service."""
+    found = caller(request) if site_of(request).settings.public else visitor(request)
+    permit(request, "works", None if found is None else found.name)
+    return found
+
+
+Asks = Annotated[Caller, Depends(caller)]
+Sends = Annotated[Caller, Depends(writer)]
+Visits = Annotated[Caller | None, Depends(visitor)]
+Works = Annotated[Caller | None, Depends(worker)]

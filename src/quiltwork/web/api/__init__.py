@@ -1,0 +1,1 @@
+"""The interface for programs: one file a subject, each with its own router."""

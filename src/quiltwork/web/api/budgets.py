@@ -1,0 +1,124 @@
+"""Budgets: opened, listed, read, paused, resumed and closed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from quiltwork.curves.plain import json_numbers
+from quiltwork.errors import AccessDenied
+from quiltwork.ledger.course import followed
+from quiltwork.ledger.entries import Entry, stamp
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.receipts import Receipt
+from quiltwork.web.access import Asks, Sends
+from quiltwork.web.api.models import Change, Document, Name, Number, Open
+from quiltwork.web.problems import NoLedger, usual
+from quiltwork.web.site import Caller
+
+router = APIRouter(prefix="/api", tags=["budgets"], responses=usual(404, 409))
+
+Named = Annotated[Name, Query()]
+MOST_ENTRIES = 1000
+
+
+def ledger_of(who: Caller) -> Ledger:
+    """The ledger as this caller uses it."""
+    if who.ledger is None:
+        raise NoLedger
+    return who.ledger
+
+
+def written(receipt: Receipt, status: int = 200) -> Response:
+    """A receipt in its one spelling: what is saved from the answer can be checked by whoever trusts nobody."""
+    return Response(receipt.to_text(), status, media_type="application/json")
+
+
+@router.get("/budgets")
+def budgets(who: Asks) -> list[Document]:
+    """Every budget, in the order of opening."""
+    return [budget.to_json() for budget in ledger_of(who).budgets()]
+
+
+@router.post("/budgets", status_code=201)
+def open_budget(sent: Open, who: Sends) -> Document:
+    """Open a budget; for admins."""
+    return ledger_of(who).open(sent.name, **sent.terms()).to_json()
+
+
+@router.get("/budget")
+def budget(name: Named, who: Asks) -> Document:
+    """What was fixed when it was opened, and its state."""
+    found = ledger_of(who).budget(name)
+    return {**found.to_json(), "explanation": found.explain().splitlines()}
+
+
+@router.get("/balance")
+def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)] | None = None) -> Document:
+    """What was spent and what is left, of everything or of one block."""
+    found = ledger_of(who).balance(name, block)
+    return {**found.to_json(), "percent": found.percent, "explanation": found.explain().splitlines()}
+
+
+@router.get("/course")
+def course(name: Named, who: Asks) -> Document:
+    """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
+    found = followed(ledger_of(who), name)
+    return {
+        "schema": "quiltwork/course/1",
+        "budget": name,
+        "unit": found.last.unit,
+        "limit": json_numbers(float(found.last.limit.lower)),
+        "times": [stamp(time) for time in found.times],
+        "spent": json_numbers(found.spent),
+        "changes": [{"time": stamp(time), "word": word} for time, word in found.changes],
+    }
+
+
+@router.get("/history")
+def history(
+    who: Asks,
+    name: Annotated[Name | None, Query()] = None,
+    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Entries after this number.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = 100,
+    last: Annotated[bool, Query(description="The newest entries instead, oldest of them first.")] = False,
+) -> list[Document]:
+    """Entries of one budget or of all, in order."""
+    ledger = ledger_of(who)
+    found = ledger.history(name, last=limit) if last else ledger.history(name, after=after, limit=limit)
+    return [_shown(entry) for entry in itertools.islice(found, limit)]
+
+
+def _shown(entry: Entry) -> Document:
+    """An entry; the hash of a token stays in the ledger, so that the body of who was admitted is not shown as such."""
+    plain, content = entry.to_json(), entry.content
+    if entry.kind == "admit":
+        plain = {name: value for name, value in plain.items() if name != "body"}
+        content = {name: value for name, value in content.items() if name != "stored"}
+    return {**plain, "content": content}
+
+
+@router.post("/change", response_model=Document)
+def change(sent: Change, who: Sends) -> Response:
+    """Pause, resume or close a budget; for admins and its owners. A closed budget stays closed."""
+    acts = {"pause": Ledger.pause, "resume": Ledger.resume, "close": Ledger.close}
+    return written(acts[sent.act](ledger_of(who), sent.name, sent.note))
+
+
+@router.get("/receipt", response_model=Document)
+def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
+    """The signed receipt of an entry; of who was admitted, which holds the hash of a token, for admins alone."""
+    found = ledger_of(who).receipt(seq)
+    if found.kind == "admit" and not who.may("manage"):
+        raise AccessDenied("read", "the receipt of an admission is for admins")
+    return written(found)
+
+
+@router.get("/verify")
+def verify(who: Asks) -> Document:
+    """Check the whole chain, from its first entry; slow on a long one."""
+    found = ledger_of(who).verify()
+    return {**found.to_json(), "explanation": found.explain()}

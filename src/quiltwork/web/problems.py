@@ -1,0 +1,182 @@
+"""What goes wrong, as an answer: a status, and words for a person or for a program.
+
+Nothing that was sent is repeated in an answer about a mistake of ours, and no trace of the code ever leaves the server.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from quiltwork import errors
+from quiltwork.errors import QuiltworkError
+
+__all__ = ["Busy", "Failed", "Forged", "NoLedger", "NotSignedIn", "Problem", "TooLong", "TooMany", "install", "usual"]
+
+log = logging.getLogger("quiltwork.web")
+
+
+class NotSignedIn(QuiltworkError, PermissionError):
+    """Nobody showed a token that is known."""
+
+
+class Forged(QuiltworkError, PermissionError):
+    """A form did not come from one of our pages."""
+
+    def __init__(self) -> None:
+        super().__init__("the form does not come from a page of this session: load the page again, then send it")
+
+
+class NoLedger(QuiltworkError, LookupError):
+    """The service was started without a ledger."""
+
+    def __init__(self) -> None:
+        super().__init__("this service keeps no budgets: start it with quiltwork serve --ledger FILE")
+
+
+class TooMany(QuiltworkError, RuntimeError):
+    """One caller asks too often."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"too many requests: ask again in {seconds} seconds")
+        self.seconds = seconds
+
+
+class TooLong(QuiltworkError, TimeoutError):
+    """An answer needed more time or memory than one answer may."""
+
+    def __init__(self, seconds: float | None) -> None:
+        what = "more memory than one answer may use" if seconds is None else f"more than {seconds:g} seconds"
+        super().__init__(f"this answer needs {what}: ask for less, or use the command line")
+        self.seconds = seconds
+
+
+class Busy(QuiltworkError, RuntimeError):
+    """Everything that could compute an answer is in use."""
+
+
+class Failed(QuiltworkError, RuntimeError):
+    """A mistake of ours."""
+
+
+STATUS: tuple[tuple[type[QuiltworkError], int], ...] = (
+    (NotSignedIn, 401),
+    (Forged, 403),
+    (NoLedger, 404),
+    (TooMany, 429),
+    (TooLong, 503),
+    (Busy, 503),
+    (Failed, 500),
+    (errors.AccessDenied, 403),
+    (errors.BudgetExceeded, 409),
+    (errors.NotOpen, 409),
+    (errors.AlreadyRun, 409),
+    (errors.Unreachable, 409),
+    (errors.BrokenChain, 409),
+    (errors.ClockWentBack, 503),
+    (errors.LedgerUnavailable, 503),
+    (errors.MissingExtra, 501),
+)
+TITLES = {
+    401: "Please sign in",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not possible here",
+    409: "Refused",
+    413: "Too large",
+    422: "Please check what was entered",
+    429: "Too many requests",
+    500: "A mistake of ours",
+    501: "Not installed",
+    503: "Not available now",
+}
+PLAIN = {
+    404: "there is no such page",
+    405: "this address cannot be used that way",
+    413: "what was sent is larger than this service accepts",
+}
+
+
+class Problem(BaseModel):
+    """What went wrong: the kind of error, a sentence, and where, if it is known."""
+
+    error: str
+    message: str
+    field: str | None = None
+    line: int | None = None
+
+
+def usual(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers that every part of the interface may give, for its description."""
+    every = sorted({401, 403, 413, 422, 429, 503, *statuses})
+    return {status: {"model": Problem, "description": TITLES[status]} for status in every}
+
+
+def status_of(error: QuiltworkError) -> int:
+    """422 for whatever is about the request itself, 404 for what a ledger does not have."""
+    if isinstance(error, errors.InvalidParameter) and error.name in ("budget", "reservation", "seq"):
+        return 404
+    return next((status for kind, status in STATUS if isinstance(error, kind)), 422)
+
+
+def install(app: FastAPI) -> None:
+    """Let the application answer errors in these words."""
+    app.add_exception_handler(QuiltworkError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _plain)
+    app.add_exception_handler(Exception, _failed)
+
+
+def answered(request: Request, status: int, problem: Problem, headers: dict[str, str] | None = None) -> Response:
+    """As JSON for programs, as a page for people."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse(problem.model_dump(), status, headers)
+    if status == 401 and request.method == "GET":
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
+    page: Response = request.app.state.site.page(
+        request, "problem.html", status, title=TITLES.get(status, "Not possible"), message=problem.message
+    )
+    page.headers.update(headers or {})
+    return page
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = status_of(error) if isinstance(error, QuiltworkError) else 500
+    field = getattr(error, "name", None) or getattr(error, "where", None)
+    line = getattr(error, "line", None)
+    words = " ".join(str(error).split())
+    problem = Problem(
+        error=type(error).__name__, message=words, field=field if isinstance(field, str) else None, line=line
+    )
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooMany) else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return answered(request, status, problem, headers)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    place = ".".join(str(step) for step in first.get("loc", ())[1:])
+    words = f"{place or 'the request'}: {first.get('msg', 'cannot be read')}"
+    return answered(request, 422, Problem(error="InvalidRequest", message=words, field=place or None))
+
+
+def _plain(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = PLAIN.get(status) or str(getattr(error, "detail", "")) or TITLES.get(status, "")
+    headers = dict(getattr(error, "headers", None) or {})
+    return answered(request, status, Problem(error=TITLES.get(status, "Problem"), message=words), headers)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    log.error("an answer failed: %s %s", request.method, request.url.path, exc_info=error)
+    words = "something went wrong on the server; nothing more is known about what was asked"
+    return answered(request, 500, Problem(error="Failed", message=words))

@@ -1,0 +1,116 @@
+"""How a service is set up: where its ledger is, who reaches it, and how much one caller may ask for."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Settings"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PREFIX = "QUILTWORK_"
+MEGABYTE = 1 << 20
+
+
+@attrs.frozen
+class Rate:
+    """So many requests a second on average, and so many at once."""
+
+    each_second: float
+    at_once: int
+
+
+@attrs.frozen
+class Settings:
+    """`public` says that others than this machine reach the service, through TLS that ends before it.
+
+    `names` are the host names under which it is reached besides those of this machine; a request for another host is
+    refused, so that no foreign name can be pointed at a private service.
+    """
+
+    ledger: str | None = None
+    key_file: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: tuple[str, ...] = ()
+    public: bool = False
+    most_bytes: int = 4 * MEGABYTE
+    processes: int = 2
+    seconds: float = 20.0  # for one answer that is computed
+    memory: int = 4096 * MEGABYTE  # of one process that computes
+    idle: float = 1800.0  # seconds after which an unused session ends
+    lifetime: float = 43200.0  # seconds after which any session ends
+    reads: Rate = Rate(200.0, 1000)
+    writes: Rate = Rate(20.0, 100)
+    works: Rate = Rate(8.0, 40)
+    sign_ins: Rate = Rate(0.2, 10)
+    denials: Rate = Rate(0.2, 20)
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("seconds", "idle", "lifetime"):
+            checks.positive(name, getattr(self, name))
+        for name, least in (("processes", 1), ("most_bytes", 1), ("memory", MEGABYTE)):
+            checks.count(name, getattr(self, name), least=least)
+        if not 0 <= checks.count("port", self.port) <= 65535:
+            raise InvalidParameter("port", self.port, "a number from 0 to 65535")
+        if not self.public and not self.local:
+            raise InvalidParameter(
+                "host", self.host, "an address of this machine alone, such as 127.0.0.1",
+                "others may reach it only as a public service, behind TLS and with tokens",
+            )  # fmt: skip
+        if self.public and not self.names:
+            raise InvalidParameter("names", self.names, "the host names of a public service")
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Every host name that a request may carry."""
+        return (*dict.fromkeys((*LOOPBACK, "[::1]", *self.names)),)
+
+    @classmethod
+    def from_environment(cls, variables: Mapping[str, str] | None = None) -> Settings:
+        """QUILTWORK_LEDGER, QUILTWORK_LEDGER_KEY, QUILTWORK_HOST, _PORT, _NAMES (with commas), _PUBLIC, _PROCESSES."""
+        found = os.environ if variables is None else variables
+
+        def said(name: str) -> str:
+            return found.get(PREFIX + name, "").strip()
+
+        given: dict[str, Any] = {
+            "ledger": said("LEDGER") or None,
+            "key_file": said("LEDGER_KEY") or None,
+            "names": tuple(filter(None, (name.strip() for name in said("NAMES").split(",")))),
+            "public": _switched("PUBLIC", said("PUBLIC")),
+        }
+        if said("HOST"):
+            given["host"] = said("HOST")
+        for name in ("PORT", "PROCESSES"):
+            if said(name):
+                given[name.lower()] = _whole(name, said(name))
+        return cls(**given)
+
+
+def _switched(name: str, text: str) -> bool:
+    words = {"": False, "0": False, "no": False, "false": False, "1": True, "yes": True, "true": True}
+    if text.lower() not in words:
+        raise InvalidParameter(PREFIX + name, text, "yes or no")
+    return words[text.lower()]
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InvalidParameter(PREFIX + name, text, "a whole number")
+    return int(text)

@@ -1,0 +1,162 @@
+"""Work that takes long runs in processes of its own, with a limit on time and memory.
+
+A plan that somebody pasted may be hostile or merely huge. It is accounted in another process, which is ended when the
+time is over; the service goes on answering. Processes are kept between questions: a small answer costs no start.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+from quiltwork.errors import QuiltworkError
+from quiltwork.web.problems import Busy, TooLong
+
+__all__ = ["Workers", "receive", "send"]
+
+LENGTH = struct.Struct("<Q")
+PATIENCE = 10.0  # seconds that a question waits for a free process
+GRACE = 5.0
+
+
+class Workers:
+    """At most `count` processes; `run` waits for one, asks it, and gives its answer."""
+
+    def __init__(self, count: int, seconds: float, memory: int) -> None:
+        self._seconds, self._memory = seconds, memory
+        self._free = threading.BoundedSemaphore(count)
+        self._lock = threading.Lock()
+        self._idle: list[_Process] = []
+        self._every: set[_Process] = set()
+        self._closed = False
+
+    def run(self, work: str, *arguments: Any, seconds: float | None = None) -> Any:
+        """The answer of `package.module:function` to these arguments; TooLong when the time is over."""
+        limit = self._seconds if seconds is None else seconds
+        with self._process() as process:
+            return process.ask(work, arguments, limit)
+
+    @contextmanager
+    def _process(self) -> Iterator[_Process]:
+        if not self._free.acquire(timeout=PATIENCE):
+            raise Busy("every process that computes is in use")
+        try:
+            with self._lock:
+                process = self._idle.pop() if self._idle else None
+            if process is None or not process.alive:
+                process = self._started()
+            try:
+                yield process
+            finally:
+                self._put_back(process)
+        finally:
+            self._free.release()
+
+    def _started(self) -> _Process:
+        with self._lock:
+            if self._closed:
+                raise Busy("the service is ending")
+            process = _Process(self._memory)
+            self._every.add(process)
+        return process
+
+    def _put_back(self, process: _Process) -> None:
+        with self._lock:
+            if process.alive and not self._closed:
+                self._idle.append(process)
+                return
+            self._every.discard(process)
+        process.end()
+
+    def warm(self) -> None:
+        """Start one process and load what most answers need."""
+        with suppress(QuiltworkError):
+            self.run("quiltwork.web.worker:ready")
+
+    def close(self) -> None:
+        """End every process, also those in use: whoever waits for an answer is told that there is none."""
+        with self._lock:
+            self._closed = True
+            every, self._every, self._idle = self._every, set(), []
+        for process in every:
+            process.end()
+
+
+class _Process:
+    """One process that answers questions, one after the other."""
+
+    def __init__(self, memory: int) -> None:
+        command = [sys.executable, "-m", "quiltwork.web.worker", str(memory)]
+        # in a group of its own: Ctrl+C on the terminal is for the service, which ends its processes in order
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._child = subprocess.Popen(command, start_new_session=True, **pipes)
+        self._usable = True
+
+    @property
+    def alive(self) -> bool:
+        return self._usable and self._child.poll() is None
+
+    def ask(self, work: str, arguments: tuple[Any, ...], seconds: float) -> Any:
+        """The answer; a process that gave none is not asked again."""
+        expired = threading.Event()
+
+        def stop() -> None:
+            expired.set()
+            self._child.kill()
+
+        timer = threading.Timer(seconds, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            send(self._child.stdin, (work, arguments))
+            done, value = receive(self._child.stdout)
+        except (OSError, EOFError):
+            self._usable = False
+            if expired.is_set():
+                raise TooLong(seconds) from None
+            raise TooLong(None) from None  # it ran out of memory
+        except BaseException:
+            self._usable = False
+            raise
+        finally:
+            timer.cancel()
+        if done:
+            return value
+        raise value
+
+    def end(self) -> None:
+        self._usable = False
+        with suppress(OSError):
+            self._child.kill()
+        for stream in (self._child.stdin, self._child.stdout):
+            with suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(GRACE)
+
+
+def send(stream: IO[bytes] | None, value: Any) -> None:
+    """One value, with its length before it."""
+    raw = pickle.dumps(value)
+    if stream is None:
+        raise EOFError
+    stream.write(LENGTH.pack(len(raw)) + raw)
+    stream.flush()
+
+
+def receive(stream: IO[bytes] | None) -> Any:
+    """The next value; EOFError when there is none. Both ends are our own processes, so that unpickling is safe."""
+    head = b"" if stream is None else stream.read(LENGTH.size)
+    if stream is None or len(head) < LENGTH.size:
+        raise EOFError
+    size = LENGTH.unpack(head)[0]
+    raw = stream.read(size)
+    if len(raw) < size:
+        raise EOFError
+    return pickle.loads(raw)
