@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
-REPORT := build/hospital.html
+REPORT := build/report.html
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
 .DEFAULT_GOAL := help
@@ -17,7 +17,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design]'
+	$(PIP) --editable '.[cli,report,design,ledger]'
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
@@ -28,10 +28,9 @@ $(BIN)/python:
 	$(PIP) --editable '.[benchmark]'
 	@touch $@
 
-run: .venv/run.stamp  ## account the example plan and write an HTML report
+run: .venv/run.stamp  ## a tour over everything: prints the answers and writes an HTML report
 	@mkdir -p $(dir $(REPORT))
-	$(BIN)/quiltwork account examples/plans/hospital.yaml --html $(REPORT)
-	@echo "The report is in $(REPORT); open it in a browser."
+	$(BIN)/quiltwork demo --out $(REPORT)
 
 test: .venv/dev.stamp  ## run every test
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
@@ -65,6 +64,8 @@ benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/game.py --check
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/web.py
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures

@@ -8,11 +8,13 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "quiltwork"
 version = release = installed("quiltwork")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml", "plain_docstrings"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml", "plain_docstrings", "command_help", "http_interface"]
 exclude_patterns = ["_ext"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
+
+smartquotes_action = "q"  # dashes stay as they are: options begin with two
 
 html_theme = "furo"
 html_title = "quiltwork"

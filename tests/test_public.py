@@ -1,6 +1,10 @@
 """The front door: the names of the contract, loaded on first use."""
 
 import importlib
+import pkgutil
+import re
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +77,45 @@ def test_readme_sized_example():
     assert bracket.met
     assert 7.0 < bracket.lower <= bracket.upper < 12.0
     assert total.epsilon(delta=1e-100).met
+
+
+# ---- the reference names everything
+
+DOCS = Path(__file__).parent.parent / "docs"
+INSIDE = ("cli", "web", "losses", "ledger.migrations", "report.tour")  # nobody imports from these
+
+
+def public_rooms() -> list[str]:
+    """The package and its rooms that say what is public in them."""
+    found = ["quiltwork", "quiltwork.errors"]
+    for module in pkgutil.walk_packages(qw.__path__, "quiltwork."):
+        if module.ispkg and not module.name.startswith(tuple(f"quiltwork.{name}" for name in INSIDE)):
+            found += [module.name] if hasattr(importlib.import_module(module.name), "__all__") else []
+    return found
+
+
+@cache
+def reference() -> str:
+    return "\n".join(page.read_text() for page in [DOCS / "reference.md", *sorted((DOCS / "reference").rglob("*.md"))])
+
+
+def documented(room: str, name: str) -> bool:
+    """By a directive for it or for all of its room, or named as code."""
+    home = getattr(getattr(importlib.import_module(room), name, None), "__module__", room)
+    whole = re.search(rf"automodule:: (?:{room}|{home})\n(?:   :\w+:.*\n)*?   :members:\n", reference())
+    own = re.search(rf"^ *\.\. (?:auto\w+|currentmodule):: (?:[\w.]+\.)?{name}(?:\.\w+)?$", reference(), re.MULTILINE)
+    return bool(whole or own or re.search(rf"`(?:[\w.]+\.)?{name}(?!\w)[^`\n]*`", reference()))
+
+
+@pytest.mark.parametrize("room", public_rooms())
+def test_every_public_name_is_in_the_reference(room):
+    names = [name for name in importlib.import_module(room).__all__ if not name.startswith("__")]
+    assert names
+    assert [name for name in names if not documented(room, name)] == []
+
+
+def test_the_search_for_names_can_fail():
+    assert documented("quiltwork", "gaussian")
+    assert not documented("quiltwork", "gaussia")
+    assert not documented("quiltwork", "nothing_like_this")
+    assert {"quiltwork.tables", "quiltwork.curves", "quiltwork.game.finite"} <= set(public_rooms())

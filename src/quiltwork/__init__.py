@@ -69,6 +69,7 @@ _HOMES = {
     "Region": "quiltwork.curves",
     "TradeOff": "quiltwork.curves",
     "QuiltworkError": "quiltwork.errors",
+    **dict.fromkeys(["dumps", "load", "loads", "save"], "quiltwork.spec"),
 }
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
     from quiltwork.ledger import Ledger
+    from quiltwork.spec import dumps, load, loads, save
     from quiltwork.tables import (
         Cat,
         Date,
@@ -152,6 +154,7 @@ __all__ = [
     "data",
     "discrete_gaussian",
     "discrete_laplace",
+    "dumps",
     "edge",
     "entry",
     "euclidean",
@@ -163,6 +166,8 @@ __all__ = [
     "join",
     "laplace",
     "ledger",
+    "load",
+    "loads",
     "manhattan",
     "mechanisms",
     "metric",
@@ -178,6 +183,7 @@ __all__ = [
     "pure",
     "rdp",
     "replace_one",
+    "save",
     "tables",
     "tradeoff",
     "user",

@@ -56,6 +56,14 @@ def non_negative(name: str, value: Any, hint: str = "") -> float:
     return number
 
 
+def loss_bound(name: str, value: Any, hint: str = "") -> float:
+    """A number in [0, 1e100]: an epsilon above hides nothing, and its square would overflow."""
+    number = non_negative(name, value, hint)
+    if number > 1e100:
+        raise InvalidParameter(name, value, "a finite number >= 0, at most 1e100", hint)
+    return number
+
+
 def probability(name: str, value: Any, hint: str = "") -> float:
     """A number in [0, 1]."""
     number = real(name, value, "in [0, 1]", hint)

@@ -10,8 +10,8 @@ from tests.cli.lines import one_line
 
 import quiltwork as qw
 from quiltwork import audit
+from quiltwork.audit.score_files import read_scores
 from quiltwork.cli import main
-from quiltwork.cli.audit_scores import read_scores
 
 RNG = np.random.default_rng(3)
 MEMBER = RNG.random(4000) < 0.5

@@ -15,9 +15,9 @@ from tests.cli.lines import one_line
 
 from quiltwork.cli import main
 from quiltwork.cli.design import _columns, _percent
-from quiltwork.cli.design_view import spread
 from quiltwork.confounding import World
 from quiltwork.curves import Bracket
+from quiltwork.report.design_view import spread
 from quiltwork.spec import parse_world, read_world
 
 pytest.importorskip("highspy")

@@ -14,11 +14,11 @@ from tests.cli.lines import one_line
 import quiltwork as qw
 from quiltwork import pufferfish
 from quiltwork.cli import main
-from quiltwork.cli.influence import spread
-from quiltwork.cli.influence_view import Size
 from quiltwork.curves import Bracket
 from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior
+from quiltwork.report.influence_data import spread
+from quiltwork.report.influence_view import Size
 from quiltwork.spec.prior_file import PriorFile
 
 ACTIVITY = "examples/plans/activity.yaml"

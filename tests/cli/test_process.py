@@ -83,7 +83,7 @@ def test_a_region_without_matplotlib(tmp_path):
     assert not target.exists()
 
 
-@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+@pytest.mark.parametrize("package", ["matplotlib"])
 def test_reports_without_their_extra(package, tmp_path):
     target = tmp_path / "r.html"
     block = f"import sys; sys.modules[{package!r}] = None"

@@ -3,15 +3,14 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.cli.lines import one_line
 from tests.spec.malformed_tables import CASES, COLUMNS, GOOD, plan
 
 from quiltwork.cli import main
-from quiltwork.cli.tables import moved
 from quiltwork.curves import Bracket
+from quiltwork.report.table_view import moved
 from quiltwork.spec import parse_table_plan, read_table_plan, table_schema
 
 CLINICS = "examples/plans/clinics.yaml"
@@ -59,21 +58,6 @@ def test_the_example(capsys):
     ):
         assert words in squeezed(out)
     assert max(map(len, out.splitlines())) <= 120
-
-
-def test_the_documentation_shows_the_example(capsys):
-    """The page holds what the command prints; of several steps that cost the same it may name another."""
-    assert main(["tables", CLINICS]) == 0
-    page = Path("docs/reference.md").read_text(encoding="utf-8").splitlines()
-    printed = capsys.readouterr().out.splitlines()
-    start = page.index(printed[0])
-    assert [line.rstrip() for line in page[start : start + len(printed)] if not is_step(line)] == [
-        line.rstrip() for line in printed if not is_step(line)
-    ]
-
-
-def is_step(line):
-    return line.startswith(("worst step:", "that becomes"))
 
 
 def test_json(capsys):

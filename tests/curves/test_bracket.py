@@ -180,7 +180,27 @@ def test_text(bracket: Bracket, text: str) -> None:
 
 
 def test_html_is_escaped() -> None:
-    assert Bracket(1.0, 1.0, "epsilon", "<b>")._repr_html_() == "<code>epsilon = 1 (&lt;b&gt;)</code>"
+    shown = Bracket(1.0, 1.0, "epsilon", "<b>")._repr_html_()
+    assert "<b>" not in shown
+    assert "&lt;b&gt;" in shown
+
+
+@pytest.mark.parametrize(
+    ("bracket", "texts"),
+    [
+        (Bracket(14.37569, 14.38467, "epsilon", "grid"), ["epsilon = 14.3[756, 847]", "at most 14.3847", "grid"]),
+        (Bracket(0.25, 0.5, "beta"), ["beta = [0.25, 0.50]", "at least 0.25"]),
+        (Bracket(1.0, math.inf, "epsilon", met=False), ["[1, inf]", "no finite number", "wider than asked"]),
+        (Bracket(1.0, 2.0, "epsilon", certified=False), ["nothing: not certified"]),
+        (Bracket([1.0, 2.0], [1.0, 4.0], "epsilon"), ["shape (2,)", "at most 1<", "at most 4<"]),
+        (Bracket(np.zeros((3, 7)), np.ones((3, 7)), "delta"), ["(1, 4)", "... and 9 more numbers"]),
+        (Bracket([], [], "delta"), ["shape (0,)", "empty"]),
+    ],
+)
+def test_notebooks_see_both_ends_and_the_safe_one(bracket: Bracket, texts: list[str]) -> None:
+    shown = bracket._repr_html_()
+    for text in texts:
+        assert text in shown
 
 
 @given(brackets())

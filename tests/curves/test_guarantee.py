@@ -54,7 +54,7 @@ def test_explanation_without_extras_and_without_finite_epsilon() -> None:
     assert "assumes nothing else" in bare.explain()
     assert "epsilon" not in bare.explain()
     assert "no finite epsilon" in bare.explain(1e-9)
-    assert bare._repr_html_().startswith("<p>Protected: one person.</p>")
+    assert "<p>Protected: one person.</p>" in bare._repr_html_()
     with pytest.raises(InvalidParameter):
         bare.explain(2.0)
     with pytest.raises(InvalidParameter):

@@ -96,7 +96,10 @@ def test_sensitivities_are_whole_numbers(make, bad):
         (lambda: qw.discrete_gaussian(1e6), "sigma"),
         (lambda: qw.discrete_gaussian(1.0, 10**9), "sigma"),
         (lambda: qw.discrete_laplace(1.0, 10**8), "sensitivity"),
-        (lambda: qw.discrete_laplace(1e-320), "1 / scale"),
+        (lambda: qw.discrete_laplace(1e-320), "scale"),
+        (lambda: qw.discrete_laplace(1e-7, 1000), "scale"),
+        (lambda: qw.discrete_gaussian(1e-200), "sigma"),
+        (lambda: qw.discrete_gaussian(1e-7, 1000), "sigma"),
     ],
 )
 def test_what_would_not_fit_is_refused(make, name):

@@ -143,3 +143,26 @@ def test_groups_are_refused_with_a_reason():
     with pytest.raises(Unsupported, match="independently"):
         qw.poisson(qw.gaussian(1.0), 0.5).group(2)
     assert qw.poisson(qw.gaussian(1.0), 0.5).group(1) == qw.poisson(qw.gaussian(1.0), 0.5)
+
+
+@pytest.mark.parametrize("scale", [2e-3, 1.4e-3, 1.36e-3, 1.3e-3, 1e-3, 1e-5])
+@pytest.mark.parametrize("rate", [0.01, 0.5])
+def test_bases_that_hide_next_to_nothing(scale, rate):
+    """P and Q of the base hardly overlap: delta(eps) = 1 - (1 - q) e^eps when adding, up to e^(-1 / (2 scale)).
+
+    One atom of the base is then below the least double, while its e^-loss is above the largest one.
+    """
+    loss = qw.poisson(qw.laplace(scale), rate)
+    with mp.workdps(40):
+        truth = mp.log((1 - mp.mpf("1e-3")) / (1 - mp.mpf(str(rate))))
+    found = loss.direction("add").epsilon(1e-3)
+    assert found.lower <= truth <= found.upper
+    for count in (1, 7):
+        taken = (count * loss).direction("remove").delta(0.1)
+        assert taken.lower <= 1 - (1 - rate) ** count <= taken.upper + 1e-12
+
+
+@pytest.mark.parametrize("mu", [1e3, 1e5, 1e30])
+def test_edges_beyond_every_double(mu):
+    found = (7 * qw.poisson(qw.gdp(mu), 0.5)).direction("remove").delta(1.0)
+    assert found.lower <= 1 - 0.5**7 <= found.upper

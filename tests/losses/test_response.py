@@ -86,3 +86,12 @@ def test_bad_epsilon_is_named(bad):
 def test_bad_delta_is_named(bad):
     with pytest.raises(InvalidParameter, match=r"^delta must be"):
         qw.approximate(1.0, bad)
+
+
+@pytest.mark.parametrize("make", [qw.pure, lambda e: qw.approximate(e, 1e-300), lambda e: qw.constraints([(e, 0.1)])])
+def test_no_epsilon_above_1e100(make):
+    """Squares of larger ones overflow; at the limit every answer is still finite and in order."""
+    with pytest.raises(InvalidParameter, match=r"^epsilon must be a finite number >= 0, at most 1e100"):
+        make(1.01e100)
+    found = (3 * make(1e100)).epsilon(0.5)
+    assert 0 <= found.lower <= found.upper

@@ -57,7 +57,9 @@ def test_from_the_environment():
     assert Settings.from_environment({}) == Settings()
 
 
-@pytest.mark.parametrize(("name", "value"), [("PORT", "x"), ("PORT", "-1"), ("PUBLIC", "maybe"), ("PROCESSES", "9" * 20)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("PORT", "x"), ("PORT", "-1"), ("PUBLIC", "maybe"), ("PROCESSES", "9" * 20)]
+)
 def test_bad_variables_are_named(name, value):
     with pytest.raises(InvalidParameter, match=f"QUILTWORK_{name}"):
         Settings.from_environment({f"QUILTWORK_{name}": value})

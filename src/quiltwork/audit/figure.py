@@ -6,6 +6,7 @@ Nothing global is touched and nothing depends on the clock: the same report give
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
 from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS, drawn_figure, inlined, rendered
+from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quiltwork.audit.reports import AuditReport
@@ -43,6 +45,22 @@ def drawn(
 def inline(report: AuditReport, draw: Any, salt: str, title: str) -> str:
     """The svg element of one panel, for a page."""
     return inlined(drawn(report, "svg", drawings=(draw,), salt=salt, background="none"), title)
+
+
+def drawn_on(report: AuditReport, axes: Any, kind: str = "errors") -> Any:
+    """Draw one panel on axes of the caller, or both on two of them, and give them back."""
+    panels = {"errors": draw_errors, "epsilons": draw_epsilons}
+    if kind not in panels:
+        raise InvalidParameter("kind", kind, "'errors' or 'epsilons'")
+    if not isinstance(axes, (Sequence, np.ndarray)):
+        panels[kind](report, axes)
+        return axes
+    both = list(np.ravel(np.asarray(axes, dtype=object)))
+    if len(both) != len(panels):
+        raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
+    for draw, one in zip(panels.values(), both, strict=True):
+        draw(report, one)
+    return axes
 
 
 def _size(drawings: tuple[Any, ...]) -> tuple[float, float]:

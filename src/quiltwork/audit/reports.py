@@ -8,7 +8,6 @@ together.
 
 from __future__ import annotations
 
-import html
 import math
 import os
 from decimal import ROUND_CEILING, Context, Decimal
@@ -25,6 +24,7 @@ from quiltwork.audit.result import Audit
 from quiltwork.audit.roc import Steps, steps
 from quiltwork.audit.threshold import SHARE, for_claim, scores
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.plain import json_numbers
@@ -149,9 +149,16 @@ class AuditReport:
         Path(path).write_bytes(drawn(self, figure_format(path)))
         return None
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """The same as `figure`, under the name that leaderboards have."""
-        return self.figure(path)
+    def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None, kind: str = "errors") -> Any:
+        """Draw on matplotlib axes, which are returned: `kind` "errors" or "epsilons"; two axes show both.
+
+        Without axes it is the same as `figure`: a figure, or a file when a path is given (in either place).
+        """
+        from quiltwork.audit.figure import drawn_on
+
+        if isinstance(ax, (str, os.PathLike)):
+            ax, path = None, ax
+        return self.figure(path) if ax is None else drawn_on(self, ax, kind)
 
     def to_html(self) -> str:
         """One self-contained page: no script, no network, figures inside."""
@@ -163,7 +170,19 @@ class AuditReport:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+        heads = ["delta", *(f"audited ({audit.method})" for audit in self.audits), "guaranteed"]
+        rows = [
+            (
+                single(row.delta),
+                *("-" if value is None else f"at least {at_least(value)}" for value in row.audited),
+                "-" if row.certified is None else f"at most {at_most(row.certified)}",
+            )
+            for row in self.rows
+        ]
+        table = markup.table(heads, rows, "epsilon: what was shown, and what is guaranteed")
+        return markup.block(
+            f"<p>{markup.strong(self.title)}</p>", markup.paragraphs(self.explain().splitlines()), table
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import Any
 
@@ -13,6 +12,7 @@ from quiltwork.audit.canaries import refuted
 from quiltwork.audit.counts import Counts, Limits
 from quiltwork.audit.gdp import epsilon_of, mu_lower
 from quiltwork.audit.guessing import Guesses
+from quiltwork.curves import markup
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import Unsupported
@@ -131,7 +131,7 @@ class Audit:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+        return markup.block(markup.paragraphs(self.explain().splitlines()))
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

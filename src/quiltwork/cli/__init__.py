@@ -27,7 +27,8 @@ __all__ = ["main"]
 REFUSED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 EXTRAS = {
     **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
-    **dict.fromkeys(("matplotlib", "jinja2"), "report"),
+    "matplotlib": "report",
+    **dict.fromkeys(("uvicorn", "fastapi", "starlette", "jinja2", "plotly"), "web"),
     "highspy": "design",
     **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "cryptography", "argon2"), "ledger"),
 }

@@ -1,4 +1,4 @@
-"""`quiltwork account`: read a plan, account it, print and write what was asked for."""
+"""`quiltwork account`: read a file, account what it holds, print and write what was asked for."""
 
 from __future__ import annotations
 
@@ -6,44 +6,71 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from quiltwork import checks
 from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidPlan
 from quiltwork.report import Account
-from quiltwork.report import account as account_of
-from quiltwork.report.figures import save_figure
 from quiltwork.report.text import column, ends, percent
-from quiltwork.spec import read_plan
+from quiltwork.spec.anything import read_any
+
+if TYPE_CHECKING:
+    from quiltwork.report.page import Report
 
 COLOURS = {"met": "green", "missed": "red", "undecided": "yellow"}
 PIPED_WIDTH = 120
 Read = TypeVar("Read")
 
 
-def run(path: Path, delta: float | None, as_json: bool, html: Path | None, figure: Path | None) -> int:
+def run(
+    path: Path,
+    delta: float | None,
+    as_json: bool,
+    html: Path | None,
+    figure: Path | None,
+    markdown: Path | None = None,
+) -> int:
     """The exit code: 0 when every target is met, 1 when one is not."""
-    plan = plan_at(path, read_plan)
+    from quiltwork.cli.account_kinds import answered
+
+    value = plan_at(path, read_any)
     if figure is not None:
         figure_format(figure)  # refuse before the work, not after it
-    account = account_of(plan, delta)
+    found = answered(value, None if delta is None else checks.probability("delta", delta), as_json)
+    if html is not None or markdown is not None:
+        report = found.report()
+        for place, kind in ((html, ".html"), (markdown, ".md")):
+            if place is not None:
+                write(report, place, kind)
+    if figure is not None:
+        figure.write_bytes(found.figure(figure_format(figure)))
+        print(f"wrote {figure}", file=sys.stderr)
+    return found.code
+
+
+def write(report: Report, path: Path, kind: str | None = None) -> None:
+    """Write a report, and say which files that were."""
+    for file in report.save(path, kind):
+        print(f"wrote {file}", file=sys.stderr)
+
+
+def console() -> Console:
+    """The terminal, or a page of fixed width when piped."""
+    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+
+
+def told(account: Account, as_json: bool) -> int:
+    """Print the account of a plan; the exit code."""
     if as_json:
         print(json.dumps(account.to_json(), indent=2, allow_nan=False))
     else:
-        show(account, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
-    if html is not None:
-        from quiltwork.report.html import html_report
-
-        html.write_text(html_report(account), encoding="utf-8")
-        print(f"wrote {html}", file=sys.stderr)
-    if figure is not None:
-        save_figure(account, figure)
-        print(f"wrote {figure}", file=sys.stderr)
+        show(account, console())
     return 0 if account.met else 1
 
 
@@ -70,6 +97,11 @@ def show(account: Account, console: Console) -> None:
         target = f"epsilon <= {single(verdict.target.epsilon)} at delta {single(verdict.target.delta)}"
         said = (verdict.word, f"bold {COLOURS[verdict.word]}")
         console.print(Text.assemble(f"target {target}: ", said, f", it lies between {ends(verdict.epsilon)}"))
+    for answer in account.budgets:
+        word = ("fits", "bold green") if answer.fits else ("does not fit", "bold red")
+        first = "" if answer.refused is None else f"; first refused: {answer.refused}"
+        cost = f", all releases cost {answer.cost} of {answer.limit}{first}"
+        console.print(Text.assemble(f"budget {answer.budget.name}: ", word, cost))
     console.print()
     console.print(_baselines(account))
     console.print()

@@ -32,6 +32,7 @@ from quiltwork.game.roc import confident
 from quiltwork.game.trials import trials
 
 SCHEMA = "quiltwork/attack/1"
+WIDE = 112  # characters that all columns of a leaderboard need
 
 
 @attrs.frozen(eq=False)
@@ -190,13 +191,13 @@ def show(found: list[Attacked], people: Population, delta: float, most: float | 
         console.print(Text.assemble((entry.release.name, "bold"), f": mean error {entry.board.error:.4g}"))
         if entry.in_loop:
             console.print(Text(entry.in_loop))
-        console.print(_board(entry.board))
+        console.print(_board(entry.board, console.width))
         for note in entry.board.notes():
             console.print(Text(note, style="dim"))
         console.print(_promise(entry, delta))
     if len(found) > 1:
         console.print()
-        console.print(_summary(found, delta))
+        console.print(_summary(found, delta, console.width))
     console.print()
     for line in found[0].board.explain().splitlines() if len(found) == 1 else [CAUTION]:
         console.print(Text(line))
@@ -207,20 +208,21 @@ def show(found: list[Attacked], people: Population, delta: float, most: float | 
             console.print(Text.assemble(f"{entry.release.name}: best attacker tried at most {single(most)}: ", verdict))
 
 
-def _board(board: Leaderboard) -> Table:
-    rates = list(board.best.found_at)
+def _board(board: Leaderboard, width: int) -> Table:
+    """The leaderboard; a narrow window gets the columns that decide."""
+    wide, rates = width >= WIDE, list(board.best.found_at)
+    rates = rates if wide else rates[-2:]
     level = f"{single(100 * board.best.auc.confidence)}% interval"
-    heads = [("attacker", False), ("knows", False), ("AUC", True), (level, True), ("per person", True)]
-    table = grid(*heads, *((f"found at {100 * rate:g}%", True) for rate in rates), ("s", True))
+    heads = [("attacker", False), ("knows", False), ("AUC", True), (level, True)]
+    heads += [("per person", True)] if wide else []
+    heads += [(f"found at {100 * rate:g}%", True) for rate in rates]
+    table = grid(*heads, *([("s", True)] if wide else []))
     for entry in board.entries:
         style = "bold" if entry is board.best else ""
-        cells = [
-            f"{entry.auc.estimate:.3f}",
-            entry.auc.span,
-            f"{entry.individual_auc:.3f}",
-            *(f"{entry.found_at[rate].estimate:.3f}" for rate in rates),
-            f"{entry.seconds:.1f}",
-        ]
+        cells = [f"{entry.auc.estimate:.3f}", entry.auc.span]
+        cells += [f"{entry.individual_auc:.3f}"] if wide else []
+        cells += [f"{entry.found_at[rate].estimate:.3f}" for rate in rates]
+        cells += [f"{entry.seconds:.1f}"] if wide else []
         table.add_row(Text(entry.name), entry.knows.name, *cells, style=style)
     return table
 
@@ -232,14 +234,18 @@ def _promise(entry: Attacked, delta: float) -> Text:
     return Text(f"certified: epsilon at most {bound} at delta {single(delta)}; {entry.certified}")
 
 
-def _summary(found: list[Attacked], delta: float) -> Table:
+def _summary(found: list[Attacked], delta: float, width: int) -> Table:
+    wide = width >= WIDE
     level = f"{single(100 * found[0].board.best.auc.confidence)}% interval"
-    heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True), (level, True)]
-    table = grid(*heads, (f"certified epsilon at {single(delta)}", True), ("it holds for", False))
+    heads = [("defence", False), ("mean error", True), ("best attacker", False), ("AUC", True)]
+    heads += [(level, True)] if wide else []
+    at = f"epsilon at {single(delta)}"
+    table = grid(*heads, (f"certified {at}" if wide else at, True), *([("it holds for", False)] if wide else []))
     for entry in found:
         best = entry.board.best
         bound = "-" if entry.epsilon is None else at_most(float(entry.epsilon.upper))
-        cells = [f"{best.auc.estimate:.3f}", best.auc.span, bound, entry.holds_for]
+        cells = [f"{best.auc.estimate:.3f}", *([best.auc.span] if wide else []), bound]
+        cells += [entry.holds_for] if wide else []
         table.add_row(Text(entry.release.name), f"{entry.board.error:.4g}", best.name, *cells)
     return table
 

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import attrs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,35 +14,25 @@ from rich.text import Text
 from quiltwork import checks
 from quiltwork.audit import Audit, AuditReport, Counts, Guesses, one_run, report
 from quiltwork.audit.auditing import CONFIDENCE
+from quiltwork.audit.claims import NOTHING, Claim, mu_claim, parse_claim
 from quiltwork.audit.result import share
+from quiltwork.audit.score_files import Scores, read_scores
 from quiltwork.audit.threshold import SHARE
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
-from quiltwork.cli.audit_scores import MEMBER, Scores, read_scores
 from quiltwork.cli.ledger_files import check_writable
-from quiltwork.compose.constructors import approximate, gdp, pure
-from quiltwork.curves.curve import Curve
+from quiltwork.cli.progress import progress
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.spec.read import read_plan
 
 USUAL_DELTA = 1e-5  # when nobody names one
-PAIR = "EPSILON or EPSILON,DELTA, such as 1.5,1e-6"
 METHOD_WORDS = {
     "counts": "whatever the mechanism",
     "gdp": "if the worst case is Gaussian",
     "guesses": "whatever the mechanism",
     "one run": "whatever the mechanism",
 }
-
-
-@attrs.frozen(eq=False)
-class Claim:
-    """A guarantee to hold the audit against, in words, and the delta that it names."""
-
-    curve: Curve | None
-    words: str
-    delta: float | None
 
 
 def run(
@@ -79,7 +68,8 @@ def run(
     }
     if single_run and (method, threshold, split) != (None, None, None):
         raise InvalidParameter("--one-run", "with --method, --threshold or --split", "alone", "it guesses canaries")
-    read = read_scores(scores)
+    with progress("reading") as advance:
+        read = read_scores(scores, advance)
     title = f"Privacy audit of {scores.name if str(scores) != '-' else 'standard input'}"
     if single_run:
         found = AuditReport.of(
@@ -87,7 +77,7 @@ def run(
         )
     else:
         settings |= {"method": method or "counts", "threshold": threshold, "split": SHARE if split is None else split}
-        found = report(claimed.curve, *_sides(scores, read), title=title, claim=claimed.words, **settings)
+        found = report(claimed.curve, *read.sides(str(scores)), title=title, claim=claimed.words, **settings)
     if as_json:
         print(json.dumps(found.to_json(), indent=2, allow_nan=False))
     else:
@@ -101,33 +91,15 @@ def run(
     return 1 if found.contradicted else 0
 
 
-def _sides(path: Path, read: Scores) -> tuple[Any, Any]:
-    for kind, there in (("1", read.member.any()), ("0", not read.member.all())):
-        if not there:
-            raise InvalidParameter(str(path), f"no line with {MEMBER} = {kind}", "runs with the record and without it")
-    return read.values[read.member], read.values[~read.member]
-
-
 def _claim(pair: str | None, mu: float | None, plan: Path | None) -> Claim:
     if sum(given is not None for given in (pair, mu, plan)) > 1:
         raise InvalidParameter("the guarantee", "several", "one of --claim, --mu and --plan")
     if mu is not None:
-        return Claim(gdp(checks.moderate("mu", mu)), f"mu-GDP with mu = {single(mu)}, as claimed", None)
+        return mu_claim(mu)
     if plan is not None:
         read = plan_at(plan, read_plan)
         return Claim(read.guarantee(), "", read.targets[0].delta if read.targets else None)
-    if pair is None:
-        return Claim(None, "", None)
-    try:
-        first, *rest = (float(part) for part in pair.split(","))
-    except ValueError:
-        raise InvalidParameter("--claim", pair, PAIR) from None
-    if len(rest) > 1:
-        raise InvalidParameter("--claim", pair, PAIR)
-    epsilon = checks.non_negative("epsilon of --claim", first)
-    delta = checks.probability("delta of --claim", rest[0]) if rest else 0.0
-    curve = approximate(epsilon, delta) if delta > 0 else pure(epsilon)
-    return Claim(curve, f"epsilon {single(epsilon)} at delta {single(delta)}, as claimed", delta)
+    return NOTHING if pair is None else parse_claim(pair, "--claim")
 
 
 def _guesses(text: str | None) -> int | tuple[int, int] | None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -17,17 +14,16 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
-from quiltwork.cli.design_view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.confounding.design import Design
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
-from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
+from quiltwork.report.design_data import channel_csv, to_json
+from quiltwork.report.design_view import DIRECTIONS, Choice, Evaluated, View, spread, view
+from quiltwork.report.design_words import DIGITS, kept, least, price, target
 from quiltwork.report.text import ends
 from quiltwork.spec.world_file import read_world
 
-SCHEMA = "quiltwork/design_view/1"
-DIGITS = 6
 ROWS = 24  # of the printed channel
 CELL = 8  # characters of a printed probability, with its space
 MOST_NAMES = 8
@@ -65,17 +61,23 @@ def run(
         family=family,
         compare=compare,
     )
+    code = told(found, as_json)
+    if table is not None:
+        _write_table(found, table)
+    if figure is not None:
+        from quiltwork.report.design_figure import drawn
+
+        figure.write_bytes(drawn(found, figure_format(figure)))
+        print(f"wrote {figure}", file=sys.stderr)
+    return code
+
+
+def told(found: View, as_json: bool) -> int:
+    """Print it; the exit code."""
     if as_json:
         print(json.dumps(to_json(found), indent=2, allow_nan=False))
     else:
         show(found, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
-    if table is not None:
-        _write_table(found, table)
-    if figure is not None:
-        from quiltwork.cli.design_figure import drawn
-
-        figure.write_bytes(drawn(found, figure_format(figure)))
-        print(f"wrote {figure}", file=sys.stderr)
     return 0 if found.certified else 1
 
 
@@ -100,7 +102,7 @@ def show(found: View, console: Console) -> None:
     console.print()
     _print_existing(found, console)
     if found.refused:
-        said = Text.assemble(f"target {_target(found)}: ", ("refused", "bold red"), f", {found.refused}")
+        said = Text.assemble(f"target {target(found)}: ", ("refused", "bold red"), f", {found.refused}")
         console.print(said, soft_wrap=True)
     if found.design is not None:
         _print_design(found, found.design, console)
@@ -109,11 +111,6 @@ def show(found: View, console: Console) -> None:
         console.print(_comparison(found.choices, found.design))
     if not found.asked:
         console.print(Text("no target, in the file or as --epsilon: nothing is designed", style="dim"))
-
-
-def _target(found: View) -> str:
-    odds = "" if found.odds is None else f" (e^epsilon = {found.odds})"
-    return f"epsilon {found.epsilon or 0.0:.{DIGITS}g}{odds} at delta {single(float(found.delta))}"
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -169,36 +166,23 @@ def _print_claim(before: Evaluated, console: Console) -> None:
 def _print_design(found: View, made: Design, console: Console) -> None:
     reads = {"data": "the data", "secret": "the secret", "data and output": "the data and what was released before"}
     family = "" if made.scale is None else f", {made.method} of scale {made.scale:.6g}"
-    said = f"may be released next under {_target(found)}"
+    said = f"may be released next under {target(found)}"
     console.print(Text.assemble((said, "bold"), f": a mechanism that reads {reads[made.task.reads]}{family}"))
     console.print()
     _print_channel(found, made, console)
     console.print()
-    cost = f"expected cost ({made.task.cost.name}) {_price(made.cost, made)}"
-    if made.lower_bound is not None and made.gap is not None:
-        never_paid = float(made.task.weights.min()) >= 0  # then no cost is below 0, whatever the search knows
-        least, gap = (max(made.lower_bound, 0.0), min(made.gap, 1.0)) if never_paid else (made.lower_bound, made.gap)
-        cost += f"; lower bound for every mechanism that meets the target {_price(least, made)}"
-        cost += f" (gap {at_most(gap, 2)})"
+    cost = f"expected cost ({made.task.cost.name}) {price(made.cost, made)}"
+    bound = least(made)
+    if bound is not None:
+        cost += f"; lower bound for every mechanism that meets the target {bound[0]} (gap {bound[1]})"
     console.print(Text(cost))
     if made.optimum is not None:
         console.print(Text(f"the best cost as a fraction: {_cut(str(made.optimum.cost))}"))
-    found_delta = f"{at_least(float(made.delta.lower), DIGITS)} and {_kept(float(made.delta.upper), made)}"
+    found_delta = f"{at_least(float(made.delta.lower), DIGITS)} and {kept(float(made.delta.upper), made)}"
     certified = f"certified for everything together: delta between {found_delta}"
     console.print(Text(f"{certified} at epsilon {made.task.epsilon:.{DIGITS}g}"))
     if not made.finished:
         console.print(Text("the search was stopped early: the answer is certified, the gap is what is left open"))
-
-
-def _price(cost: float, made: Design) -> str:
-    """A cost, to the nearest digit as it is no promise of privacy; what is only rounding is shown as 0."""
-    return f"{cost:.{DIGITS}g}" if abs(cost) > 1e-12 * made.task.size else "0"
-
-
-def _kept(delta: float, made: Design) -> str:
-    """A delta that meets the target, rounded up, but not beyond the target itself (0.05 is a double above 1/20)."""
-    text = at_most(delta, DIGITS)
-    return single(made.task.delta) if delta <= made.task.delta < float(text) else text
 
 
 def _print_channel(found: View, made: Design, console: Console) -> None:
@@ -255,68 +239,10 @@ def _cut(label: str) -> str:
 def _comparison(choices: tuple[Choice, ...], made: Design) -> Table:
     table = grid(("for comparison", False), ("cost", True), ("scale", True), ("delta", True), ("", False))
     for choice in choices:
-        cost = "-" if choice.cost is None else _price(choice.cost, made)
+        cost = "-" if choice.cost is None else price(choice.cost, made)
         scale = "" if choice.scale is None else f"{choice.scale:.4g}"
-        delta = "" if choice.delta is None else _kept(choice.delta, made)
+        delta = "" if choice.delta is None else kept(choice.delta, made)
         note = choice.note if choice.cost is not None else f"not possible: {choice.note}"
         ours = "bold" if choice is choices[-1] else None
         table.add_row(choice.name, cost, scale, delta, Text(note, style="dim"), style=ours)
     return table
-
-
-# ---- files
-
-
-def channel_csv(found: View, made: Design) -> str:
-    """One input a line: how often of `total` draws each output comes; a line sums to `total`, a power of two."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("input", *found.output_labels, "total"))
-    for label, row in zip(found.input_labels, made.counts.tolist(), strict=True):
-        writer.writerow((label, *row, 1 << made.bits))
-    return text.getvalue()
-
-
-def to_json(found: View) -> dict[str, Any]:
-    """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""
-    before, made = found.before, found.design
-    target = {"epsilon": found.epsilon, "odds": _text(found.odds), "delta": float(found.delta)}
-    return {
-        "schema": SCHEMA,
-        "world": found.file.to_dict(),
-        "protects": found.world.protects,
-        "assumes": list(found.assumes),
-        "delta": float(found.delta),
-        "target": target if found.asked else None,
-        "existing": {
-            "parts": [
-                {"name": part.name, "uses": part.times, "outputs": part.outputs, "epsilon": part.epsilon.to_json()}
-                for part in before.parts
-            ],
-            "epsilon": before.epsilon.to_json(),
-            "odds": _text(before.odds),
-            "worst": before.worst,
-            "ignoring_confounder": None
-            if before.claimed is None
-            else {"epsilon": before.claimed.to_json(), "errs": before.errs, "everywhere": before.everywhere or None},
-            "theorem_b": None if before.bound is None else json_numbers(before.bound),
-        },
-        "certified": found.certified,
-        "refused": found.refused or None,
-        "inputs": None if made is None else list(found.input_labels),
-        "design": None if made is None else made.to_json(),
-        "comparison": [
-            {
-                "name": choice.name,
-                "cost": choice.cost,
-                "scale": choice.scale,
-                "delta": choice.delta,
-                "note": choice.note,
-            }
-            for choice in found.choices
-        ],
-    }
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

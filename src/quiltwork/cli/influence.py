@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -17,18 +13,16 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
-from quiltwork.cli.influence_view import Bound, Leak, Released, Size, View, view
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
-from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.baselines import Totals
+from quiltwork.report.influence_data import TOTALS, sizes_csv, spread, to_json
+from quiltwork.report.influence_view import Bound, Leak, Released, View, view
 from quiltwork.report.text import ends
 from quiltwork.spec.prior_file import PriorFile, prior_from, read_prior
 from quiltwork.spec.read import read_plan
 
-SCHEMA = "quiltwork/influence_view/1"
-SHOWN = 14  # sizes in the printed table, besides those that decide
 LARGEST = 4096  # size that may be asked for
 DIGITS = 6
 PAIR = "P,Q, two probabilities of staying such as 0.8,0.9"
@@ -60,18 +54,24 @@ def run(
         per_entry=None if per_entry is None else checks.moderate("per-entry", per_entry),
         delta=None if delta is None else checks.probability("delta", delta),
     )
-    if as_json:
-        print(json.dumps(to_json(found), indent=2, allow_nan=False))
-    else:
-        show(found, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
+    code = told(found, as_json)
     if table is not None:
         table.write_text(sizes_csv(found), encoding="utf-8", newline="")
         print(f"wrote {table}", file=sys.stderr)
     if figure is not None:
-        from quiltwork.cli.influence_figure import drawn
+        from quiltwork.report.influence_figure import drawn
 
         figure.write_bytes(drawn(found, figure_format(figure)))
         print(f"wrote {figure}", file=sys.stderr)
+    return code
+
+
+def told(found: View, as_json: bool) -> int:
+    """Print it; the exit code."""
+    if as_json:
+        print(json.dumps(to_json(found), indent=2, allow_nan=False))
+    else:
+        show(found, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
     return 0 if found.met else 1
 
 
@@ -148,23 +148,6 @@ def _print_sizes(found: View, console: Console) -> None:
     console.print()
 
 
-def spread(sizes: Sequence[Size], special: Sequence[int] = ()) -> list[int]:
-    """Sizes to show: the first ones, then wider apart, the last infinite, the first finite one, the last, and some."""
-    count = len(sizes)
-    if count <= SHOWN:
-        return list(range(count))
-    finite = next((i for i, entry in enumerate(sizes) if math.isfinite(entry.value)), count - 1)
-    places = {entry.size: i for i, entry in enumerate(sizes)}
-    kept = {0, count - 1, finite, max(finite - 1, 0), *(places[size] for size in special if size in places)}
-    found, wanted, rest = sorted(kept), 2, count - finite
-    while wanted <= 4 * count:  # positions that coincide leave room for others
-        steps = {finite + round(rest ** (i / (wanted - 1))) - 1 for i in range(wanted)}
-        if len(steps | kept) > SHOWN + 2:
-            break
-        found, wanted = sorted(steps | kept), wanted + 1
-    return found
-
-
 def _safe(epsilon: float) -> str:
     return at_least(epsilon, DIGITS) if epsilon > 0 else "none"
 
@@ -221,72 +204,6 @@ def _print_releases(found: View, released: Released, console: Console) -> None:
 
 def _comparison(totals: Totals) -> Table:
     table = grid(("for comparison, at delta 0", False), ("epsilon", True), ("", False))
-    rows = {
-        "all theorems": ("best", "the sum of the per-entry epsilons, translated once"),
-        "Theorem 6": ("one_size", "the same sum, at the best size"),
-        "Theorem 7": ("theorem_7", "each release at its own best size, the penalty of the smallest"),
-        "each by itself": ("naive", "every release is translated, and the penalties add up"),
-    }
-    for name, (field, note) in rows.items():
+    for name, (field, note) in TOTALS.items():
         table.add_row(name, at_most(getattr(totals, field), DIGITS), Text(note, style="dim"))
     return table
-
-
-# ---- files
-
-
-def sizes_csv(found: View) -> str:
-    """One size a line, rounded up."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("size", "mu" if found.gaussian else "influence", "status"))
-    writer.writerows((entry.size, entry.value, entry.status) for entry in found.sizes)
-    return text.getvalue()
-
-
-def to_json(found: View) -> dict[str, Any]:
-    """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""
-    released, leak = found.released, found.leak
-    return {
-        "schema": SCHEMA,
-        "prior": found.file.to_dict(),
-        "protects": found.secrets.words,
-        "assumes": [found.prior.words, *found.file.assumes],
-        "warnings": list(found.warned),
-        "sizes": [entry.size for entry in found.sizes],
-        "mu" if found.gaussian else "influence": json_numbers([entry.value for entry in found.sizes]),
-        "status": [entry.status for entry in found.sizes],
-        "delta": found.delta,
-        "target": found.target,
-        "per_entry_epsilons": [_bound_json(bound) for bound in found.budgets],
-        "leak": None
-        if leak is None
-        else {
-            "per_entry": leak.epsilon,
-            "bracket": None if leak.bracket is None else leak.bracket.to_json(),
-            "bounds": [_bound_json(bound) for bound in leak.bounds],
-        },
-        "releases": None
-        if released is None
-        else {
-            "list": [{"name": r.name, "mechanism": r.describe(), "count": r.count} for r in released.releases],
-            "epsilon": released.epsilon.to_json(),
-            "witness": released.guarantee.witness,
-            "assumes": list(released.guarantee.assumes),
-            "because": list(released.guarantee.because),
-            "totals": None if released.totals is None else _totals_json(released.totals),
-        },
-        "met": found.met,
-        "targets": [
-            {**verdict.target.model_dump(), "of": what, "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
-            for what, verdict in found.verdicts
-        ],
-    }
-
-
-def _bound_json(bound: Bound) -> dict[str, Any]:
-    return {"name": bound.name, "epsilon": json_numbers(bound.epsilon), "size": bound.size, "note": bound.note}
-
-
-def _totals_json(totals: Totals) -> dict[str, Any]:
-    return {name: json_numbers(getattr(totals, name)) for name in ("best", "one_size", "theorem_7", "naive")}

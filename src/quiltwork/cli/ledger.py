@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quiltwork.cli.help import examples, one_of
 from quiltwork.cli.ledger_options import (
     HOME,
     AsJson,
@@ -24,6 +25,7 @@ from quiltwork.cli.ledger_options import (
     TokenFile,
     Url,
     ledger_app,
+    ledger_command,
 )
 
 __all__ = ["ledger_app"]
@@ -36,8 +38,13 @@ def group(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@ledger_app.command(
-    "open", epilog="Example: quiltwork ledger open patients --epsilon 2 --delta 1e-6 --protects 'one person'"
+@ledger_command(
+    "open",
+    epilog=examples(
+        "quiltwork ledger open patients --epsilon 2 --delta 1e-6 --protects 'one person'",
+        "quiltwork ledger open survey --epsilon 1 --delta 1e-6 --plan plan.yaml",
+        "quiltwork ledger open visits --rho 0.5 --blocks day --refresh 30d --protects 'one visit'",
+    ),
 )
 def open_(
     name: Name,
@@ -55,7 +62,12 @@ def open_(
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option("--filter", metavar="KIND", help="How adaptive use is kept: renyi, zcdp, gdp or pure."),
+        typer.Option(
+            "--filter",
+            metavar="KIND",
+            help="How adaptive use is kept: renyi, zcdp, gdp or pure.",
+            autocompletion=one_of("renyi", "zcdp", "gdp", "pure"),
+        ),
     ] = None,
     order: Annotated[float | None, typer.Option(help="The order of a Rényi filter.")] = None,
     reveal: Annotated[float, typer.Option(help="Room of a Rényi filter for outright failures.")] = 0.0,
@@ -91,7 +103,27 @@ def open_(
     raise typer.Exit(opened(where, name, limit, kept, (protects, neighbors), plan, (expires, refresh), shape))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger spend patients 'gaussian: {sigma: 40}' --times 3 --key job-7")
+@ledger_command("open-all", epilog=examples("quiltwork ledger open-all examples/plans/budgets.yaml"))
+def open_all(
+    file: Annotated[Path, typer.Argument(help="Budget file, YAML or JSON.", show_default=False)],
+    ledger: Url = HOME,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open every budget of a file; when one of them cannot be, none is."""
+    from quiltwork.cli.ledger_opening import opened_all
+    from quiltwork.cli.ledger_reach import Where
+
+    raise typer.Exit(opened_all(Where(ledger, token_file, key_file, as_json), file))
+
+
+@ledger_command(
+    epilog=examples(
+        "quiltwork ledger spend patients 'gaussian: {sigma: 40}' --times 3 --key job-7",
+        "quiltwork ledger spend survey --release 'age by region' --receipt spent.json",
+    )
+)
 def spend(
     name: Name,
     loss: Loss = None,
@@ -115,7 +147,7 @@ def spend(
     raise typer.Exit(taken(Where(ledger, token_file, key_file, as_json), asked, note, key, receipt, None))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger reserve patients 'gaussian: {sigma: 40}' --lease 2h")
+@ledger_command(epilog=examples("quiltwork ledger reserve patients 'gaussian: {sigma: 40}' --lease 2h"))
 def reserve(
     name: Name,
     loss: Loss = None,
@@ -140,7 +172,7 @@ def reserve(
     raise typer.Exit(taken(Where(ledger, token_file, key_file, as_json), asked, note, key, receipt, lease))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger start 3"))
 def start(
     number: Number,
     receipt: Saved = None,
@@ -156,7 +188,7 @@ def start(
     raise typer.Exit(moved(Where(ledger, token_file, key_file, as_json), "start", number, None, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger settle 3 --note 'ran in 12 minutes'"))
 def settle(
     number: Number,
     note: Note = "",
@@ -173,7 +205,7 @@ def settle(
     raise typer.Exit(moved(Where(ledger, token_file, key_file, as_json), "settle", number, note, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger refund 3"))
 def refund(
     number: Number,
     note: Note = "",
@@ -190,7 +222,7 @@ def refund(
     raise typer.Exit(moved(Where(ledger, token_file, key_file, as_json), "refund", number, note, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger reservations patients"))
 def reservations(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Of this budget alone.")] = None,
     ledger: Url = HOME,
@@ -205,7 +237,7 @@ def reservations(
     raise typer.Exit(reserved(Where(ledger, token_file, key_file, as_json), name))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger forecast patients 'laplace: {scale: 20}'")
+@ledger_command(epilog=examples("quiltwork ledger forecast patients 'laplace: {scale: 20}'"))
 def forecast(
     name: Name,
     loss: Loss = None,
@@ -225,7 +257,7 @@ def forecast(
     raise typer.Exit(foreseen(Where(ledger, token_file, key_file, as_json), asked))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger balance patients --json"))
 def balance(
     name: Name,
     block: Annotated[str | None, typer.Option(help="Of this block alone.")] = None,
@@ -241,7 +273,7 @@ def balance(
     raise typer.Exit(balanced(Where(ledger, token_file, key_file, as_json), name, block))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger budgets --ledger budgets.db"))
 def budgets(
     ledger: Url = HOME,
     token_file: TokenFile = None,
@@ -255,7 +287,11 @@ def budgets(
     raise typer.Exit(listed(Where(ledger, token_file, key_file, as_json)))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger history patients --all --figure spent.svg")
+@ledger_command(
+    epilog=examples(
+        "quiltwork ledger history patients --all --figure spent.svg", "quiltwork ledger history --after 100 --limit 20"
+    )
+)
 def history(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Of this budget alone.")] = None,
     after: Annotated[int, typer.Option(help="Only entries after this number.")] = 0,

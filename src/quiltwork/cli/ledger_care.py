@@ -7,16 +7,25 @@ from typing import Annotated
 
 import typer
 
+from quiltwork.cli.help import examples, one_of
 from quiltwork.cli.ledger import ledger_app  # its commands come first
-from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Name, Note, Saved, TokenFile, Url
+from quiltwork.cli.ledger_options import HOME, AsJson, KeyFile, Name, Note, Saved, TokenFile, Url, ledger_command
 
 __all__ = ["ledger_app"]
 
-Role = Annotated[str, typer.Argument(metavar="ROLE", help="viewer, spender or admin.", show_default=False)]
+Role = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROLE",
+        help="viewer, spender or admin.",
+        show_default=False,
+        autocompletion=one_of("viewer", "spender", "admin"),
+    ),
+]
 Principal = Annotated[str, typer.Argument(metavar="NAME", help="Who it is.", show_default=False)]
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger pause patients --note 'under review'"))
 def pause(
     name: Name,
     note: Note = "",
@@ -33,7 +42,7 @@ def pause(
     raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "pause", name, note, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger resume patients"))
 def resume(
     name: Name,
     note: Note = "",
@@ -50,7 +59,7 @@ def resume(
     raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "resume", name, note, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger close patients --note 'the study is over'"))
 def close(
     name: Name,
     note: Note = "",
@@ -67,7 +76,11 @@ def close(
     raise typer.Exit(changed(Where(ledger, token_file, key_file, as_json), "close", name, note, receipt))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger verify --receipt kept-elsewhere.json")
+@ledger_command(
+    epilog=examples(
+        "quiltwork ledger verify --receipt kept-elsewhere.json", "quiltwork ledger verify --public-key kG7...="
+    )
+)
 def verify(
     receipt: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A receipt that must be in the chain; repeat.")
@@ -87,7 +100,7 @@ def verify(
     raise typer.Exit(verified(Where(ledger, token_file, key_file, as_json), receipt or [], public_key))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger export backup.jsonl")
+@ledger_command(epilog=examples("quiltwork ledger export backup.jsonl"))
 def export(
     file: Annotated[
         Path | None, typer.Argument(help="File to write, whole or not at all; without it the terminal.")
@@ -104,7 +117,7 @@ def export(
     raise typer.Exit(exported(Where(ledger, token_file, key_file, as_json), file))
 
 
-@ledger_app.command("import", epilog="Example: quiltwork ledger import backup.jsonl --ledger restored.db")
+@ledger_command("import", epilog=examples("quiltwork ledger import backup.jsonl --ledger restored.db"))
 def import_(
     file: Annotated[Path, typer.Argument(help="An export; - reads what is piped in.", show_default=False)],
     receipt: Annotated[
@@ -124,7 +137,11 @@ def import_(
     raise typer.Exit(imported(Where(ledger, None, key_file, as_json), file, receipt or [], public_key))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger receipt spend.json --public-key kG7...=")
+@ledger_command(
+    epilog=examples(
+        "quiltwork ledger receipt spend.json --public-key kG7...=", "quiltwork ledger receipt 12 --save spend.json"
+    )
+)
 def receipt(
     which: Annotated[str, typer.Argument(metavar="FILE|NUMBER", help="A saved receipt, or the number of an entry.")],
     public_key: Annotated[
@@ -143,7 +160,7 @@ def receipt(
     raise typer.Exit(receipted(Where(ledger, token_file, key_file, as_json), which, public_key, save))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger key /etc/quiltwork/ledger.key --make")
+@ledger_command(epilog=examples("quiltwork ledger key /etc/quiltwork/ledger.key --make"))
 def key(
     file: Annotated[Path | None, typer.Argument(help="A key file; without it the key of the ledger.")] = None,
     make: Annotated[bool, typer.Option("--make", help="Make a new key and its file, readable by you alone.")] = False,
@@ -157,7 +174,7 @@ def key(
     raise typer.Exit(keyed(Where(ledger, None, None, as_json), file, make))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger rotate /etc/quiltwork/next.key")
+@ledger_command(epilog=examples("quiltwork ledger rotate /etc/quiltwork/next.key"))
 def rotate(
     file: Annotated[Path, typer.Argument(help="The key file that signs next; made if it is not there.")],
     receipt: Saved = None,
@@ -173,7 +190,9 @@ def rotate(
     raise typer.Exit(rotated(Where(ledger, token_file, key_file, as_json), file, receipt))
 
 
-@ledger_app.command("accept-clock")
+@ledger_command(
+    "accept-clock", epilog=examples("quiltwork ledger accept-clock 'the clock of the job machine was a day ahead'")
+)
 def accept_clock(
     note: Annotated[str, typer.Argument(metavar="NOTE", help="What happened.", show_default=False)],
     receipt: Saved = None,
@@ -190,7 +209,12 @@ def accept_clock(
     raise typer.Exit(acted(where, lambda book: book.accept_clock(note), receipt))
 
 
-@ledger_app.command(epilog="Example: quiltwork ledger admit ada admin --save ada.token")
+@ledger_command(
+    epilog=examples(
+        "quiltwork ledger admit ada admin --save ada.token",
+        "quiltwork ledger admit jobs spender --expires 2027-01-01T00:00Z",
+    )
+)
 def admit(
     name: Principal,
     role: Role,
@@ -213,7 +237,7 @@ def admit(
     raise typer.Exit(admitted(Where(ledger, token_file, key_file, as_json), name, role, expires, save))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger revoke ada"))
 def revoke(
     name: Principal,
     receipt: Saved = None,
@@ -229,7 +253,7 @@ def revoke(
     raise typer.Exit(revoked(Where(ledger, token_file, key_file, as_json), name, receipt))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger principals --token-file ada.token"))
 def principals(
     ledger: Url = HOME,
     token_file: TokenFile = None,
@@ -243,7 +267,7 @@ def principals(
     raise typer.Exit(named(Where(ledger, token_file, key_file, as_json)))
 
 
-@ledger_app.command()
+@ledger_command(epilog=examples("quiltwork ledger upgrade --ledger budgets.db"))
 def upgrade(ledger: Url = HOME, as_json: AsJson = False) -> None:
     """Bring the tables of an older ledger to this release."""
     from quiltwork.cli.ledger_people import upgraded

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from quiltwork.cli.ledger_files import unwritable, whole_file
 from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer, save
+from quiltwork.cli.progress import progress
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.keys import is_public_key
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.receipts import Receipt
-
-Advance = Callable[[int, int], None]
-
-
-@contextmanager
-def progress(words: str) -> Iterator[Advance | None]:
-    """A bar with the time that is left, on a terminal; nothing when piped."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(words, total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def verified(where: Where, files: Sequence[Path], public_key: str | None) -> int:
@@ -84,9 +68,13 @@ def imported(where: Where, file: Path, files: Sequence[Path], public_key: str | 
         _lines(file) as lines,
         Ledger.restore(where.url, lines, key=where.key_file, public_key=public_key, receipts=kept) as ledger,
     ):
+        identity, guarded = ledger.identity, ledger.guarded
+    token = where.token()
+    if guarded and token is None:  # the chain was checked line by line; who may read the copy is said by its tokens
+        return _unread(where, identity)
+    with Ledger(where.url, key=where.key_file, token=token) as ledger:
         found = ledger.verify(public_key=public_key)
         signs = ledger.public_key is None or ledger.receipt(1).signature is not None
-        identity = ledger.identity
     value = {
         "schema": "quiltwork/imported/1", "ledger": identity, "entries": found.entries, "holds": found.holds,
         "known": found.known, "signs": signs,
@@ -100,6 +88,14 @@ def imported(where: Where, file: Path, files: Sequence[Path], public_key: str | 
 
     answer(where, value, show)
     return 0 if found else 1
+
+
+def _unread(where: Where, identity: str) -> int:
+    """An import whose copy asks for a token that was not given."""
+    value = {"schema": "quiltwork/imported/1", "ledger": identity, "entries": None, "holds": True}
+    words = f"imported into {where.shown}: every line held. The copy asks for the same tokens as the ledger did"
+    answer(where, value, lambda: console().print(Text(words)))
+    return 0
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ from rich.text import Text
 
 from quiltwork.cli.account import grid
 from quiltwork.cli.ledger_reach import Where, reached
-from quiltwork.cli.ledger_view import MOST_NAMED, console, named
-from quiltwork.cli.ledger_words import clean, said
+from quiltwork.cli.ledger_view import console
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.entries import Entry
-from quiltwork.ledger.limits import Limit
+from quiltwork.report.history import clean, details
 
 SHOWN = 20
 SECRET = "stored"  # the hash of a token: of no use to a reader
@@ -43,9 +42,10 @@ def told(where: Where, name: str | None, after: int, limit: int | None, everythi
             total = ledger.budget(name).entries if name is not None else kept[-1].seq
             _show(kept, total - len(kept))
         if figure is not None and kind is not None and name is not None:
-            from quiltwork.cli.ledger_figure import drawn
+            from quiltwork.ledger.course import followed
+            from quiltwork.ledger.figure import drawn
 
-            figure.write_bytes(drawn(ledger, name, kind))
+            figure.write_bytes(drawn(followed(ledger, name), kind))
             print(f"wrote {figure}", file=sys.stderr)
     return 0
 
@@ -95,56 +95,3 @@ def _table(entries: list[Entry], people: bool) -> Table:
 
 def _or_dash(name: str | None) -> str:
     return "-" if name is None else clean(name, 40)
-
-
-def details(entry: Entry, kind: str | None = None) -> str:
-    """What an entry says, in a line; `kind` when it is to be read like one of another kind."""
-    try:
-        content = entry.content
-        said_ = _DETAILS.get(kind or entry.kind, _note)(content)
-    except (BrokenChain, KeyError, TypeError, ValueError, AttributeError):
-        return "cannot be read: run quiltwork ledger verify"
-    return clean(said_, 160)
-
-
-def _note(content: dict[str, Any]) -> str:
-    return str(content.get("note", ""))
-
-
-def _with_note(words: str, content: dict[str, Any]) -> str:
-    note = _note(content)
-    return f"{words}; {note}" if note else words
-
-
-def _spend(content: dict[str, Any]) -> str:
-    times = f"{content['times']:,} x " if content["times"] > 1 else ""
-    what = content["release"] if content["loss"] is None else said(content["loss"])
-    blocks = content["blocks"]
-    where = (
-        "" if blocks is None else f" in {named(blocks)}" if len(blocks) <= MOST_NAMED else f" in {len(blocks)} blocks"
-    )
-    return _with_note(f"{times}{what}{where}", content)
-
-
-def _open(content: dict[str, Any]) -> str:
-    return _with_note(f"{Limit.from_json(content['limit'])}, {content['kind']}", content)
-
-
-def _reservation(content: dict[str, Any]) -> str:
-    return _with_note(f"reservation {content['reservation']}", content)
-
-
-_DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "key": lambda content: f"signed by {content['public_key']} from now on",
-    "ledger": lambda content: f"identity {content['id']}",
-    "open": _open,
-    "spend": _spend,
-    "reserve": lambda content: f"{_spend(content)}; to start before {content['until'][:19].replace('T', ' ')}",
-    "start": _reservation,
-    "settle": _reservation,
-    "refund": _reservation,
-    "lapse": lambda content: f"reservation {content['reservation']} never started",
-    "admit": lambda content: f"{content['name']} as {content['role']}",
-    "revoke": lambda content: str(content["name"]),
-    "denied": lambda content: f"{content['act']}: {content['why']}",
-}

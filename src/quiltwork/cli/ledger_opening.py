@@ -1,4 +1,4 @@
-"""`quiltwork ledger open`: what was typed, checked and opened."""
+"""`quiltwork ledger open` and `open-all`: what was typed or written, checked and opened."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.cli import ledger_words as words
+from quiltwork.cli.account import plan_at
 from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import show_budget
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.terms import Blocks
 from quiltwork.ledger.views import Budget
+from quiltwork.spec.budget_file import read_budgets
 from quiltwork.spec.plan import Plan
 
 
@@ -42,7 +44,7 @@ def opened(
     }
     new = where.version() is None
     if new:
-        _rehearse(name, asked)
+        _rehearse([{"name": name, **asked}])
     with nothing_left(where), reached(where, make=True) as ledger:
         budget: Budget = ledger.open(name, **asked)
         public = ledger.public_key
@@ -53,10 +55,37 @@ def opened(
     return 0
 
 
-def _rehearse(name: str, asked: dict[str, Any]) -> None:
-    """Open the budget in a throw-away ledger first: what would be refused must not make a file, nor tables."""
+def opened_all(where: Where, path: Path) -> int:
+    """The exit code. What would be refused is refused before the first budget is opened."""
+    asked = [_asked(one.opening()) for one in plan_at(path, read_budgets).budgets]
+    _rehearse(asked)
+    new = where.version() is None
+    with nothing_left(where), reached(where, make=True) as ledger:
+        taken = {budget.name for budget in ledger.budgets()} & {said["name"] for said in asked}
+        if taken:
+            raise InvalidParameter(
+                "name", min(taken), "new", "a budget of that name was opened before; none was opened"
+            )
+        found = [ledger.open(**said) for said in asked]
+        public = ledger.public_key
+    if where.as_json:
+        print(json.dumps([budget.to_json() for budget in found], indent=2, allow_nan=False))
+    else:
+        for index, budget in enumerate(found):
+            show_budget(budget, (where.shown, public) if new and index == 0 else None)
+    return 0
+
+
+def _asked(said: dict[str, Any]) -> dict[str, Any]:
+    blocks = said.get("blocks")
+    return {**said, "blocks": None if blocks is None else Blocks(**blocks)}
+
+
+def _rehearse(budgets: list[dict[str, Any]]) -> None:
+    """Open them in a throw-away ledger first: what would be refused must not make a file, nor tables."""
     with tempfile.TemporaryDirectory() as folder, Ledger(f"sqlite:///{folder}/l.db", key=f"{folder}/l.key") as ledger:
-        ledger.open(name, **asked)
+        for asked in budgets:
+            ledger.open(**asked)
 
 
 def _protected(said: str | None, notion: str | None, plan: Plan | None) -> Any:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from quiltwork.cli.help import Command, app_of
+from quiltwork.cli.options import AsJson
+
+__all__ = ["AsJson", "ledger_app", "ledger_command"]
+
 HOME = "sqlite:///quiltwork.db"
 PANEL = "Where, and who asks"
 LOSS = "The loss of one run, as a plan file writes it: 'gaussian: {sigma: 40}'."
 
-ledger_app = typer.Typer(
-    name="ledger",
+ledger_app = app_of(
+    "ledger",
     help="Budgets that last: opened once, spent by many, never overspent, every entry checked.",
     epilog="Exit codes: 0 done, 1 refused or it does not hold, 2 bad input or out of reach.",
-    rich_markup_mode="rich",
 )
+ledger_command = partial(ledger_app.command, cls=Command)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Url = Annotated[
     str,
     typer.Option(

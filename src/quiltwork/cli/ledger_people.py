@@ -20,6 +20,7 @@ from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import address
 from quiltwork.ledger.keys import SigningKey
 from quiltwork.ledger.store import Store
+from quiltwork.report.history import clean
 
 
 def admitted(where: Where, name: str, role: str, expires: str | None, file: Path | None) -> int:
@@ -71,7 +72,7 @@ def named(where: Where) -> int:
             return
         table = grid(("name", False), ("role", False), ("token", False), ("until", False))
         for one in found:
-            until = "-" if one.expires is None else words.clean(one.expires)[:16].replace("T", " ")
+            until = "-" if one.expires is None else clean(one.expires)[:16].replace("T", " ")
             cells = (one.name, one.role, "revoked" if one.revoked else f"qw_{one.identity}_...", until)
             table.add_row(*map(Text, cells))
         console().print(table)

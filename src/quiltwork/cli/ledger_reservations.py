@@ -7,15 +7,14 @@ from typing import Any
 from rich.text import Text
 
 from quiltwork.cli.account import grid
-from quiltwork.cli.ledger_history import details
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
-from quiltwork.cli.ledger_words import clean
 from quiltwork.cli.ledger_work import answer
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.book import STARTED, Reservation
 from quiltwork.ledger.entries import Entry
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.report.history import clean, details
 
 Found = tuple[Reservation, Entry]  # a reservation, and the entry that made it
 

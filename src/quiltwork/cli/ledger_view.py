@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork.cli.account import PIPED_WIDTH, grid
-from quiltwork.cli.ledger_words import clean, said
 from quiltwork.curves.digits import single
 from quiltwork.ledger import words
 from quiltwork.ledger.balances import Balance
@@ -21,6 +20,7 @@ from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.rules import Forecast
 from quiltwork.ledger.terms import Terms
 from quiltwork.ledger.views import Budget
+from quiltwork.report.history import clean, named, said
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {
@@ -36,7 +36,6 @@ DONE = {
     "key": "another key signs from now on:",
     "clock": "went on from the time it is now",
 }
-MOST_NAMED = 6  # blocks or owners in one line
 
 
 def console() -> Console:
@@ -88,12 +87,6 @@ def _terms(terms: Terms) -> list[str]:
     if terms.note:
         lines.append(f"note: {clean(terms.note)}")
     return lines
-
-
-def named(names: Sequence[str]) -> str:
-    """A list of names, cut when it is long."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def show_balance(balance: Balance) -> None:

@@ -1,4 +1,4 @@
-"""What people type on the command line of a ledger, read: losses, plans, times, spans; and losses said in words."""
+"""What people type on the command line of a ledger, read: losses, plans, times, spans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from quiltwork.cli.account import plan_at
 from quiltwork.compose.loss import Loss
-from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
+from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.spec import read_plan
 from quiltwork.spec.notions import Notion
 from quiltwork.spec.plan import Plan
@@ -19,7 +19,6 @@ from quiltwork.spec.recipes import Recipe
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SPAN = "a number and a unit, s, m, h, d or w: 90m, 12h, 30d"
 TIME = "a time with its zone: 2027-01-01T00:00Z or 2027-01-01T09:00+01:00"
-LONG = 70  # characters of a loss in a table
 
 
 def loss_of(text: str) -> Loss:
@@ -78,27 +77,6 @@ def moment(name: str, text: str) -> datetime:
     if found.utcoffset() is None:
         raise InvalidParameter(name, text, TIME, "the zone is missing")
     return found
-
-
-def said(loss: Any, most: int = LONG) -> str:
-    """A stored loss in a few words."""
-    try:
-        parts = []
-        for fields in loss["releases"]:
-            family = {name: value for name, value in fields.items() if name != "count"}
-            words = Recipe.from_json(family).describe()
-            parts.append(words if fields["count"] == 1 else f"{fields['count']:,} x {words}")
-        text = " + ".join(parts)
-    except (QuiltworkError, ValueError, KeyError, TypeError, AttributeError):
-        return "a loss that cannot be read"
-    return clean(text, most)
-
-
-def clean(text: object, most: int = 200) -> str:
-    """One printable line: what a row holds reaches no terminal as a command."""
-    line = " ".join(str(text).split())
-    line = "".join(char if char.isprintable() else "?" for char in line)
-    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def _short(text: str) -> str:

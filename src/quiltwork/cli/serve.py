@@ -8,12 +8,14 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 from quiltwork.cli.ledger_reach import Where
 from quiltwork.errors import InvalidParameter, MissingExtra
 
 FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
 LEVELS = ("error", "warning", "info")
+GRACE = 5  # seconds for answers that are on their way when the service ends
 
 
 def run(
@@ -57,7 +59,11 @@ def run(
         _announce(_address(host, int(chosen["PORT"] or 0)), ledger, open_browser)
         # requests are logged by the service itself, without their queries
         # only a proxy of this machine may say who it asks for, and only where there is one
-        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, proxy_headers=public)
+        # h11 bounds what comes before a body, and refuses two hosts; whoever sends a body for ever does not keep us up
+        strict: dict[str, Any] = {"http": "h11", "ws": "none", "timeout_graceful_shutdown": GRACE}
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, proxy_headers=public, **strict
+        )
         uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass

@@ -20,6 +20,7 @@ from quiltwork.losses.transform import TooCostly
 
 COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
 CELLS, MOST_CELLS = 1 << 16, 1 << 21  # of its grid, for one release and for all of them
+WIDE = 0.05  # relative width from which on the moments are asked as well
 LEAST = 1e-300  # smaller numbers are reported as below this
 
 
@@ -51,12 +52,17 @@ def _checked(method: str | None) -> str | None:
 
 
 def _run(ask: Ask, pairs: Counted, trivial: Callable[[Counted], tuple[FloatArray, FloatArray]]) -> route.Answer:
-    """The routed answer; when every method declines, the wide bracket that moments alone certify."""
+    """The routed answer; where it is wide, or every method declines, also the bracket that moments alone certify."""
     try:
-        return ask(pairs)
+        low, high, name = ask(pairs)
     except Declined:
         with np.errstate(all="ignore"):
             return (*trivial(pairs), renyi.METHOD)
+    with np.errstate(all="ignore"):
+        if np.all((low == high) | (high - low <= WIDE * high)):
+            return low, high, name
+        floor, roof = trivial(pairs)
+    return np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), name
 
 
 def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:

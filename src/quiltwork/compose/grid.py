@@ -80,7 +80,7 @@ class GridEngine:
 
     def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
         self.parts = parts
-        spans = [_support(pair, 1e-4 / math.sqrt(count)) for pair, count in parts]
+        spans = [support(pair, 1e-4 / math.sqrt(count)) for pair, count in parts]
         self.coarse = max(high - low for low, high in spans) / COARSE or 1.0
         self.steering = self._sides(self.coarse, 1e-12)
 
@@ -89,7 +89,7 @@ class GridEngine:
         lower: list[LatticePart] = []
         logs, shown = np.zeros(3), 0.0  # logs of the finite mass: true, below, above; and what is revealed beside it
         for pair, count in self.parts:
-            low, high = _support(pair, tail / count)
+            low, high = support(pair, tail / count)
             if (high - low) / step > MOST_CELLS:
                 raise TooCostly
             found = discretise(pair, step, low, high)
@@ -162,7 +162,7 @@ def _part(origin: float, first: int, masses: FloatArray, count: int, rounding: f
     return LatticePart(origin, (first + live).astype(np.int64), np.log(masses[live]), count, 16 * UNIT, error)
 
 
-def _support(pair: Pair, tail: float) -> tuple[float, float]:
+def support(pair: Pair, tail: float) -> tuple[float, float]:
     """[low, high] with P(L < low) <= tail and hockey stick(high) <= tail, found on the exact tails."""
     low, high = -_reach(lambda x: pair.below(-x)[0], -pair.low, tail), _reach(pair.stick, pair.high, tail)
     return min(low, high), high  # nearly all mass may sit on one atom, which both ends may pass

@@ -13,9 +13,11 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
 from quiltwork.compose import answers
 from quiltwork.compose.parts import DIRECTIONS, Part, merged
+from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.region import Region
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 from quiltwork.losses.registry import family_from_json
@@ -24,7 +26,7 @@ SCHEMA = "quiltwork/loss/1"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Loss:
+class Loss(Views):
     """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.
 
     `side` is "worst" (both adding and removing a record), "remove" or "add".
@@ -134,13 +136,13 @@ class Loss:
         fixed = "the releases and their parameters were fixed before any result was seen"
         return Guarantee(self, protects=protects, assumes=(*assumes, fixed), because=because, witness=witness)
 
-    def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
-        """Draw the trade-off function or the privacy profile; returns the axes."""
-        from quiltwork.curves.plot import plot_profile, plot_tradeoff
-
-        if kind not in ("tradeoff", "profile"):
-            raise InvalidParameter("kind", kind, "'tradeoff' or 'profile'")
-        return plot_tradeoff(self, ax) if kind == "tradeoff" else plot_profile(self, ax)
+    def _heading(self) -> str:
+        if not self.parts:
+            return markup.paragraphs(["Nothing was released."])
+        which = "" if self.side == "worst" else f", direction {self.side!r} only"
+        many = "1 release" if self.count == 1 else f"{self.count:,} releases"
+        rows = [(str(part.family), f"{part.count:,}") for part in self.parts]
+        return markup.paragraphs([f"{many}{which}"]) + markup.capped(("release", "times"), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Tagged, versioned, with scale and sensitivity apart."""

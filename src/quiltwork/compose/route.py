@@ -14,12 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose import questions
+from quiltwork.compose import gentle, questions
 from quiltwork.compose.beta import beta as beta_of
 from quiltwork.compose.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.contour import ContourEngine
 from quiltwork.compose.engine import Engine
 from quiltwork.compose.exact import ExactEngine
+from quiltwork.compose.gentle import GentleGridEngine
 from quiltwork.compose.grid import GridEngine
 from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.questions import Case, Declined
@@ -27,6 +28,7 @@ from quiltwork.losses.decimals import at_least
 from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.pair import UNIT, Pair
+from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.transform import TooCostly
 
 Counted = Sequence[tuple[Pair, int]]
@@ -34,6 +36,7 @@ Ends = tuple[FloatArray, FloatArray]
 Answer = tuple[FloatArray, FloatArray, str]
 METHODS = ("closed form", "exact tails", "exact atoms", "lattice", "characteristic function", "grid")
 LOST = 1e-310
+RARE, FEW_RELEASES = 0.05, 50  # sampling rates and releases for which the gentle grid goes first
 USUAL = 1e-3  # width that is asked for when nobody says
 FEW, MANY = 20_000, 2_000_000  # values of a finite loss: listed at once, or only when faster methods stay too wide
 
@@ -53,6 +56,9 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
         lattice = lattice_engine(parts)
         if lattice is not None:
             yield lattice
+    rare = method is None and _rarely_telling(parts)
+    if rare:
+        yield from _grids(parts, GentleGridEngine)
     if method in (None, "characteristic function"):
         contour = ContourEngine.of(parts)
         if contour is not None:
@@ -62,10 +68,21 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
         if listed is not None:
             yield listed
     if method in (None, "grid"):
+        yield from _grids(parts, *(() if rare else (GentleGridEngine,)), GridEngine)
+
+
+def _grids(parts: Counted, *kinds: type[GridEngine]) -> Iterator[Engine]:
+    for kind in kinds:
         try:
-            yield GridEngine(parts)
+            yield kind(parts)
         except (TooCostly, OverflowError):
-            return
+            continue
+
+
+def _rarely_telling(parts: Counted) -> bool:
+    """Few releases on small samples: no tilt fits both what usually happens and what rarely does."""
+    rare = any(isinstance(pair, PoissonPair) and pair.rate < RARE for pair, _ in parts)
+    return rare and sum(count for _, count in parts) <= FEW_RELEASES
 
 
 def case_of(engine: Engine, parts: Counted) -> Case:
@@ -189,6 +206,8 @@ def beta(parts: Counted, alpha: FloatArray, method: str | None = None) -> Answer
     mirrored = [(pair.swapped(), count) for pair, count in parts]
 
     def question(case: Case) -> Ends:
+        if isinstance(case.engine, GentleGridEngine) and case.engine.everywhere(False) is not None:
+            return gentle.beta(case, alpha)
         symmetric = all(a is b for (a, _), (b, _) in zip(parts, mirrored, strict=True))
         if symmetric:
             return beta_of(case, case, alpha)

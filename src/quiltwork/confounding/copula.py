@@ -34,6 +34,7 @@ from quiltwork.confounding.laws import fraction
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import down, up
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 
 __all__ = ["CopulaCurve", "CopulaPerturbation", "effective_correlation", "gaussian_copula"]
@@ -161,7 +162,7 @@ class CopulaPerturbation:
 
 
 @attrs.frozen
-class CopulaCurve:
+class CopulaCurve(Views):
     """G_mu for a mu between two floats: every answer holds for all of them."""
 
     least: float

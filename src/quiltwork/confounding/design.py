@@ -23,12 +23,14 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.certificate import Counts
 from quiltwork.confounding.release import Release, WorstPair
 from quiltwork.confounding.task import Target, Task, relaxed, task_of
+from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.rounding import down
+from quiltwork.curves.views import drawing
 from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
@@ -185,6 +187,17 @@ class Design:
         lines.append("This assumes: " + "; ".join(self.assumes) + ".")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        inputs, outputs = self.counts.shape
+        words = markup.paragraphs([f"Design: a table of {inputs} x {outputs}", *self.explain().splitlines()])
+        heads = ("input", *(f"{value:.6g}" for value in self.outputs[: markup.MOST_ROWS]))
+        rows = [
+            (place, *(f"{chance:.4g}" for chance in row[: markup.MOST_ROWS])) for place, row in enumerate(self.channel)
+        ]
+        left = markup.muted(f"... and {outputs - markup.MOST_ROWS} more outputs") if outputs > markup.MOST_ROWS else ""
+        table = markup.capped(heads, rows, "Chance of each output, rounded; `counts` holds it exactly") + left
+        return markup.block(words, table, drawing(self.after, "Trade-off function of everything together"))
+
     def __repr__(self) -> str:
         inputs, outputs = self.counts.shape
         return f"<Design: {inputs} x {outputs} table for {self.task.words}, cost at most {self.cost:.6g}>"
@@ -269,7 +282,7 @@ def searched(
     from quiltwork.confounding.refine import refine
 
     problem, certain = relaxed(task, clusters)
-    with reporting(None if progress is None else checks.flag("progress", progress)) as report:
+    with reporting(None if progress is None else checks.flag("progress", progress), gap) as report:
         options: dict[str, Any] = {"gap": gap, "report": report}
         found = refine(problem, time_limit=time_limit, **options)
         if isinstance(task, NoisyTask):

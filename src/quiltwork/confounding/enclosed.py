@@ -26,6 +26,7 @@ from quiltwork.confounding.tails import revealed, unbounded
 from quiltwork.confounding.two_laws import TwoLaws
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.rounding import UNIT, up
+from quiltwork.curves.views import Views
 
 __all__ = ["EnclosedCurve", "LawTest", "odds_for"]
 
@@ -204,11 +205,14 @@ def _above(one: tuple[float, float], two: tuple[float, float], three: tuple[floa
     return (two[1] - one[1]) * (three[0] - one[0]) >= (three[1] - one[1]) * (two[0] - one[0])
 
 
-class EnclosedCurve:
+class EnclosedCurve(Views):
     """The worst of several tests between laws on the line, one for each ordered pair."""
 
     def __init__(self, tests: Sequence[LawTest], method: str = METHOD) -> None:
         self.tests, self.method = tuple(tests), method
+
+    def __repr__(self) -> str:
+        return f"<EnclosedCurve of {len(self.tests)} ordered pairs: {self.method}>"
 
     @classmethod
     def of(cls, laws: Sequence[Mixture], pairs: Any, method: str = METHOD) -> EnclosedCurve:

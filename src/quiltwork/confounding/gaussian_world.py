@@ -28,7 +28,9 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.digits import pair
 from quiltwork.curves.rounding import down, up
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 
 __all__ = ["GaussianCurve", "marginal_separations", "product", "root_ends", "separations", "worst_square"]
@@ -130,11 +132,14 @@ def root_ends(square: Fraction) -> tuple[float, float]:
     return down(near, 2), up(near, 2)
 
 
-class GaussianCurve:
+class GaussianCurve(Views):
     """The curve of N(mu, 1) against N(0, 1) with mu^2 an exact fraction, or infinite (None)."""
 
     def __init__(self, square: Fraction | None, method: str = "closed form", *, certified: bool = True) -> None:
         self.square, self.method, self.certified = square, method, certified
+
+    def __repr__(self) -> str:
+        return f"<GaussianCurve mu = {pair(*self.mu)}: {self.method}>"
 
     @cached_property
     def mu(self) -> tuple[float, float]:

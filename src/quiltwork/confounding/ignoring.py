@@ -18,6 +18,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.release import WorstPair
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.views import Views
 
 if TYPE_CHECKING:
     from quiltwork.confounding.release import Release
@@ -28,7 +29,7 @@ UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", 
 MOST_KNOTS = 4096
 
 
-class Ignoring:
+class Ignoring(Views):
     """The product of the effective mechanisms; its brackets are not certified as statements about the release."""
 
     def __init__(self, release: Release) -> None:
@@ -46,6 +47,9 @@ class Ignoring:
     def beta(self, alpha: Any) -> Bracket:
         """What would be claimed for a test."""
         return self.curve.beta(alpha)
+
+    def __repr__(self) -> str:
+        return f"<Ignoring the confounder of {self.release.words}>"
 
     def exact_delta(self, odds: Any) -> Any:
         """delta at e^epsilon = odds, as a fraction."""

@@ -22,6 +22,7 @@ from quiltwork.confounding.sampled import estimate
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.views import Views
 from quiltwork.errors import NotCertified, Unsupported
 from quiltwork.losses.decimals import at_least
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["IgnoringGaussian", "Readout"]
 
 
-class Readout:
+class Readout(Views):
     """All readings of the data together: a curve about the secret, where there is one."""
 
     def __init__(self, world: ContinuousWorld, readings: Readings, curve: Curve | None, why: str) -> None:
@@ -121,21 +122,12 @@ class Readout:
             ),
         )
 
-    def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
-        """Draw the trade-off function or the privacy profile; returns the axes."""
-        from quiltwork.curves.plot import plot_profile, plot_tradeoff
-        from quiltwork.errors import InvalidParameter
-
-        if kind not in ("tradeoff", "profile"):
-            raise InvalidParameter("kind", kind, "'tradeoff' or 'profile'")
-        return plot_tradeoff(self, ax) if kind == "tradeoff" else plot_profile(self, ax)
-
     def __repr__(self) -> str:
         how = "simulation only" if self.curve is None else getattr(self.curve, "method", "certified")
         return f"<Readout of {len(self.readings.rows)} noisy readings: {how}>"
 
 
-class IgnoringGaussian:
+class IgnoringGaussian(Views):
     """The product of the marginals of normal outputs; not certified as a statement about the release."""
 
     def __init__(self, release: Readout) -> None:
@@ -156,6 +148,9 @@ class IgnoringGaussian:
     def beta(self, alpha: Any) -> Bracket:
         """What would be claimed for a test."""
         return self.curve.beta(alpha)
+
+    def __repr__(self) -> str:
+        return f"<IgnoringGaussian: {self.direction}>"
 
     @cached_property
     def direction(self) -> str:

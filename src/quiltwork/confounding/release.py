@@ -26,6 +26,7 @@ from quiltwork.confounding.sticks import Contrast, contrast, odds_ends
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import down, up
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ __all__ = ["Release", "WorstPair"]
 METHOD = "joint law"
 
 
-class WorstPair:
+class WorstPair(Views):
     """The curve of several laws of outputs: the worst over ordered pairs of rows."""
 
     def __init__(self, laws: Laws, pairs: np.ndarray, method: str = METHOD, *, certified: bool = True) -> None:
@@ -107,14 +108,6 @@ class WorstPair:
 
     def __repr__(self) -> str:
         return f"<WorstPair of {len(self.pairs)} ordered pairs: {self.laws.shape[1]} outputs>"
-
-    def plot(self, ax: Any = None, *, kind: str = "tradeoff") -> Any:
-        """Draw the trade-off function or the privacy profile; returns the axes."""
-        from quiltwork.curves.plot import plot_profile, plot_tradeoff
-
-        if kind not in ("tradeoff", "profile"):
-            raise InvalidParameter("kind", kind, "'tradeoff' or 'profile'")
-        return plot_tradeoff(self, ax) if kind == "tradeoff" else plot_profile(self, ax)
 
 
 class Release(WorstPair):

@@ -15,6 +15,7 @@ from quiltwork.confounding.sticks import stated
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.curves.views import Views
 
 __all__ = ["Searched"]
 
@@ -22,7 +23,7 @@ FARTHEST = 700.0  # epsilon beyond which a bound is not searched
 HALVINGS = 60
 
 
-class Searched(ABC):
+class Searched(Views, ABC):
     """A curve from an upper bound on delta: epsilon and beta follow from it."""
 
     method = ""
@@ -103,6 +104,9 @@ class Searched(ABC):
         end = end if math.isfinite(end) else 20.0
         epsilons = np.linspace(0.0, max(end, 0.1), 129)
         return epsilons, down(1.0 - np.array([self._upper(float(value)) for value in epsilons]))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.method}>"
 
     def guarantee(self) -> Guarantee:
         """The bound with its words."""

@@ -232,6 +232,10 @@ def _stacked(data: Any) -> list[Laws]:
     """One table, or several of one shape."""
     if isinstance(data, Laws):
         return [data]
+    if isinstance(data, list) and data and all(isinstance(table, Laws) for table in data):
+        if len({table.shape for table in data}) > 1:
+            raise InvalidParameter("data", [table.shape for table in data], "tables of one shape")
+        return data
     try:
         deep = np.ndim(data) == 3
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
 
@@ -215,7 +214,9 @@ class Bracket:
         return f"Bracket({', '.join(words)})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{html.escape(str(self))}</code>"
+        from quiltwork.curves.bracket_view import bracket_html
+
+        return bracket_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
+from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.plain import check_schema
-from quiltwork.errors import InvalidParameter
+from quiltwork.curves.views import Views, answers
+from quiltwork.errors import InvalidParameter, QuiltworkError
 
 __all__ = ["Guarantee"]
 
@@ -26,7 +27,7 @@ def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 @attrs.frozen
-class Guarantee:
+class Guarantee(Views):
     """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found."""
 
     curve: Curve
@@ -81,14 +82,16 @@ class Guarantee:
             "released is more than e^epsilon times as likely in one world as in the other."
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the trade-off function; see `quiltwork.curves.plot.plot_tradeoff`."""
-        from quiltwork.curves.plot import plot_tradeoff
-
-        return plot_tradeoff(self, ax)
-
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+        try:
+            words = self.explain().splitlines()
+        except QuiltworkError as problem:  # an approximate curve promises nothing, but can be looked at
+            words = [f"Protected: {self.protects}.", str(problem)]
+        told = [line for line in words if not line.startswith(("This assumes", "It follows from"))]
+        assumes = markup.items(self.assumes) if self.assumes else " nothing else"
+        because = "<p>It follows from:</p>" + markup.items(self.because) if self.because else ""
+        lists = f"<p>This assumes:</p>{assumes}{because}"
+        return markup.block(markup.paragraphs(told), answers(self), self._sketch(), lists)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary; `curve` is null when the curve cannot write itself."""

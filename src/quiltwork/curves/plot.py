@@ -8,18 +8,38 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.errors import MissingExtra
+from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
     from quiltwork.curves.region import Region
 
-__all__ = ["plot_profile", "plot_region", "plot_tradeoff"]
+__all__ = ["plot_curve", "plot_profile", "plot_region", "plot_tradeoff"]
 
 _INK = "#1f4e79"
 _MUTED = "#8a8f98"
 _POINTS = 401
 _FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are smaller
+
+
+def plot_curve(curve: Curve, ax: Any = None, *, kind: str = "tradeoff", label: str | None = None) -> Any:
+    """Draw one view of a curve: "tradeoff", "profile", or the "region" of one that has it; returns the axes."""
+    from quiltwork.curves.region import Region
+
+    if kind == "tradeoff":
+        return plot_tradeoff(curve, ax, label=label)
+    if kind == "profile":
+        return plot_profile(curve, ax, label=label)
+    if kind != "region":
+        raise InvalidParameter("kind", kind, "'tradeoff', 'profile' or 'region'")
+    if isinstance(curve, Region):
+        return plot_region(curve, ax, label=label)
+    make = getattr(curve, "region", None)
+    if not callable(make):
+        raise Unsupported(
+            f"the region of {curve!r}", "it is not made of straight pieces", "draw its trade-off function instead"
+        )
+    return plot_region(make(), ax, label=label)
 
 
 def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: str | None = None) -> Any:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.conjugate import Lines
+from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.hull import profile_hull, profile_slopes
 from quiltwork.curves.plain import check_schema, json_numbers, plain_numbers
 from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def _array_key(array: FloatArray) -> bytes:
 
 
 @attrs.frozen(repr=False)
-class Profile:
+class Profile(Views):
     """The worst curve under which every given (epsilon, delta) holds.
 
     With t = e^epsilon, D(t) is the lower convex envelope of the points (t_i, delta_i), an anchor where D = 1, and the
@@ -62,6 +65,7 @@ class Profile:
     (0.0, 0.15)
     """
 
+    _usual_plot: ClassVar[str] = "profile"
     epsilons: FloatArray = attrs.field(converter=_epsilons, eq=_array_key)
     deltas: FloatArray = attrs.field(converter=_deltas, eq=_array_key)
     symmetric: bool = attrs.field(default=False, kw_only=True)
@@ -235,11 +239,17 @@ class Profile:
         weights = before - after
         return self.reveal, weights * (1.0 + np.exp(-self.epsilons)) if self.symmetric else weights
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw delta against epsilon; see `quiltwork.curves.plot.plot_profile`."""
-        from quiltwork.curves.plot import plot_profile
+    def _heading(self) -> str:
+        kind = "in both orders of the two worlds" if self.symmetric else "in one order of the two worlds"
+        points = zip(self.epsilons.tolist(), self.deltas.tolist(), strict=True)
+        rows = [(single(epsilon), at_most(delta, 6)) for epsilon, delta in points]
+        words = markup.paragraphs([f"Privacy profile through {len(rows):,} points, {kind}"])
+        return words + markup.capped(("epsilon", "delta"), rows)
 
-        return plot_profile(self, ax)
+    def _sketch(self) -> str:
+        end = max(1.05 * float(self.epsilons[-1]), 0.1) if self.epsilons.size else 1.0
+        places = np.linspace(0.0, end, 121)
+        return sketch.profile(places, np.asarray(self.delta(places).upper))
 
     def __repr__(self) -> str:
         kind = "symmetric" if self.symmetric else "one order"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.plain import check_schema
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.tradeoff import TradeOff
+from quiltwork.curves.views import Views
 from quiltwork.errors import Unsupported
 
 __all__ = ["Region"]
@@ -24,7 +27,7 @@ _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + 
 
 
 @attrs.frozen
-class Region:
+class Region(Views):
     """The points (alpha, beta) between f and its reflection: f(alpha) <= beta <= 1 - f(1 - alpha).
 
     Its lower faces are the active constraints (epsilon_j, delta_j).  When two guarantees hold at once the region is the
@@ -36,6 +39,7 @@ class Region:
     Reference: seed 002, section II; theory/multi-constraints.md, item 16.
     """
 
+    _usual_plot: ClassVar[str] = "region"
     profile: Profile
     method: str = attrs.field(default="stated faces", kw_only=True, eq=False)
     faces: tuple[FloatArray, FloatArray] | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
@@ -149,11 +153,18 @@ class Region:
         check_schema(data, _SCHEMA)
         return cls(Profile.from_json(data["profile"]), method=str(data["method"]))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Fill the region; returns the axes."""
-        from quiltwork.curves.plot import plot_region
+    def _heading(self) -> str:
+        faces = zip(self.epsilons.tolist(), self.deltas.tolist(), strict=True)
+        pairs = [(single(epsilon), at_most(delta, 6)) for epsilon, delta in faces]
+        corners = [(at_least(alpha, 6), at_least(beta, 6)) for alpha, beta in self.vertices.tolist()]
+        return (
+            markup.paragraphs([f"Privacy region of {len(pairs):,} faces ({self.method})"])
+            + markup.capped(("epsilon", "delta"), pairs, "Faces: all of these hold at once")
+            + markup.capped(("false alarms", "misses"), corners, "Vertices of the lower boundary")
+        )
 
-        return plot_region(self, ax)
+    def _sketch(self) -> str:
+        return sketch.polygon(self.polygon)
 
 
 def _some(values: FloatArray, fallback: float) -> FloatArray:

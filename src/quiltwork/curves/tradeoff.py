@@ -10,12 +10,15 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import at_least
 from quiltwork.curves.hull import tradeoff_hull
 from quiltwork.curves.invert import certified_epsilon
 from quiltwork.curves.orient import falls
 from quiltwork.curves.plain import check_schema, json_numbers, plain_numbers
 from quiltwork.curves.rounding import UNIT, difference, down, scaled, up
+from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def _array_key(array: FloatArray) -> bytes:
 
 
 @attrs.frozen(repr=False)
-class TradeOff:
+class TradeOff(Views):
     """The convex decreasing function through the vertices (alpha_i, beta_i), from (0, f(0)) to (1, 0).
 
     f(alpha) is the least type II error of a test with type I error alpha.  Vertices must be convex; with `hull=True`
@@ -247,11 +250,10 @@ class TradeOff:
 
         return Region(self.profile())
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw beta against alpha; see `quiltwork.curves.plot.plot_tradeoff`."""
-        from quiltwork.curves.plot import plot_tradeoff
-
-        return plot_tradeoff(self, ax)
+    def _heading(self) -> str:
+        rows = [(at_least(alpha, 6), at_least(beta, 6)) for alpha, beta in self.vertices.tolist()]
+        words = markup.paragraphs([f"Trade-off function with {len(rows):,} vertices"])
+        return words + markup.capped(("false alarms", "misses, at least"), rows)
 
     def __repr__(self) -> str:
         points = self.vertices.tolist()

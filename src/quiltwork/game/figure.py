@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.curves.drawing import drawn_figure, figure_format, rendered
+from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from quiltwork.game.leaderboard import Leaderboard
 
-__all__ = ["drawn"]
+__all__ = ["drawn", "drawn_on"]
 
 SIZE = (11.6, 4.3)
 FLOOR = 1e-3  # the least share of false alarms in the second panel
 POINTS = 300  # of a curve in the picture
 PLAIN: dict[Any, Any] = {"axes.grid": False}
 DASHES = {Knowledge.T1: "-", Knowledge.T2: "--", Knowledge.T3: ":"}
+RATES: FloatArray = np.unique(np.concatenate((np.linspace(0, 1, POINTS), np.geomspace(FLOOR, 1, POINTS))))
 INKS = ("#1f4e79", "#b3342d", "#3c7a3c", "#8a5a00", "#6b3fa0", "#00707a", "#a0527d", "#555a63")
 
 
@@ -35,34 +39,57 @@ def drawn(board: Leaderboard, path: Any = None, kind: str | None = None) -> Any:
     return Path(path)
 
 
+def drawn_on(board: Leaderboard, axes: Any, kind: str = "all") -> Any:
+    """Draw it on axes of the caller, or on two of them, and give them back."""
+    if kind not in ("all", "rare"):
+        raise InvalidParameter("kind", kind, "'all' or 'rare'")
+    if isinstance(axes, (Sequence, np.ndarray)):
+        both = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(both) != 2:
+            raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
+        _all(board, both[0])
+        _rare(board, both[1])
+        both[0].legend(fontsize=8, frameon=False)
+        return axes
+    (_all if kind == "all" else _rare)(board, axes)
+    axes.legend(fontsize=8, frameon=False)
+    return axes
+
+
 def _drawn(board: Leaderboard, figure: Any) -> None:
     left, right = figure.subplots(1, 2)
-    _curves(board, left, right)
+    _all(board, left)
+    _rare(board, right)
     title = "AUC on test releases\nT1 all rows, T2 own row, T3 the others too"
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False, title=title, title_fontsize=8, alignment="left")
+    look = {"fontsize": 8, "frameon": False, "title_fontsize": 8, "alignment": "left"}
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", title=title, **look)
     heading = f"{board.release}: attackers retrained against it"
     figure.suptitle(heading.replace("$", r"\$"), fontsize=10.5)  # a name is text, never mathematics
 
 
-def _curves(board: Leaderboard, left: Any, right: Any) -> None:
-    rates = np.unique(np.concatenate((np.linspace(0, 1, POINTS), np.geomspace(FLOOR, 1, POINTS))))
-    for axes in (left, right):
-        axes.plot(rates, rates, color="#8a8f98", linewidth=0.8, linestyle="-", zorder=1)
+def _all(board: Leaderboard, axes: Any) -> None:
+    _curves(board, axes, RATES)
+    axes.set(xlabel="others called members (false alarms)", ylabel="members found", xlim=(0, 1), ylim=(0, 1))
+    axes.set_aspect("equal")
+
+
+def _rare(board: Leaderboard, axes: Any) -> None:
+    _curves(board, axes, RATES[RATES >= FLOOR], FLOOR)
+    axes.set(xscale="log", yscale="log", xlim=(FLOOR, 1), ylim=(FLOOR, 1))
+    axes.set(xlabel="false alarms, where they are rare", ylabel="members found")
+    axes.set_aspect("equal")
+
+
+def _curves(board: Leaderboard, axes: Any, rates: FloatArray, floor: float = 0.0) -> None:
+    axes.plot(rates, rates, color="#8a8f98", linewidth=0.8, linestyle="-", zorder=1)
     for place, entry in enumerate(board.entries):
-        found = entry.roc.at(rates)
         best = entry is board.best
-        look = {
-            "color": INKS[place % len(INKS)],
-            "linestyle": DASHES[entry.knows],
-            "linewidth": 2.2 if best else 1.0,
-            "zorder": 3 if best else 2,
-        }
-        label = f"{entry.name} ({entry.knows.name}) {entry.auc.estimate:.3f}"
-        left.plot(rates, found, label=label, **look)
-        shown = rates >= FLOOR
-        right.plot(rates[shown], np.maximum(found[shown], FLOOR), **look)
-    left.set(xlabel="others called members (false alarms)", ylabel="members found", xlim=(0, 1), ylim=(0, 1))
-    left.set_aspect("equal")
-    right.set(xscale="log", yscale="log", xlim=(FLOOR, 1), ylim=(FLOOR, 1))
-    right.set(xlabel="false alarms, where they are rare", ylabel="members found")
-    right.set_aspect("equal")
+        axes.plot(
+            rates,
+            np.maximum(entry.roc.at(rates), floor),
+            color=INKS[place % len(INKS)],
+            linestyle=DASHES[entry.knows],
+            linewidth=2.2 if best else 1.0,
+            zorder=3 if best else 2,
+            label=f"{entry.name} ({entry.knows.name}) {entry.auc.estimate:.3f}",
+        )

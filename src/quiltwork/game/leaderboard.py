@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
+import os
 from typing import Any
 
 import attrs
 
+from quiltwork.curves import markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.roc import Interval, Roc
@@ -119,11 +120,17 @@ class Leaderboard:
             "absent": dict(self.absent),
         }
 
-    def plot(self, path: Any = None) -> Any:
-        """Draw the ROC curves; see `quiltwork.game.figure.drawn`."""
-        from quiltwork.game.figure import drawn
+    def plot(self, ax: Any = None, *, path: Any = None, kind: str = "all") -> Any:
+        """Draw the ROC curves.
 
-        return drawn(self, path)
+        On matplotlib axes, which are returned: all false alarms (`kind` "all"), or where they are rare ("rare"); two
+        axes show both.  Without axes, both: a figure, or a file when a path is given (in either place).
+        """
+        from quiltwork.game.figure import drawn, drawn_on
+
+        if isinstance(ax, (str, os.PathLike)):
+            ax, path = None, ax
+        return drawn(self, path) if ax is None else drawn_on(self, ax, kind)
 
     def _cells(self) -> list[list[str]]:
         """The table as texts, heads first."""
@@ -150,8 +157,5 @@ class Leaderboard:
         return "\n".join([*table, *self.notes(), self.explain()])
 
     def _repr_html_(self) -> str:
-        heads, *rows = ([html.escape(cell) for cell in row] for row in self._cells())
-        lines = ["<table><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"]
-        lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
-        words = [*self.notes(), *self.explain().splitlines()]
-        return "".join([*lines, "</table>", *(f"<p>{html.escape(line)}</p>" for line in words)])
+        heads, *rows = self._cells()
+        return markup.block(markup.table(heads, rows), markup.paragraphs([*self.notes(), *self.explain().splitlines()]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ import attrs
 from quiltwork.compose.filters import Filter
 from quiltwork.compose.loss import compose
 from quiltwork.compose.path_costs import short, stated
+from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.digits import single
 from quiltwork.curves.plain import json_numbers
@@ -49,13 +49,15 @@ class Amount:
         return short(100 * stated(min(self.used, 1.0)), digits=3) + "%"
 
     def texts(self, digits: int = 6) -> tuple[str, str, str]:
-        """Limit, spent and left."""
+        """Limit, spent and left; with more digits where rounding up would make what was spent pass the limit."""
+        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
         left = max(stated(float(self.left.lower)), Fraction(0))
-        return (
-            short(stated(float(self.limit.lower)), left=True, digits=digits),
-            short(stated(float(self.spent.upper)), digits=digits),
-            short(left, left=True, digits=digits),
-        )
+        finer = (digits, 9, 12, 17) if spent <= most else (digits,)
+        for count in finer:
+            limit, gone = short(most, left=True, digits=count), short(spent, digits=count)
+            if Fraction(gone) <= Fraction(limit):
+                break
+        return limit, gone, short(left, left=True, digits=digits)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -177,7 +179,15 @@ class Balance:
         }
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
+        rows = [(amount.unit, *amount.texts(), amount.percent) for amount in self.amounts]
+        table = markup.table(("unit", "limit", "spent, at most", "left, at least", "used, at most"), rows)
+        share = min(max(self.used, 0.0), 1.0)
+        bar = (
+            '<div role="img" aria-label="share that is spent" '
+            'style="height:.5em;max-width:24em;border:1px solid currentColor;border-radius:.25em">'
+            f'<div style="height:100%;width:{100 * share:.2f}%;background:currentColor;opacity:.55"></div></div>'
+        )
+        return markup.block(markup.paragraphs(self.explain().splitlines()), bar, table)
 
     def __str__(self) -> str:
         limit, spent, _ = self.amounts[0].texts(12)

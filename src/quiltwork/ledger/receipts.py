@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from quiltwork.curves import markup
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable
 from quiltwork.ledger.entries import Entry, canonical, json_fields, parsed
 from quiltwork.ledger.keys import is_public_key, signed_by
@@ -119,6 +120,11 @@ class Receipt:
             ("signed", "no" if self.signature is None else f"by {_plain(self.public_key)}"),
         ]
         return "\n".join(f"{name:<8} {value}" for name, value in lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(line[:8].strip(), line[9:]) for line in self.show().splitlines()]
+        words = "A receipt; check it before use: nothing here was verified."
+        return markup.block(markup.table(("field", "value"), rows, lefts=2), markup.muted(words))
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, with the schema."""

@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 from sqlalchemy import Connection, func, or_, select
 
+from quiltwork.curves import markup
 from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
 from quiltwork.ledger import access, rules, schema
 from quiltwork.ledger.book import ENDED, Account, Charge, MemoryBook, reservation_row
@@ -56,6 +57,9 @@ class Verification:
         if self.first_bad is None:
             return f"It does not hold: {self.problem}."
         return f"Entry {self.first_bad} is not as it was written: {self.problem}."
+
+    def _repr_html_(self) -> str:
+        return markup.block(markup.paragraphs([self.explain()]))
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": "quiltwork/verification/1", **attrs.asdict(self)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from quiltwork.curves import markup
 from quiltwork.ledger import words
 from quiltwork.ledger.book import Account
 from quiltwork.ledger.entries import moment, stamp
@@ -72,6 +73,9 @@ class Budget:
         return {
             **self.terms.to_json(), "state": self.state, "opened": stamp(self.opened), "entries": self.entries
         }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return markup.block(markup.paragraphs(self.explain().splitlines()))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.terms.limit} ({self.kind}, {self.state})"

@@ -187,7 +187,7 @@ def _read(value: Any) -> tuple[Constraint, ...]:
             epsilon, delta = item
         except (TypeError, ValueError):
             raise InvalidParameter("constraints", item, allowed, where) from None
-        points.append((checks.non_negative("epsilon", epsilon, where), checks.probability("delta", delta, where)))
+        points.append((checks.loss_bound("epsilon", epsilon, where), checks.probability("delta", delta, where)))
     return tuple(points)
 
 

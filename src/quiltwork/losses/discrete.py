@@ -16,12 +16,18 @@ from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Lattice, Pair
 
 MOST_ATOMS = 500_000
+LEAST_NOISE = 1e9  # the sensitivity over the noise is at most this: beyond, nothing is hidden
 SPAN = 38.7  # standard deviations kept: beyond, e^(-x^2/2) is below the least double
 
 
 def _too_many(name: str, value: float, atoms: float) -> None:
     if atoms > MOST_ATOMS:
         raise InvalidParameter(name, value, f"small enough for {MOST_ATOMS} atoms", "use the continuous family instead")
+
+
+def _too_little(name: str, value: float, sensitivity: int) -> None:
+    if sensitivity / LEAST_NOISE > value:
+        raise InvalidParameter(name, value, f"at least {sensitivity / LEAST_NOISE:.3g} at sensitivity {sensitivity}")
 
 
 @attrs.frozen
@@ -35,6 +41,7 @@ class DiscreteGaussian(Family):
 
     def __attrs_post_init__(self) -> None:
         _too_many("sigma", self.sigma, 2 * SPAN * self.sigma + self.sensitivity)
+        _too_little("sigma", self.sigma, self.sensitivity)
 
     def pairs(self) -> dict[str, Pair]:
         shift, sigma = self.sensitivity, self.sigma
@@ -79,7 +86,7 @@ class DiscreteLaplace(Family):
 
     def __attrs_post_init__(self) -> None:
         _too_many("sensitivity", self.sensitivity, self.sensitivity)
-        checks.positive("1 / scale", 1 / self.scale)
+        _too_little("scale", self.scale, self.sensitivity)
 
     def pairs(self) -> dict[str, Pair]:
         shift = self.sensitivity

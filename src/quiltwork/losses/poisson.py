@@ -108,6 +108,18 @@ class PoissonPair(Pair):
 
     def cells(self, edges: FloatArray) -> Cells:
         """Cells through the base cells at the mapped edges; the sign of expm1(a) + q is kept (theory section 10)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._cells(edges)
+        # where e^edge overflows the stick is known only to be at most the mass
+        known = np.isfinite(found.stick) & np.isfinite(found.stick_error)
+        return Cells(
+            found.mass,
+            np.where(known, found.stick, found.mass),
+            found.mass_error,
+            np.where(known, found.stick_error, found.mass + found.mass_error),
+        )
+
+    def _cells(self, edges: FloatArray) -> Cells:
         rate, grown, growth = self.rate, np.expm1(edges[:-1]), np.exp(edges[:-1])
         if self.removed:
             p0, q0, p_wrong, q_wrong = self._base_cells(edges)
@@ -157,8 +169,7 @@ class PoissonPair(Pair):
         losses, p = self.base.atoms()
         if losses.size == 0:
             return losses, p
-        with np.errstate(over="ignore", under="ignore"):
-            q = p * np.exp(-losses)
+        q = self.base.swapped().atoms()[1][::-1]  # p e^-loss overflows where p is below the least double
         mixed = mixed_loss(losses, self.rate)
         if self.removed:
             return mixed, (1 - self.rate) * q + self.rate * p

@@ -60,7 +60,7 @@ class Pure(Family):
 
     kind: ClassVar[str] = "pure"
     because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
-    epsilon: float = checked(checks.non_negative, "epsilon")
+    epsilon: float = checked(checks.loss_bound, "epsilon")
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": response_pair(self.epsilon)}
@@ -77,7 +77,7 @@ class Approximate(Family):
     because: ClassVar[str] = (
         "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and Viswanath 2015)"
     )
-    epsilon: float = checked(checks.non_negative, "epsilon")
+    epsilon: float = checked(checks.loss_bound, "epsilon")
     delta: float = checked(checks.probability, "delta")
 
     def pairs(self) -> dict[str, Pair]:

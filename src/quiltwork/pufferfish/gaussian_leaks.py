@@ -16,6 +16,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.compose.parts import one_sided
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_most
+from quiltwork.curves.views import Views
 from quiltwork.errors import Unsupported
 from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.secrets import Secrets
@@ -26,7 +27,7 @@ MOST_SIZES = 24
 MOST_TOLD = 1e4  # mu beyond which nothing is left to protect
 
 
-class GaussianLeaks:
+class GaussianLeaks(Views):
     """The best size b of gdp(leak(b)) composed with the loss of b entries: each of them holds, so the least does."""
 
     because = (
@@ -80,6 +81,9 @@ class GaussianLeaks:
         lower = np.max([np.asarray(loss.beta(asked).lower) for loss in self.composed.values()], axis=0)
         upper = np.maximum(self.loss.beta(asked).upper, lower)
         return Bracket(lower, upper, "beta", "translated once")
+
+    def __repr__(self) -> str:
+        return f"<GaussianLeaks of {self.loss} under {self.prior}>"
 
     def witness(self, delta: float) -> str:
         """The size that decides."""

@@ -9,7 +9,6 @@ Reference: seed 003 Definition 7 and Theorem 6; theory/pufferfish.md 3.1, 3.2.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup, sketch
 from quiltwork.curves.digits import at_most
 from quiltwork.curves.plain import json_numbers
 from quiltwork.curves.rounding import up
@@ -135,7 +135,17 @@ class InfluenceCurve:
         return f"<InfluenceCurve {shown}{more}; {self.status}>"
 
     def _repr_html_(self) -> str:
-        return f"<code>{html.escape(repr(self))}</code>"
+        rows = [
+            (size, at_most(value, 6)) for size, value in zip(self.sizes.tolist(), self.values.tolist(), strict=True)
+        ]
+        told = f"made by {self.method}; {self.status}" if self.method else self.status
+        return markup.block(
+            markup.paragraphs([repr(self)]),
+            markup.capped(
+                ("size b", "influence a(b), at most"), rows, f"The worst of {len(self.cases):,} cases; {told}"
+            ),
+            sketch.steps(self.sizes.tolist(), self.values, "size b", "a(b), nats", "Influence curve"),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary of the worst case; infinities are strings."""

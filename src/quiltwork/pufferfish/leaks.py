@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.rounding import down, up
+from quiltwork.curves.views import Views
 from quiltwork.losses.response import Pure
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.shift import Shift
@@ -32,7 +33,7 @@ METHOD = "translated once"
 FEW = 4  # epsilons that are answered one by one
 
 
-class Leaks:
+class Leaks(Views):
     """Epsilon, delta and beta of the secrets, for a loss that every entry has."""
 
     def __init__(self, loss: Loss, translator: Translator, secrets: Secrets | None = None) -> None:
@@ -81,6 +82,9 @@ class Leaks:
         upper = np.ravel(self.loss.beta(asked).upper) if self.translator.direct else 1.0 - flat
         upper = np.maximum(upper, lower)
         return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), "beta", METHOD)
+
+    def __repr__(self) -> str:
+        return f"<Leaks of {self.loss} about the secrets of {self.translator.prior}>"
 
     def worst_case(self, delta: float) -> str:
         """The case with the largest epsilon."""

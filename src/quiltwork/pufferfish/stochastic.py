@@ -7,6 +7,9 @@ is possible.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import attrs
@@ -20,6 +23,7 @@ from quiltwork.errors import InvalidParameter
 
 __all__ = [
     "Powers",
+    "as_stored",
     "law",
     "log_ratios",
     "powers",
@@ -33,6 +37,30 @@ __all__ = [
 TOLERANCE = 1e-9  # how far a row may be from one before it is taken for a mistake
 TINY = 1e-280  # below this a product may have lost digits to underflow
 FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
+
+_STORED: ContextVar[bool] = ContextVar("stored", default=False)
+
+
+@contextmanager
+def as_stored() -> Iterator[None]:
+    """Laws that were divided by their sums before they were written are taken as they stand, to the last digit.
+
+    The float sum of k such numbers is off by at most 2k units of roundoff; a law that is farther off was never divided.
+    """
+    token = _STORED.set(True)
+    try:
+        yield
+    finally:
+        _STORED.reset(token)
+
+
+def _divided(rows: FloatArray, sums: FloatArray) -> FloatArray:
+    """Rows divided by their sums, unless that was done before."""
+    divided = rows / sums[:, None]
+    if not _STORED.get():
+        return divided
+    near = np.abs(sums - 1.0) <= 2.0 * rows.shape[1] * UNIT
+    return np.where(near[:, None], rows, divided)
 
 
 def stochastic(name: str, value: Any, *, square: bool = True) -> FloatArray:
@@ -48,7 +76,7 @@ def stochastic(name: str, value: Any, *, square: bool = True) -> FloatArray:
         raise InvalidParameter(
             f"the sum of row {worst} of {name}", float(sums[worst]), "1", "divide each row by its sum"
         )
-    return np.asarray(matrix / sums[:, None])
+    return _divided(matrix, sums)
 
 
 def law(name: str, value: Any, size: int) -> FloatArray:
@@ -59,7 +87,7 @@ def law(name: str, value: Any, size: int) -> FloatArray:
     total = float(vector.sum())
     if abs(total - 1.0) > TOLERANCE:
         raise InvalidParameter(f"the sum of {name}", total, "1", "divide by the sum")
-    return np.asarray(vector / total)
+    return np.asarray(_divided(vector[None, :], np.array([total]))[0])
 
 
 def recurrent(matrix: FloatArray) -> np.ndarray:

@@ -1,6 +1,8 @@
-"""Accounts of plans: numbers computed once, then shown as text, JSON, figures or one HTML file."""
+"""Accounts and reports: numbers computed once, then shown as text, figures, HTML, Markdown or JSON."""
 
 from quiltwork.report.accounts import Account, Entry, Verdict, account
+from quiltwork.report.anything import report_of
 from quiltwork.report.baselines import Baseline
+from quiltwork.report.page import Report
 
-__all__ = ["Account", "Baseline", "Entry", "Verdict", "account"]
+__all__ = ["Account", "Baseline", "Entry", "Report", "Verdict", "account", "report_of"]

@@ -10,8 +10,10 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.digits import single
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.report.baselines import Baseline, compared
+from quiltwork.spec.budget_answers import BudgetAnswer
 from quiltwork.spec.plan import Plan, Target
 
 SCHEMA = "quiltwork/account/1"
@@ -59,15 +61,33 @@ class Account:
     entries: tuple[Entry, ...]
     verdicts: tuple[Verdict, ...]
     baselines: tuple[Baseline, ...]
+    budgets: tuple[BudgetAnswer, ...] = ()
 
     @property
     def met(self) -> bool:
-        """Whether every target holds."""
-        return all(verdict.word == "met" for verdict in self.verdicts)
+        """Whether every target holds, and everything fits into every budget that the plan names."""
+        return all(verdict.word == "met" for verdict in self.verdicts) and all(one.fits for one in self.budgets)
 
     def explain(self) -> str:
         """The guarantee in plain language."""
         return self.guarantee.explain(self.delta)
+
+    def _repr_html_(self) -> str:
+        from quiltwork.curves import markup
+        from quiltwork.curves.bracket_view import publishable
+
+        releases = [(one.name, one.mechanism, f"{one.count:,}", publishable(one.epsilon)) for one in self.entries]
+        at = f"at delta {single(self.delta)}"
+        heads = ("release", "mechanism", "times", f"epsilon alone, {at}")
+        targets = [
+            f"Target epsilon {single(v.target.epsilon)} at delta {single(v.target.delta)}: {v.word}."
+            for v in self.verdicts
+        ]
+        total = f"<p>{markup.strong(f'epsilon {publishable(self.total)} {at}')}</p>"
+        return (
+            markup.block(total, markup.paragraphs(targets), markup.capped(heads, releases, lefts=2))
+            + self.guarantee._repr_html_()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts."""
@@ -93,6 +113,7 @@ class Account:
                 for entry in self.entries
             ],
             "baselines": [baseline.to_json() for baseline in self.baselines],
+            "budgets": [answer.to_json() for answer in self.budgets],
             "guarantee": self.guarantee.to_json(),
             "explanation": self.explain().splitlines(),
         }
@@ -113,6 +134,7 @@ def account(plan: Plan, delta: float | None = None) -> Account:
         _entries(plan, delta, total),
         tuple(verdict(guarantee, target) for target in plan.targets),
         compared(plan, delta),
+        plan.budget_answers(),
     )
 
 

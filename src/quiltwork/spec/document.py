@@ -63,10 +63,10 @@ def plain_scalar(text: str) -> Any:
     return text
 
 
-def parse(text: str) -> Document:
+def parse(text: str, most: int = MOST_CHARACTERS) -> Document:
     """Read one document, or raise InvalidPlan with the line."""
-    if len(text) > MOST_CHARACTERS:
-        raise InvalidPlan(DOCUMENT, f"must have at most {MOST_CHARACTERS:,} characters, got {len(text):,}")
+    if len(text) > most:
+        raise InvalidPlan(DOCUMENT, f"must have at most {most:,} characters, got {len(text):,}")
     if text.lstrip("\ufeff \t\r\n")[:1] == "{":
         text = _from_json(text)
     try:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.spec.budgets import Budget, distinct_budgets
 from quiltwork.spec.fields import Count, NonNegative, Probability, Strict, Words
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.write import yaml_text
+
+if TYPE_CHECKING:
+    from quiltwork.spec.budget_answers import BudgetAnswer
 
 
 class Target(Strict):
@@ -45,6 +49,7 @@ class Plan(Strict):
     protects: Words = "one record, added or removed"
     assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
+    budgets: Annotated[tuple[Budget, ...], Field(strict=False, min_length=1)] | None = None
     releases: Annotated[tuple[Release, ...], Field(strict=False, min_length=1)]
 
     @model_validator(mode="after")
@@ -56,6 +61,7 @@ class Plan(Strict):
                 at = ("releases", index, "name")
                 raise PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
             seen.add(release.name)
+        distinct_budgets(self.budgets or ())
         return self
 
     def loss(self) -> Loss:
@@ -65,6 +71,13 @@ class Plan(Strict):
     def guarantee(self) -> Guarantee:
         """The composed loss with the plan's words."""
         return self.loss().guarantee(protects=self.protects, assumes=self.assumes)
+
+    def budget_answers(self) -> tuple[BudgetAnswer, ...]:
+        """What a ledger would say of all releases, in this order, for each budget that the plan names."""
+        from quiltwork.spec.budget_answers import answered
+
+        asked = [(release.name, release.mechanism.loss(), release.count) for release in self.releases]
+        return tuple(answered(budget, asked) for budget in self.budgets or ())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as they stand in the file; what was not said is not written."""

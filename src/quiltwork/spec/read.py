@@ -31,7 +31,12 @@ _TYPES = {
     "bool_type": "true or false",
     "finite_number": "a finite number",
 }
-_LIMITS = {"greater_than": ("gt", ">"), "greater_than_equal": ("ge", ">="), "less_than_equal": ("le", "<=")}
+_LIMITS = {
+    "greater_than": ("gt", ">"),
+    "greater_than_equal": ("ge", ">="),
+    "less_than": ("lt", "<"),
+    "less_than_equal": ("le", "<="),
+}
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -51,35 +56,40 @@ def plan_from(value: Mapping[str, Any]) -> Plan:
 
 def read_as(model: type[Model], path: str | os.PathLike[str]) -> Model:
     """What a YAML or JSON file describes."""
+    return parse_as(model, text_of(path))
+
+
+def text_of(path: str | os.PathLike[str], most: int = MOST_CHARACTERS) -> str:
+    """The text of a file, or InvalidPlan with the reason."""
     name = os.fspath(path)
     try:
         with FilePath(path).open("rb") as file:
-            raw = file.read(MOST_CHARACTERS + 1)
+            raw = file.read(most + 1)
     except FileNotFoundError:
         raise InvalidPlan(name, "there is no such file") from None
     except (OSError, ValueError) as error:
         raise InvalidPlan(name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(raw) > MOST_CHARACTERS:
-        raise InvalidPlan(name, f"must be at most {MOST_CHARACTERS:,} bytes: is this a plan file?")
+    if len(raw) > most:
+        raise InvalidPlan(name, f"must be at most {most:,} bytes: is this a plan file?")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidPlan(name, "must be UTF-8 text", line) from None
-    return parse_as(model, text)
 
 
 def parse_as(model: type[Model], text: str) -> Model:
     """What a YAML or JSON text describes."""
-    return _validated(model, parse(text))
+    return made_of_document(model, parse(text))
 
 
 def made_from(model: type[Model], value: Mapping[str, Any]) -> Model:
     """What plain values describe."""
-    return _validated(model, Document(dict(value), {}))
+    return made_of_document(model, Document(dict(value), {}))
 
 
-def _validated(model: type[Model], document: Document) -> Model:
+def made_of_document(model: type[Model], document: Document) -> Model:
+    """What a parsed document describes."""
     try:
         return model.model_validate(document.value)
     except ValidationError as error:

@@ -21,6 +21,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.renyi import log_peak
 from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.views import Views
 from quiltwork.tables.moments import TILTS, loss_moments
 from quiltwork.tables.strength import Ladders
 from quiltwork.tables.vectors import Bound, Vector
@@ -34,7 +35,7 @@ REMEMBERED = 256
 CHERNOFF = "Chernoff bounds"
 
 
-class Worst:
+class Worst(Views):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 
     def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = ()) -> None:
@@ -73,6 +74,9 @@ class Worst:
         # the least beta is the largest -beta
         ends = self._worst(x, lambda loss: _negative(_ends(loss.beta(x))), -self._loose_beta(x), -1.0, BETA_WIDTH)
         return _bracket("beta", shape, _negative(ends), math.inf)
+
+    def __repr__(self) -> str:
+        return f"<Worst of {len(self.vectors)} vectors" + (f" and {len(self.bounds)} bounds>" if self.bounds else ">")
 
     def witness(self, delta: float, rtol: float = 1e-3) -> Vector | None:
         """The reachable vector with the largest epsilon at this delta, among the most suspicious ones."""

@@ -11,13 +11,25 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from quiltwork.errors import AccessDenied
+from quiltwork.errors import AccessDenied, QuiltworkError
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
 from quiltwork.web.problems import Forged, NoLedger, NotSignedIn, TooMany
 from quiltwork.web.site import COOKIE, Caller, Site
 
-__all__ = ["Asks", "Sends", "Visits", "Works", "caller", "checked", "permit", "signed_in", "site_of", "visitor"]
+__all__ = [
+    "Asks",
+    "Sends",
+    "Visits",
+    "Weighs",
+    "Works",
+    "caller",
+    "checked",
+    "permit",
+    "signed_in",
+    "site_of",
+    "visitor",
+]
 
 CSRF_HEADER = "X-CSRF-Token"
 MOST_WORD = 200
@@ -92,7 +104,9 @@ def visitor(request: Request) -> Caller | None:
     """Who asks, where that does not matter; None for somebody who is not signed in."""
     try:
         return caller(request)
-    except (NotSignedIn, NoLedger, TooMany):
+    except (
+        QuiltworkError
+    ):  # also a ledger that cannot be reached: pages that need none are there, and so is its problem
         return None
 
 
@@ -119,7 +133,7 @@ async def checked(
     _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None,
 ) -> None:
     """Refuse a request that another site may have made this browser send."""
-    if request.headers.get("authorization"):
+    if request.headers.get("authorization", "")[:7].lower() == "bearer ":
         return
     site = site_of(request)
     cookie = request.cookies.get(COOKIE)
@@ -159,6 +173,14 @@ def writer(request: Request, _: Annotated[None, Depends(checked)], found: Annota
     return found
 
 
+def questioner(
+    request: Request, _: Annotated[None, Depends(checked)], found: Annotated[Caller, Depends(caller)]
+) -> Caller:
+    """Who asks what a release would cost, which is computed."""
+    permit(request, "works", found.name)
+    return found
+
+
 def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | None:
     """Who asks for something that is computed: anybody on this machine, those who signed in to a public service."""
     found = caller(request) if site_of(request).settings.public else visitor(request)
@@ -168,5 +190,6 @@ def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | N
 
 Asks = Annotated[Caller, Depends(caller)]
 Sends = Annotated[Caller, Depends(writer)]
+Weighs = Annotated[Caller, Depends(questioner)]
 Visits = Annotated[Caller | None, Depends(visitor)]
 Works = Annotated[Caller | None, Depends(worker)]

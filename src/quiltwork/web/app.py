@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import logging.config
 import os
 from collections.abc import AsyncIterator
@@ -9,15 +11,16 @@ from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module, resources
 
-from fastapi import FastAPI
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+import attrs
+from anyio import to_thread
+from fastapi import FastAPI, HTTPException, Request
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
 from quiltwork.web import logs, problems
-from quiltwork.web.headers import Guard
+from quiltwork.web.headers import Bodies, Guard
 from quiltwork.web.settings import Settings
 from quiltwork.web.site import Site, plotly_script
 
@@ -26,7 +29,19 @@ __all__ = ["app_from_environment", "create_app"]
 API = ("about", "budgets", "spending", "people", "account", "explore")
 PAGES = ("home", "sign_in", "budgets", "budget", "plan", "tradeoff", "influence", "design", "audit")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+PLOTLY = "plotly.min.js"
 DAY = 86400
+THREADS = 12
+
+
+@attrs.frozen
+class File:
+    """A static file: its content, the same packed, its type, and a tag that changes with the content."""
+
+    content: bytes
+    packed: bytes
+    kind: str
+    tag: str
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -40,6 +55,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # more threads than the ledger has connections would only wait for one another
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
         site.start()
         yield
         site.close()
@@ -61,8 +78,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             app.include_router(import_module(f"quiltwork.web.{room}.{name}").router)
     app.add_api_route("/static/{name}", static, include_in_schema=False)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=site.settings.most_bytes)
-    app.add_middleware(Guard, settings=site.settings)
+    app.add_middleware(Bodies, settings=site.settings)
+    app.add_middleware(Guard, settings=site.settings, script=files()[PLOTLY].content)
     return app
 
 
@@ -75,21 +92,38 @@ def app_from_environment() -> FastAPI:
     return create_app(Settings.from_environment())
 
 
-def static(name: str) -> Response:
-    """Our own styles and scripts, and Plotly's from its installed package; nothing else can be asked for."""
+def static(name: str, request: Request) -> Response:
+    """Our own styles and scripts, and Plotly's from its installed package; nothing else can be asked for.
+
+    A browser asks each time whether ours are as they were, so that it never mixes files of two versions.
+    """
     found = files().get(name)
     if found is None:
-        return Response(status_code=404)
-    content, kind = found
-    return Response(content, media_type=kind, headers={"Cache-Control": f"public, max-age={DAY}"})
+        raise HTTPException(404)
+    kept = f"public, max-age={DAY}" if name == PLOTLY else "no-cache"
+    headers = {"Cache-Control": kept, "ETag": found.tag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(status_code=304, headers=headers)
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(found.packed if packed else found.content, media_type=found.kind, headers=headers)
 
 
 @cache
-def files() -> dict[str, tuple[bytes, str]]:
-    """Every static file by its name."""
-    found = {
-        file.name: (file.read_bytes(), KINDS[f".{file.name.rpartition('.')[2]}"])
-        for file in resources.files("quiltwork.web").joinpath("static").iterdir()
-        if f".{file.name.rpartition('.')[2]}" in KINDS
-    }
-    return {**found, "plotly.min.js": (plotly_script(), KINDS[".js"])}
+def files() -> dict[str, File]:
+    """Every static file by its name, packed once: packing Plotly's script takes a second."""
+    ours = resources.files("quiltwork.web").joinpath("static").iterdir()
+    found = {file.name: file.read_bytes() for file in ours if _ending(file.name) in KINDS}
+    found[PLOTLY] = plotly_script()
+    return {
+        name: File(
+            content, gzip.compress(content, 6, mtime=0), KINDS[_ending(name)],
+            f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        )
+        for name, content in found.items()
+    }  # fmt: skip
+
+
+def _ending(name: str) -> str:
+    return "." + name.rpartition(".")[2]

@@ -1,40 +1,39 @@
 """What every answer says to the browser, and what no request gets past.
 
-The policy lets a page load scripts, styles and data from its own host only; nothing inline runs. Plotly makes one empty
-style element and fills it by script, which the hash of the empty text allows, and it sets style attributes.
+The policy lets a page load scripts, styles and data from its own host only; nothing inline runs. Plotly puts style
+elements of fixed text into a page, which hashes of these texts allow, and it sets style attributes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import logging
+import re
 import time
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quiltwork.web.settings import Settings
 
-__all__ = ["Guard"]
+__all__ = ["Bodies", "Guard"]
 
-EMPTY = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # SHA-256 of nothing
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        f"style-src 'self' {EMPTY}",
-        "style-src-attr 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-    )
+POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
 )
 ALWAYS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -42,15 +41,27 @@ ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_STYLE = re.compile(rb"""createElement\("style"\);[^'"]*"[^"]*",\w+\.textContent='([^'\\]+)'""")
 log = logging.getLogger("quiltwork.web.requests")
+
+
+def policy(script: bytes) -> str:
+    """The policy of pages that load this version of Plotly's script, which makes these style elements.
+
+    One is empty and filled rule by rule, which needs the hash of nothing; others have their text in the script.
+    """
+    texts = [b"", *_STYLE.findall(script)]
+    hashes = (base64.b64encode(hashlib.sha256(text).digest()).decode() for text in texts)
+    styles = " ".join(("style-src 'self'", *(f"'sha256-{found}'" for found in hashes)))
+    return "; ".join((*POLICY, styles))
 
 
 class Guard:
     """Checks host and length first, adds the headers, and notes the request without anything that was sent with it."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, script: bytes) -> None:
         self.app, self.settings = app, settings
-        self.headers = dict(ALWAYS)
+        self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
 
@@ -78,7 +89,8 @@ class Guard:
     def _complete(self, scope: Scope, headers: MutableHeaders) -> None:
         for name, value in self.headers.items():
             headers.setdefault(name, value)
-        if not scope["path"].startswith("/static/"):
+        kept = scope["path"].startswith("/static/") and "Cache-Control" in headers
+        if not kept:  # also the page that says that there is no such file: it names who is signed in
             headers["Cache-Control"] = "no-store"
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
@@ -87,9 +99,21 @@ class Guard:
         if name.lower() not in self.settings.hosts:
             return PlainTextResponse("this service is not reached under that name", 421)
         given = headers.get("content-length")
-        if given is not None and (not given.isdigit() or int(given) > self.settings.most_bytes):
+        if given is not None and (not given.isdigit() or int(given) > self.settings.most(scope["path"])):
             return _too_large(scope)
         return None
+
+
+class Bodies:
+    """Stops reading a request that grows beyond what its path takes, whatever length it claimed."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.settings = settings
+        sizes = (settings.most_bytes, settings.most_upload)
+        self.limited = {size: RequestBodyLimitMiddleware(app, max_body_size=size) for size in sizes}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.limited[self.settings.most(scope.get("path", ""))](scope, receive, send)
 
 
 def _too_large(scope: Scope) -> Response:

@@ -6,6 +6,7 @@ Nothing that was sent is repeated in an answer about a mistake of ours, and no t
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,10 +18,26 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from quiltwork import errors
 from quiltwork.errors import QuiltworkError
+from quiltwork.web.headers import ALWAYS
 
-__all__ = ["Busy", "Failed", "Forged", "NoLedger", "NotSignedIn", "Problem", "TooLong", "TooMany", "install", "usual"]
+__all__ = [
+    "Busy",
+    "Failed",
+    "Forged",
+    "NoLedger",
+    "NotSignedIn",
+    "Problem",
+    "TooLong",
+    "TooMany",
+    "install",
+    "problem_of",
+    "status_of",
+    "usual",
+    "words_of",
+]
 
 log = logging.getLogger("quiltwork.web")
+_ASIDE = re.compile(r" \(.*\)(?=[;:]|$)")
 
 
 class NotSignedIn(QuiltworkError, PermissionError):
@@ -148,15 +165,34 @@ def answered(request: Request, status: int, problem: Problem, headers: dict[str,
     return page
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    status = status_of(error) if isinstance(error, QuiltworkError) else 500
-    field = getattr(error, "name", None) or getattr(error, "where", None)
-    line = getattr(error, "line", None)
+def words_of(error: QuiltworkError) -> str:
+    """What is told about an error. What a database says about itself (hosts, users, files) is for the log alone."""
     words = " ".join(str(error).split())
-    problem = Problem(
-        error=type(error).__name__, message=words, field=field if isinstance(field, str) else None, line=line
+    if isinstance(error, errors.LedgerUnavailable):
+        log.warning("the ledger is not available: %s", words)
+        words = _ASIDE.sub("", words)
+    return words
+
+
+def problem_of(error: QuiltworkError) -> Problem:
+    """An error as the interface tells it."""
+    field = getattr(error, "name", None) or getattr(error, "where", None)
+    return Problem(
+        error=type(error).__name__,
+        message=words_of(error),
+        field=field if isinstance(field, str) else None,
+        line=getattr(error, "line", None),
     )
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    if not isinstance(error, QuiltworkError):
+        return _failed(request, error)
+    status = status_of(error)
+    problem = problem_of(error)
     headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooMany) else {}
+    if isinstance(error, Busy):
+        headers["Retry-After"] = "1"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return answered(request, status, problem, headers)
@@ -171,6 +207,9 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _plain(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 400:  # a body that is no JSON, or no form
+        words = "what was sent cannot be read: is it the JSON, or the form, that it says it is?"
+        return answered(request, 422, Problem(error="InvalidRequest", message=words))
     words = PLAIN.get(status) or str(getattr(error, "detail", "")) or TITLES.get(status, "")
     headers = dict(getattr(error, "headers", None) or {})
     return answered(request, status, Problem(error=TITLES.get(status, "Problem"), message=words), headers)
@@ -179,4 +218,6 @@ def _plain(request: Request, error: Exception) -> Response:
 def _failed(request: Request, error: Exception) -> Response:
     log.error("an answer failed: %s %s", request.method, request.url.path, exc_info=error)
     words = "something went wrong on the server; nothing more is known about what was asked"
-    return answered(request, 500, Problem(error="Failed", message=words))
+    # this answer is made outside of the guard, which adds these to all others
+    headers = {**ALWAYS, "Content-Security-Policy": "default-src 'none'; style-src 'self'", "Cache-Control": "no-store"}
+    return answered(request, 500, Problem(error="Failed", message=words), headers)

@@ -17,6 +17,7 @@ __all__ = ["Settings"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PREFIX = "QUILTWORK_"
 MEGABYTE = 1 << 20
+UPLOADS = ("/api/explore/audit", "/explore/audit")
 
 
 @attrs.frozen
@@ -41,7 +42,8 @@ class Settings:
     port: int = 8765
     names: tuple[str, ...] = ()
     public: bool = False
-    most_bytes: int = 4 * MEGABYTE
+    most_bytes: int = MEGABYTE  # of one request
+    most_upload: int = 4 * MEGABYTE  # of one file of scores
     processes: int = 2
     seconds: float = 20.0  # for one answer that is computed
     memory: int = 4096 * MEGABYTE  # of one process that computes
@@ -56,7 +58,7 @@ class Settings:
     def __attrs_post_init__(self) -> None:
         for name in ("seconds", "idle", "lifetime"):
             checks.positive(name, getattr(self, name))
-        for name, least in (("processes", 1), ("most_bytes", 1), ("memory", MEGABYTE)):
+        for name, least in (("processes", 1), ("most_bytes", 1), ("most_upload", 1), ("memory", MEGABYTE)):
             checks.count(name, getattr(self, name), least=least)
         if not 0 <= checks.count("port", self.port) <= 65535:
             raise InvalidParameter("port", self.port, "a number from 0 to 65535")
@@ -75,6 +77,10 @@ class Settings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    def most(self, path: str) -> int:
+        """The most bytes that may be sent to a path."""
+        return self.most_upload if path in UPLOADS else self.most_bytes
 
     @property
     def hosts(self) -> tuple[str, ...]:

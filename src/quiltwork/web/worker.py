@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 from quiltwork.errors import QuiltworkError, Unsupported
 from quiltwork.web.problems import Failed
@@ -48,9 +49,18 @@ def main() -> None:
     while True:
         try:
             work, arguments = receive(questions)
-            send(answers, answer(work, arguments))
+            _reply(answers, answer(work, arguments))
         except (EOFError, BrokenPipeError):
             os._exit(0)  # the service has ended; what is left in the pipe is for nobody
+
+
+def _reply(stream: IO[bytes], found: tuple[bool, Any]) -> None:
+    """An answer that cannot be sent, such as an error about a function, is a mistake of ours."""
+    try:
+        send(stream, found)
+    except (TypeError, AttributeError, ValueError, pickle.PicklingError):
+        traceback.print_exc()
+        send(stream, (False, Failed("an answer could not be computed")))
 
 
 def _limit(memory: int) -> None:

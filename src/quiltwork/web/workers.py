@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -22,6 +23,8 @@ __all__ = ["Workers", "receive", "send"]
 
 LENGTH = struct.Struct("<Q")
 PATIENCE = 10.0  # seconds that a question waits for a free process
+MOST_WAITING = 4
+MOST_OF_ONE = 2
 GRACE = 5.0
 
 
@@ -31,21 +34,51 @@ class Workers:
     def __init__(self, count: int, seconds: float, memory: int) -> None:
         self._seconds, self._memory = seconds, memory
         self._free = threading.BoundedSemaphore(count)
+        self._places = threading.BoundedSemaphore(count + MOST_WAITING)
         self._lock = threading.Lock()
         self._idle: list[_Process] = []
         self._every: set[_Process] = set()
+        self._asking: Counter[str] = Counter()
         self._closed = False
 
-    def run(self, work: str, *arguments: Any, seconds: float | None = None) -> Any:
-        """The answer of `package.module:function` to these arguments; TooLong when the time is over."""
+    def run(self, work: str, *arguments: Any, seconds: float | None = None, who: str = "") -> Any:
+        """The answer of `package.module:function` to these arguments; TooLong when the time is over.
+
+        `who` asks: nobody has more than two questions here at a time, so that there is room for others.
+        """
         limit = self._seconds if seconds is None else seconds
-        with self._process() as process:
+        with self._turn(who), self._process() as process:
             return process.ask(work, arguments, limit)
 
     @contextmanager
+    def _turn(self, who: str) -> Iterator[None]:
+        with self._lock:
+            if who and self._asking[who] >= MOST_OF_ONE:
+                raise Busy("other questions of yours are being answered: ask again in a moment")
+            self._asking[who] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking[who] -= 1
+                if not self._asking[who]:
+                    del self._asking[who]
+
+    @contextmanager
     def _process(self) -> Iterator[_Process]:
+        """A free process. Few may wait for one: each of them keeps a thread that others need."""
+        if not self._places.acquire(blocking=False):
+            raise Busy("every process that computes is in use: ask again in a moment")
+        try:
+            with self._taken() as process:
+                yield process
+        finally:
+            self._places.release()
+
+    @contextmanager
+    def _taken(self) -> Iterator[_Process]:
         if not self._free.acquire(timeout=PATIENCE):
-            raise Busy("every process that computes is in use")
+            raise Busy("every process that computes is in use: ask again in a moment")
         try:
             with self._lock:
                 process = self._idle.pop() if self._idle else None

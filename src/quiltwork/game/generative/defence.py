@@ -5,13 +5,13 @@ Reference: theory/game.md sections 0 (item 1) and 4.
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.curves import markup
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified
 from quiltwork.game.channel import Channel
@@ -115,7 +115,7 @@ class Trained:
         }
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in str(self).splitlines())
+        return markup.block(markup.paragraphs(str(self).splitlines()))
 
     def __str__(self) -> str:
         lines = [f"{self.name}: mean error {self.error:.4g}"]

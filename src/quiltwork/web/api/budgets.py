@@ -45,7 +45,9 @@ def budgets(who: Asks) -> list[Document]:
 
 @router.post("/budgets", status_code=201)
 def open_budget(sent: Open, who: Sends) -> Document:
-    """Open a budget; for admins."""
+    """Open a budget; for admins. Somebody else is refused before the plan is looked at: composing one takes time."""
+    if not who.may("manage"):
+        raise AccessDenied("manage", f"{who.name!r} is a {who.role}")
     return ledger_of(who).open(sent.name, **sent.terms()).to_json()
 
 

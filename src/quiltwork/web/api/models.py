@@ -8,24 +8,67 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import PydanticCustomError
 
 from quiltwork.checks import MAX_COUNT
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.terms import Blocks
 from quiltwork.spec.notions import Notion
+from quiltwork.spec.read import made_from
 from quiltwork.spec.recipes import Recipe
 
+MOST_FIELDS = 64
 Name = Annotated[str, Field(min_length=1, max_length=200, description="The name of a budget.")]
 Note = Annotated[str, Field(max_length=2000)]
 Times = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Seconds = Annotated[float, Field(gt=0, le=4e9, description="A length of time in seconds.")]
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Moment = Annotated[datetime, Field(strict=False)]
 Document = dict[str, Any]
+
+
+class Described:
+    """Plain values that are described as a model, and read as one later.
+
+    Some losses take a while to build. A request is checked before it has a thread of its own; there nothing may take
+    long, or everybody waits.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self.model = model
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(self.model.__pydantic_core_schema__)
+
+
+StatedLoss = Annotated[dict[str, Any], Described(Recipe)]
+StatedNotion = Annotated[dict[str, Any] | str, Described(Notion)]
+
+
+def loss_of(given: dict[str, Any]) -> Loss:
+    """The loss that a request states; InvalidPlan names the field that is wrong."""
+    return made_from(Recipe, given).loss()
+
+
+def notion_of(given: dict[str, Any] | str) -> Any:
+    """The notion of neighbour that a request states, by its name or with its fields."""
+    return made_from(Notion, {given: {}} if isinstance(given, str) else given).notion()
 
 
 class Sent(BaseModel):
     """Nothing unknown, nothing guessed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, given: Any) -> Any:
+        """A complaint about each of a hundred thousand unknown fields would keep everybody waiting."""
+        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+            raise PydanticCustomError("fields", "must have at most {most} fields", {"most": MOST_FIELDS})
+        return given
 
 
 class Health(BaseModel):
@@ -50,7 +93,7 @@ class Asked(Sent):
     """A release of a budget: a loss, or the name of a release of its plan."""
 
     name: Name
-    loss: Recipe | None = None
+    loss: StatedLoss | None = None
     release: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     times: Times = 1
     blocks: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
@@ -58,7 +101,7 @@ class Asked(Sent):
     def request(self, *, times: bool = True) -> dict[str, Any]:
         """For the ledger."""
         said: dict[str, Any] = {
-            "loss": None if self.loss is None else self.loss.loss(), "release": self.release, "blocks": self.blocks
+            "loss": None if self.loss is None else loss_of(self.loss), "release": self.release, "blocks": self.blocks
         }  # fmt: skip
         return {**said, "times": self.times} if times else said
 
@@ -103,7 +146,7 @@ class Planned(Sent):
     """One release of a plan that is fixed at opening."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    loss: Recipe
+    loss: StatedLoss
     times: Times = 1
 
 
@@ -112,7 +155,7 @@ class Open(Sent):
 
     name: Name
     protects: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    neighbors: Notion | None = None
+    neighbors: StatedNotion | None = None
     epsilon: float | None = None
     delta: float | None = None
     rho: float | None = None
@@ -120,8 +163,8 @@ class Open(Sent):
     filter: str | None = None
     order: float | None = None
     reveal: float = 0.0
-    plan: Annotated[list[Planned], Field(min_length=1, max_length=1000)] | None = None
-    expires: datetime | None = None
+    plan: Annotated[list[Planned], Field(min_length=1, max_length=100)] | None = None
+    expires: Moment | None = None
     refresh: Seconds | None = None
     blocks: BlocksOf | None = None
     owners: Annotated[list[str], Field(max_length=100)] = []
@@ -129,17 +172,14 @@ class Open(Sent):
 
     def terms(self) -> dict[str, Any]:
         """For the ledger."""
-        from quiltwork.errors import InvalidParameter
-        from quiltwork.ledger.terms import Blocks
-
         if (self.protects is None) == (self.neighbors is None):
             raise InvalidParameter("protects", self.protects, "given, or else neighbors", "what must no release tell?")
-        plan = None if self.plan is None else [(one.name, one.loss.loss(), one.times) for one in self.plan]
+        plan = None if self.plan is None else [(one.name, loss_of(one.loss), one.times) for one in self.plan]
         blocks = None if self.blocks is None else Blocks(self.blocks.label, self.blocks.names, self.blocks.most)
         plain = ("epsilon", "delta", "rho", "mu", "filter", "order", "reveal", "expires", "owners", "note")
         return {
             **{name: getattr(self, name) for name in plain},
-            "protects": self.protects if self.neighbors is None else self.neighbors.notion(),
+            "protects": self.protects if self.neighbors is None else notion_of(self.neighbors),
             "kind": "adaptive" if plan is None else "planned",
             "plan": plan,
             "refresh": None if self.refresh is None else timedelta(seconds=self.refresh),
@@ -152,7 +192,7 @@ class Admit(Sent):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     role: Literal["viewer", "spender", "admin"]
-    expires: datetime | None = None
+    expires: Moment | None = None
 
 
 class Revoke(Sent):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.access import Asks, Sends, checked
+from quiltwork.web.access import Asks, Sends, Weighs
 from quiltwork.web.api.budgets import ledger_of, written
 from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend
 from quiltwork.web.problems import usual
@@ -56,15 +56,15 @@ def reservations(who: Asks, name: Annotated[Name | None, Query()] = None) -> lis
     ]
 
 
-@router.post("/forecast", dependencies=[Depends(checked)])
-def forecast(sent: Asked, who: Asks) -> Document:
+@router.post("/forecast")
+def forecast(sent: Asked, who: Weighs) -> Document:
     """How many more of such a release fit; `times` is not used."""
     found = ledger_of(who).forecast(sent.name, **sent.request(times=False))
     return {**found.to_json(), "explanation": str(found)}
 
 
-@router.post("/would-exceed", dependencies=[Depends(checked)])
-def would_exceed(sent: Asked, who: Asks) -> Exceeds:
+@router.post("/would-exceed")
+def would_exceed(sent: Asked, who: Weighs) -> Exceeds:
     """Whether such a spend would be refused now."""
     ledger: Ledger = ledger_of(who)
     return Exceeds(exceeds=ledger.would_exceed(sent.name, **sent.request()))

@@ -1,0 +1,62 @@
+"""A bracket in a notebook: the digits that agree once, where the ends part, and the end that may be published."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quiltwork.curves import markup
+from quiltwork.curves.digits import at_least, at_most, pair
+
+if TYPE_CHECKING:
+    from quiltwork.curves.bracket import Bracket
+
+__all__ = ["bracket_html", "publishable"]
+
+DIGITS = 6
+
+
+def publishable(bracket: Bracket) -> str:
+    """The safe end of a single number in words, rounded to the safe side.
+
+    >>> from quiltwork.curves.bracket import Bracket
+    >>> publishable(Bracket(1.25, 1.5, "epsilon")), publishable(Bracket(0.25, 0.5, "beta"))
+    ('at most 1.5', 'at least 0.25')
+    >>> publishable(Bracket(1.0, 2.0, "epsilon", certified=False))
+    'nothing: not certified'
+    """
+    if not bracket.certified:
+        return "nothing: not certified"
+    end = float(bracket.safe)
+    if bracket.quantity in ("beta", "room"):
+        return f"at least {at_least(end, DIGITS)}"
+    return f"at most {at_most(end, DIGITS)}" if math.isfinite(end) else "no finite number"
+
+
+def bracket_html(bracket: Bracket) -> str:
+    """The whole view."""
+    remarks = [bracket.method] if bracket.method else []
+    remarks += [] if bracket.met else ["wider than asked"]
+    remarks += [] if bracket.certified else ["not certified"]
+    said = "; ".join(remarks)
+    if isinstance(bracket.lower, float) and isinstance(bracket.upper, float):
+        number = markup.strong(f"{bracket.quantity} = {pair(bracket.lower, bracket.upper)}")
+        return markup.block(number, " ", markup.muted(f"safe to publish: {publishable(bracket)}"), _line(said))
+    rows = []
+    for place in list(np.ndindex(bracket.shape))[: markup.MOST_ROWS]:
+        one = bracket
+        for index in place:
+            one = one[index]
+        at = place[0] if len(place) == 1 else place
+        rows.append((at, pair(float(one.lower), float(one.upper)), publishable(one)))
+    more = int(np.prod(bracket.shape)) - len(rows)
+    shown = markup.table(("place", f"{bracket.quantity} lies in", "safe to publish"), rows)
+    left = markup.muted(f"... and {more:,} more numbers") if more else ""
+    name = markup.strong(f"{bracket.quantity}, shape {bracket.shape}")
+    return markup.block(name, shown if rows else " empty", left, _line(said))
+
+
+def _line(said: str) -> str:
+    return f"<br>{markup.muted(said)}" if said else ""

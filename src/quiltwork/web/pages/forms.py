@@ -1,0 +1,113 @@
+"""What a form sent: texts under their names, read as numbers, whole numbers, lists and times.
+
+An empty box is nothing; anything else that is not what its label says is refused under that label.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["Sent", "Typed", "number", "span", "time", "whole"]
+
+MOST_FIELDS = 400
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+class Typed(Mapping[str, str]):
+    """The texts of a form; a name that was sent several times has one value a line."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._kept: dict[str, str] = {}
+        for name, text in pairs:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+            self._kept[name] = f"{self._kept[name]}\n{text}" if name in self._kept else text
+
+    def __getitem__(self, name: str) -> str:
+        return self._kept[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def line(self, name: str) -> str:
+        """A text without white space at its ends."""
+        return self._kept.get(name, "").strip()
+
+    def lines(self, name: str) -> list[str]:
+        """One value a line; empty lines are none."""
+        return [part.strip() for part in self._kept.get(name, "").split("\n") if part.strip()]
+
+
+async def sent(request: Request) -> Typed:
+    """The form of a request; files in it are passed over."""
+    form = await request.form(max_files=0, max_fields=MOST_FIELDS)
+    return Typed([(name, text) for name, text in form.multi_items() if isinstance(text, str)])
+
+
+Sent = Annotated[Typed, Depends(sent)]
+
+
+def number(label: str, text: str) -> float:
+    """A finite number.
+
+    >>> number("Delta", " 1e-6 ")
+    1e-06
+    """
+    try:
+        found = float(text.strip()) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        found = math.nan
+    lost = found == 0.0 and re.search("[1-9]", text.lower().partition("e")[0])  # 1e-400 is not zero
+    if lost or not math.isfinite(found):
+        raise InvalidParameter(label, _short(text), "a number such as 0.5 or 1e-6")
+    return found
+
+
+def whole(label: str, text: str) -> int:
+    """A whole number, digits only.
+
+    >>> whole("Times", "12")
+    12
+    """
+    if not re.fullmatch(r"[0-9]{1,18}", text.strip(), re.ASCII):
+        raise InvalidParameter(label, _short(text), "a whole number")
+    return int(text.strip())
+
+
+def time(label: str, text: str) -> datetime:
+    """A time as a browser's own box writes it, in UTC, or any ISO time that says its zone.
+
+    >>> time("Expires", "2027-01-01T12:00").isoformat()
+    '2027-01-01T12:00:00+00:00'
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidParameter(label, _short(text), "a time such as 2027-01-01T12:00, in UTC") from None
+    return found if found.utcoffset() is not None else found.replace(tzinfo=UTC)
+
+
+def span(label: str, text: str) -> timedelta:
+    """A length of time with its unit.
+
+    >>> span("Refresh", "30d")
+    datetime.timedelta(days=30)
+    """
+    found = re.fullmatch(r"([0-9]{1,9})\s?([smhdw])", text.strip(), re.ASCII)
+    if found is None:
+        raise InvalidParameter(label, _short(text), "a whole number and a unit, s, m, h, d or w: 30d")
+    return timedelta(seconds=int(found.group(1)) * UNITS[found.group(2)])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

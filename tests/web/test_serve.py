@@ -1,0 +1,136 @@
+"""`quiltwork serve` as a person runs it: a process that says where it is, answers, and ends when it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.ledger.servers import children
+from tests.web.served import PATIENCE, furnished
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and /proc of a Unix system")
+COMMAND = [sys.executable, "-c", "import sys; from quiltwork.cli import main; sys.exit(main())"]
+WORDS = re.compile(r"quiltwork serves (http://\S+:(\d+)/) \((.*)\); Ctrl\+C ends it")
+
+
+class Started:
+    """The process, where it says it is, and what it wrote."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None
+        self.process, self.lines = process, []
+        while not (found := WORDS.fullmatch(line := process.stderr.readline().strip())):
+            self.lines.append(line)
+            assert process.poll() is None, self.lines
+        self.address, self.port, self.kept = found.group(1), int(found.group(2)), found.group(3)
+
+    def interrupted(self, how: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+        """Its exit code and everything it wrote."""
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, "\n".join([*self.lines, err])
+
+
+@contextmanager
+def serving(*arguments: str, **variables: str) -> Iterator[Started]:
+    command = [*COMMAND, "serve", "--port", "0", *arguments]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("QUILTWORK_")}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, env={**kept, **variables}, start_new_session=True, **pipes)
+    try:
+        yield Started(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def gone(pids: list[int]) -> bool:
+    """Whether all of them end soon."""
+    deadline = time.monotonic() + PATIENCE
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(alive, pids))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_answers_and_ends(tmp_path: Path, how: signal.Signals) -> None:
+    house = furnished(f"sqlite:///{tmp_path / 'budgets.db'}")
+    with serving("--ledger", str(tmp_path / "budgets.db")) as service:
+        assert service.address == f"http://127.0.0.1:{service.port}/"
+        assert service.kept == "budgets, plans and explorers"
+        with httpx2.Client(base_url=service.address, timeout=PATIENCE) as client:
+            assert client.get("/api/health").json()["ledger"] is True
+            assert client.get("/api/me").status_code == 401
+            assert client.get("/api/me", headers=house.headers("viewer")).json()["role"] == "viewer"
+            plan = {"plan": "quiltwork: 1\nreleases: [{name: a, gaussian: {sigma: 20}}]\n"}
+            assert client.post("/api/account", json=plan).status_code == 200  # in a process of its own
+        workers = children(service.process.pid)
+        assert workers
+        code, out, err = service.interrupted(how)
+    assert code == 0, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert "GET /api/health 200" in err
+    for token in house.tokens.values():
+        assert token not in err
+    assert gone(workers)
+
+
+def test_it_can_be_interrupted_at_once() -> None:
+    """While its first process still loads: no trace of the code, and nothing left behind."""
+    with serving() as service:
+        assert service.kept == "no ledger: plans and explorers only"
+        began = children(service.process.pid)
+        code, _, err = service.interrupted()
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert gone(began)
+
+
+def test_without_a_ledger_there_are_plans_and_explorers() -> None:
+    with serving("--log-level", "error") as service, httpx2.Client(base_url=service.address) as client:
+        assert client.get("/api/health").json()["ledger"] is False
+        assert client.get("/api/budgets").status_code == 404
+        assert client.get("/plan").status_code == 200
+        code, _, err = service.interrupted()
+    assert code == 0
+    assert "GET" not in err
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    with serving() as service:
+        command = [*COMMAND, "serve", "--port", str(service.port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 2
+        assert "host and port" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert service.interrupted()[0] == 0
+
+
+def test_a_public_service_needs_names_and_principals(tmp_path: Path) -> None:
+    furnished(f"sqlite:///{tmp_path / 'open.db'}", guarded=False)
+    for arguments in (
+        ["--host", "0.0.0.0"],
+        ["--public"],
+        ["--public", "--name", "budgets.example", "--ledger", str(tmp_path / "open.db")],
+    ):
+        command = [*COMMAND, "serve", "--port", "0", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
