@@ -1,6 +1,6 @@
 """The service under load: 200 readers and 20 writers at once against a real server on loopback.
 
-    python -m benchmarks.web [--quick] [--seconds S] [--readers N] [--writers N] [--markdown FILE] [--check]
+    python benchmarks/web.py [--quick] [--seconds S] [--readers N] [--writers N] [--markdown FILE] [--check]
 
 Every reader and writer sends its next request when the last was answered, so that the times are those of a service
 that is asked as fast as it can answer. After each run the ledger is verified: it must hold exactly what writers saw
@@ -16,10 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import report
-from benchmarks.report import plain, rows_as_markdown
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.ledger.servers import NoServer, PostgresServer
 from tests.web import load
+
+from benchmarks import report
+from benchmarks.report import plain, rows_as_markdown
 
 SECTION = "Milliseconds from the first byte sent to the last byte received."
 

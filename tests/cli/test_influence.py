@@ -17,8 +17,8 @@ from quiltwork.cli import main
 from quiltwork.curves import Bracket
 from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior
-from quiltwork.report.influence_data import spread
-from quiltwork.report.influence_view import Size
+from quiltwork.report.influence.data import spread
+from quiltwork.report.influence.view import Size
 from quiltwork.spec.prior_file import PriorFile
 
 ACTIVITY = "examples/plans/activity.yaml"

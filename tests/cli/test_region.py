@@ -11,8 +11,8 @@ import quiltwork as qw
 from quiltwork.cli import main
 from quiltwork.cli.region import parsed
 from quiltwork.curves import Bracket
-from quiltwork.report.region_figure import thinned
-from quiltwork.report.region_view import spread
+from quiltwork.report.region.figure import thinned
+from quiltwork.report.region.view import spread
 
 PLAN = "examples/plans/constraints.yaml"
 PAIR = ["--constraint", "0.3,0", "--constraint", "0.15,0.02"]

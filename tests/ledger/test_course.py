@@ -11,8 +11,8 @@ import quiltwork as qw
 from quiltwork.ledger.course import POINTS, followed
 from quiltwork.ledger.figure import drawn
 from quiltwork.ledger.terms import Blocks
-from quiltwork.report.budget_page import budget_report, forecasts
-from quiltwork.report.page import Report
+from quiltwork.report.budgets.page import budget_report, forecasts
+from quiltwork.report.layout.page import Report
 
 NASTY = "a <script>x</script> | $x$ `b`"
 

@@ -198,6 +198,8 @@ def test_only_the_last_entries(long: Ledger) -> None:
     mine = list(long.history("a"))
     assert list(long.history("a", last=3)) == mine[-3:]
     assert list(long.history("a", last=100_000)) == mine
+    assert list(long.history("a", last=2, before=mine[-1].seq)) == mine[-3:-1]
+    assert list(long.history("a", last=2, before=mine[0].seq)) == []
 
 
 @pytest.mark.parametrize("wrong", [-1, True, 1.0, "3", 100_001])
@@ -210,3 +212,11 @@ def test_bad_numbers_of_last_entries(long: Ledger, wrong: Any) -> None:
 def test_the_last_ones_go_with_nothing_else(long: Ledger, other: dict[str, int]) -> None:
     with pytest.raises(InvalidParameter, match="last"):
         long.history(last=2, **other)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "3"])
+def test_before_is_a_number_of_an_entry_and_needs_last(long, wrong):
+    with pytest.raises(InvalidParameter, match="before"):
+        long.history(last=2, before=wrong)
+    with pytest.raises(InvalidParameter, match="before"):
+        long.history(before=3)

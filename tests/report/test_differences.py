@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.report.difference_cost import Cost
-from quiltwork.report.difference_sides import Unbounded
-from quiltwork.report.differences import differences
+from quiltwork.report.change.cost import Cost
+from quiltwork.report.change.differences import differences
+from quiltwork.report.change.sides import Unbounded
 from quiltwork.spec import parse_plan, parse_prior, parse_table_plan, parse_world, plan_of
 from quiltwork.spec.budget_file import parse_budgets
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quiltwork.report.escape import clean, html_text, markdown_line, slug
+from quiltwork.report.layout.escape import clean, html_text, markdown_line, slug
 
 markdown_it = pytest.importorskip("markdown_it")
 READER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

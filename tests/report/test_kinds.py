@@ -10,13 +10,13 @@ import quiltwork as qw
 from quiltwork.curves.digits import at_most
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.report.anything import report_of
-from quiltwork.report.design_view import view as design_view
-from quiltwork.report.influence_view import view as influence_view
-from quiltwork.report.page import Report
-from quiltwork.report.region_page import region_report
-from quiltwork.report.region_view import view as region_view
-from quiltwork.report.svg import alone
-from quiltwork.report.table_view import view as table_view
+from quiltwork.report.design.view import view as design_view
+from quiltwork.report.influence.view import view as influence_view
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.svg import alone
+from quiltwork.report.region.page import region_report
+from quiltwork.report.region.view import view as region_view
+from quiltwork.report.tables.view import view as table_view
 from quiltwork.spec.anything import parse_any, read_any
 
 NASTY = "<script>x</script> | `a` [b](c) \\"

@@ -11,8 +11,8 @@ from tests.report.outline import check_page, check_picture, outline, tables_of, 
 
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.html import style
-from quiltwork.report.page import (
+from quiltwork.report.layout.html import style
+from quiltwork.report.layout.page import (
     Bullets,
     Cell,
     Code,

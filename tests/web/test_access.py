@@ -9,7 +9,8 @@ from quiltwork import Ledger
 from quiltwork.errors import InvalidParameter
 from quiltwork.web import create_app
 from quiltwork.web.settings import Rate, Settings
-from quiltwork.web.site import COOKIE
+
+COOKIE = Settings().cookie
 
 BASE = "http://127.0.0.1:8765"
 UNKNOWN = "qw_" + "0" * 16 + "_" + "0" * 64

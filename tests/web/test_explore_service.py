@@ -15,7 +15,8 @@ from tests.web.served import NEVER_TOO_MANY
 
 from quiltwork.web.app import create_app
 from quiltwork.web.settings import Settings
-from quiltwork.web.site import COOKIE
+
+COOKIE = Settings().cookie
 
 PLAN = "quiltwork: 1\nreleases: [{name: a, gaussian: {sigma: 4}}]"
 WRONG = "quiltwork: 1\nreleases:\n  - {name: a, gaussian: {sigma: -4}}"

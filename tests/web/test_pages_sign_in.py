@@ -4,8 +4,9 @@ import pytest
 from tests.web.reading import Browser, Page
 
 from quiltwork.web.pages.sign_in import local
-from quiltwork.web.settings import Rate
-from quiltwork.web.site import COOKIE
+from quiltwork.web.settings import Rate, Settings
+
+COOKIE = Settings().cookie
 
 UNKNOWN = "qw_" + "0" * 16 + "_" + "0" * 64
 

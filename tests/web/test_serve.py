@@ -79,7 +79,8 @@ def test_it_says_where_it_is_answers_and_ends(tmp_path: Path, how: signal.Signal
             assert client.get("/api/me").status_code == 401
             assert client.get("/api/me", headers=house.headers("viewer")).json()["role"] == "viewer"
             plan = {"plan": "quiltwork: 1\nreleases: [{name: a, gaussian: {sigma: 20}}]\n"}
-            assert client.post("/api/account", json=plan).status_code == 200  # in a process of its own
+            answer = client.post("/api/account", json=plan)  # in a process of its own
+            assert answer.status_code == 200, answer.text
         workers = children(service.process.pid)
         assert workers
         code, out, err = service.interrupted(how)

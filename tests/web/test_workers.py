@@ -1,7 +1,6 @@
 """Work in other processes: answers, refusals, limits of time and memory, and no process left behind."""
 
 import os
-import threading
 
 import pytest
 
@@ -33,6 +32,8 @@ def strange(monkeypatch, tmp_path):
         "odd.hog = lambda: len(bytearray(64 << 30))\n"
         "odd.die = lambda: __import__('os')._exit(3)\n"
         "odd.broken = lambda: 1 // 0\n"
+        "odd.environment = lambda: [n for n in __import__('os').environ if n.startswith('QUILTWORK_')]\n"
+        "odd.function = lambda: (lambda: 1)\n"
         "odd.noisy = lambda: print('not an answer') or 7\n"
         "def refuse():\n"
         "    from quiltwork.errors import InvalidPlan\n"
@@ -98,23 +99,38 @@ def test_only_work_of_the_service_is_done():
 
 def test_questions_wait_for_a_free_process(workers, strange, monkeypatch):
     monkeypatch.setattr(workers_module, "PATIENCE", 0.2)
-    started = threading.Event()
-    seen = []
+    with workers._free, pytest.raises(Busy, match="in use"):
+        workers.run(strange + "echo")
+    assert workers.run(strange + "echo") == ()
 
-    def long():
-        started.set()
-        seen.append(workers.run(strange + "sleep", 2))
 
-    thread = threading.Thread(target=long)
-    thread.start()
-    started.wait()
-    try:
-        with pytest.raises(Busy):
-            for _ in range(20):  # the other thread takes the only process within one of these
-                workers.run(strange + "echo")
-    finally:
-        thread.join()
-    assert seen == [None]
+def test_few_wait_and_the_others_are_told_at_once(workers, strange, monkeypatch):
+    """Whoever waits keeps a thread that others need."""
+    monkeypatch.setattr(workers_module, "PATIENCE", 60.0)
+    for _ in range(1 + workers_module.MOST_WAITING):
+        workers._places.acquire()
+    with pytest.raises(Busy, match="in use"):
+        workers.run(strange + "echo")
+
+
+def test_nobody_has_more_than_two_questions_at_a_time(workers, strange):
+    with workers._turn("ada"), workers._turn("ada"):
+        with pytest.raises(Busy, match="of yours"):
+            workers.run(strange + "echo", who="ada")
+        assert workers.run(strange + "echo", who="bob") == ()
+    assert workers.run(strange + "echo", who="ada") == ()
+    assert not workers._asking  # names are not kept
+
+
+def test_the_ledger_and_its_key_are_not_told_to_a_worker(workers, strange, monkeypatch):
+    monkeypatch.setenv("QUILTWORK_LEDGER", "postgresql+psycopg://u:secret@host/db")
+    assert workers.run(strange + "environment") == []
+
+
+def test_an_answer_that_cannot_be_sent_is_a_mistake_of_ours(workers, strange, capfd):
+    with pytest.raises(Failed):
+        workers.run(strange + "function")
+    assert workers.run(strange + "echo") == ()
 
 
 def test_closing_ends_every_process(strange):

@@ -21,7 +21,7 @@ from quiltwork.report.text import column, ends, percent
 from quiltwork.spec.anything import read_any
 
 if TYPE_CHECKING:
-    from quiltwork.report.page import Report
+    from quiltwork.report.layout.page import Report
 
 COLOURS = {"met": "green", "missed": "red", "undecided": "yellow"}
 PIPED_WIDTH = 120

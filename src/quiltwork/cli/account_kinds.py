@@ -10,7 +10,7 @@ import attrs
 
 from quiltwork.cli.account import console, told
 from quiltwork.errors import InvalidParameter, UnboundedLossError
-from quiltwork.report.page import Report
+from quiltwork.report.layout.page import Report
 from quiltwork.spec.anything import kind_of
 
 __all__ = ["Answer", "answered"]
@@ -51,7 +51,7 @@ def _plan(value: Any, delta: float | None, as_json: bool) -> Answer:
 
 def _tables(value: Any, delta: float | None, as_json: bool) -> Answer:
     from quiltwork.cli import tables
-    from quiltwork.report.table_view import view
+    from quiltwork.report.tables.view import view
 
     try:
         found = view(value, delta, ())
@@ -59,14 +59,14 @@ def _tables(value: Any, delta: float | None, as_json: bool) -> Answer:
         code, problem = tables.refused(value, error, as_json), error
 
         def refusal() -> Report:
-            from quiltwork.report.table_page import refused_table_report
+            from quiltwork.report.tables.page import refused_table_report
 
             return refused_table_report(value, problem)
 
         return Answer(code, refusal, _no_figure("there is no finite epsilon to draw"))
 
     def report() -> Report:
-        from quiltwork.report.table_page import table_report
+        from quiltwork.report.tables.page import table_report
 
         return table_report(found)
 
@@ -80,17 +80,17 @@ def _tables(value: Any, delta: float | None, as_json: bool) -> Answer:
 
 def _prior(value: Any, delta: float | None, as_json: bool) -> Answer:
     from quiltwork.cli import influence
-    from quiltwork.report.influence_view import view
+    from quiltwork.report.influence.view import view
 
     found = view(value, delta=delta)
 
     def report() -> Report:
-        from quiltwork.report.influence_page import influence_report
+        from quiltwork.report.influence.page import influence_report
 
         return influence_report(found)
 
     def figure(kind: str) -> bytes:
-        from quiltwork.report.influence_figure import drawn
+        from quiltwork.report.influence.figure import drawn
 
         return drawn(found, kind)
 
@@ -99,17 +99,17 @@ def _prior(value: Any, delta: float | None, as_json: bool) -> Answer:
 
 def _world(value: Any, delta: float | None, as_json: bool) -> Answer:
     from quiltwork.cli import design
-    from quiltwork.report.design_view import view
+    from quiltwork.report.design.view import view
 
     found = view(value, delta=delta)
 
     def report() -> Report:
-        from quiltwork.report.design_page import world_report
+        from quiltwork.report.design.page import world_report
 
         return world_report(found)
 
     def figure(kind: str) -> bytes:
-        from quiltwork.report.design_figure import drawn
+        from quiltwork.report.design.figure import drawn
 
         return drawn(found, kind)
 

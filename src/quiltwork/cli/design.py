@@ -18,9 +18,9 @@ from quiltwork.confounding.design import Design
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.design_data import channel_csv, to_json
-from quiltwork.report.design_view import DIRECTIONS, Choice, Evaluated, View, spread, view
-from quiltwork.report.design_words import DIGITS, kept, least, price, target
+from quiltwork.report.design.data import channel_csv, to_json
+from quiltwork.report.design.view import DIRECTIONS, Choice, Evaluated, View, spread, view
+from quiltwork.report.design.words import DIGITS, kept, least, price, target
 from quiltwork.report.text import ends
 from quiltwork.spec.world_file import read_world
 
@@ -65,7 +65,7 @@ def run(
     if table is not None:
         _write_table(found, table)
     if figure is not None:
-        from quiltwork.report.design_figure import drawn
+        from quiltwork.report.design.figure import drawn
 
         figure.write_bytes(drawn(found, figure_format(figure)))
         print(f"wrote {figure}", file=sys.stderr)

@@ -16,9 +16,9 @@ from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.digits import single
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.difference_page import amount, fitting, meaning, shown_cost, summary_words
-from quiltwork.report.differences import Difference, Retargeted, differences
-from quiltwork.report.page import report_format
+from quiltwork.report.change.differences import Difference, Retargeted, differences
+from quiltwork.report.change.page import amount, fitting, meaning, shown_cost, summary_words
+from quiltwork.report.layout.page import report_format
 from quiltwork.report.text import ends
 
 MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}

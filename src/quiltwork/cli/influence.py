@@ -17,8 +17,8 @@ from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.baselines import Totals
-from quiltwork.report.influence_data import TOTALS, sizes_csv, spread, to_json
-from quiltwork.report.influence_view import Bound, Leak, Released, View, view
+from quiltwork.report.influence.data import TOTALS, sizes_csv, spread, to_json
+from quiltwork.report.influence.view import Bound, Leak, Released, View, view
 from quiltwork.report.text import ends
 from quiltwork.spec.prior_file import PriorFile, prior_from, read_prior
 from quiltwork.spec.read import read_plan
@@ -59,7 +59,7 @@ def run(
         table.write_text(sizes_csv(found), encoding="utf-8", newline="")
         print(f"wrote {table}", file=sys.stderr)
     if figure is not None:
-        from quiltwork.report.influence_figure import drawn
+        from quiltwork.report.influence.figure import drawn
 
         figure.write_bytes(drawn(found, figure_format(figure)))
         print(f"wrote {figure}", file=sys.stderr)

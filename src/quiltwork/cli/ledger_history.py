@@ -16,7 +16,7 @@ from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.entries import Entry
-from quiltwork.report.history import clean, details
+from quiltwork.report.budgets.history import clean, details
 
 SHOWN = 20
 SECRET = "stored"  # the hash of a token: of no use to a reader

@@ -20,7 +20,7 @@ from quiltwork.ledger import schema
 from quiltwork.ledger.addresses import address
 from quiltwork.ledger.keys import SigningKey
 from quiltwork.ledger.store import Store
-from quiltwork.report.history import clean
+from quiltwork.report.budgets.history import clean
 
 
 def admitted(where: Where, name: str, role: str, expires: str | None, file: Path | None) -> int:

@@ -14,7 +14,7 @@ from quiltwork.errors import BrokenChain
 from quiltwork.ledger.book import STARTED, Reservation
 from quiltwork.ledger.entries import Entry
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.history import clean, details
+from quiltwork.report.budgets.history import clean, details
 
 Found = tuple[Reservation, Entry]  # a reservation, and the entry that made it
 

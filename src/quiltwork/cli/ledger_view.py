@@ -20,7 +20,7 @@ from quiltwork.ledger.receipts import Receipt
 from quiltwork.ledger.rules import Forecast
 from quiltwork.ledger.terms import Terms
 from quiltwork.ledger.views import Budget
-from quiltwork.report.history import clean, named, said
+from quiltwork.report.budgets.history import clean, named, said
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {

@@ -18,7 +18,7 @@ from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.constraints import Constraint
-from quiltwork.report.region_view import View, asked_of, constraint_rows, faces_csv, spread, upper, view
+from quiltwork.report.region.view import View, asked_of, constraint_rows, faces_csv, spread, upper, view
 from quiltwork.spec import Plan, plan_from, read_plan
 
 SHOWN = 12  # faces in the printed table
@@ -49,7 +49,7 @@ def run(
         table.write_text(faces_csv(found.region), encoding="utf-8", newline="")
         print(f"wrote {table}", file=sys.stderr)
     if figure is not None:
-        from quiltwork.report.region_figure import drawn
+        from quiltwork.report.region.figure import drawn
 
         figure.write_bytes(drawn(found, figure_format(figure)))
         print(f"wrote {figure}", file=sys.stderr)

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from quiltwork.cli.account import grid
-from quiltwork.report.blocks import Block, Bullets, Code, Details, Facts, Grid, Section, Words
-from quiltwork.report.page import Report
+from quiltwork.report.layout.blocks import Block, Bullets, Code, Details, Facts, Grid, Section, Words
+from quiltwork.report.layout.page import Report
 
 __all__ = ["show_report"]
 

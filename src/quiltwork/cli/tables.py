@@ -15,7 +15,7 @@ from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.curves.digits import single
 from quiltwork.errors import InvalidPlan, UnboundedLossError
-from quiltwork.report.table_view import SCHEMA, Found, certainty, moved, records, step, to_json, view
+from quiltwork.report.tables.view import SCHEMA, Found, certainty, moved, records, step, to_json, view
 from quiltwork.report.text import column, ends
 from quiltwork.spec.notions import Notion
 from quiltwork.spec.read import parse_as

@@ -84,10 +84,22 @@ class Asking(Connected):
         return self._account(book, name)
 
     def history(
-        self, name: str | None = None, *, after: int = 0, limit: int | None = None, last: int | None = None
+        self,
+        name: str | None = None,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        last: int | None = None,
+        before: int | None = None,
     ) -> Iterator[Entry]:
-        """Entries in order, of one budget or of all: those after a number, at most so many, or only the last ones."""
+        """Entries in order, of one budget or of all: those after a number, at most so many, or only the last ones.
+
+        With `before` the last ones are those before that number.
+        """
         after = checks.count("after", after)
+        before = None if before is None else checks.count("before", before, least=1)
+        if before is not None and last is None:
+            raise InvalidParameter("before", before, "given with last", "how many entries before it?")
         limit = None if limit is None else checks.count("limit", limit)
         if name is not None:
             self._terms_of(name)
@@ -95,7 +107,7 @@ class Asking(Connected):
             count = checks.count("last", last)
             if count > MOST_LAST or after or limit is not None:
                 raise InvalidParameter("last", last, f"at most {MOST_LAST:,}, and without after and limit")
-            return iter(self._read(lambda book, now: newest_entries(book.connection, name, count)))
+            return iter(self._read(lambda book, now: newest_entries(book.connection, name, count, before)))
         self._read(lambda book, now: None)  # who may not read is told so before the first entry
         return self._entries(name, after, limit)
 

@@ -90,9 +90,11 @@ def entries_after(
         after, left = rows[-1].seq, None if left is None else left - len(rows)
 
 
-def newest_entries(connection: Connection, budget: str | None, count: int) -> list[Entry]:
-    """The last entries, in order."""
+def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
+    """The last entries, or the last before a number, in order."""
     asked = select(schema.entries).order_by(schema.entries.c.seq.desc()).limit(count)
+    if before is not None:
+        asked = asked.where(schema.entries.c.seq < before)
     if budget is not None:
         asked = asked.where(schema.entries.c.budget == budget)
     return [entry_of(row) for row in reversed(connection.execute(asked).all())]

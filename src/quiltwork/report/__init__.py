@@ -3,6 +3,6 @@
 from quiltwork.report.accounts import Account, Entry, Verdict, account
 from quiltwork.report.anything import report_of
 from quiltwork.report.baselines import Baseline
-from quiltwork.report.page import Report
+from quiltwork.report.layout.page import Report
 
 __all__ = ["Account", "Baseline", "Entry", "Report", "Verdict", "account", "report_of"]

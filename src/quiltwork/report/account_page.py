@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from quiltwork.curves.digits import single
 from quiltwork.report.accounts import Account
-from quiltwork.report.blocks import Block, Cell, Fact, Facts, Grid, Section
 from quiltwork.report.figures import profile_picture, tradeoff_picture
-from quiltwork.report.page import Report
-from quiltwork.report.shared import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
+from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.shared import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
 from quiltwork.report.text import column, percent
 
 __all__ = ["account_report"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from quiltwork import checks
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.report.page import Report
+from quiltwork.report.layout.page import Report
 from quiltwork.spec.anything import kind_of
 
 __all__ = ["report_of"]
@@ -25,25 +25,25 @@ def report_of(value: Any, delta: float | None = None) -> Report:
 
         return account_report(account(value, delta))
     if kind == "tables":
-        from quiltwork.report.table_page import refused_table_report, table_report
-        from quiltwork.report.table_view import view as table_view
+        from quiltwork.report.tables.page import refused_table_report, table_report
+        from quiltwork.report.tables.view import view as table_view
 
         try:
             return table_report(table_view(value, delta, ()))
         except UnboundedLossError as error:
             return refused_table_report(value, error)
     if kind == "prior":
-        from quiltwork.report.influence_page import influence_report
-        from quiltwork.report.influence_view import view as influence_view
+        from quiltwork.report.influence.page import influence_report
+        from quiltwork.report.influence.view import view as influence_view
 
         return influence_report(influence_view(value, delta=delta))
     if kind == "world":
-        from quiltwork.report.design_page import world_report
-        from quiltwork.report.design_view import view as design_view
+        from quiltwork.report.design.page import world_report
+        from quiltwork.report.design.view import view as design_view
 
         return world_report(design_view(value, delta=delta))
     if kind == "budgets":
-        from quiltwork.report.budget_file_page import budget_file_report
+        from quiltwork.report.budgets.file_page import budget_file_report
 
         return budget_file_report(value)
     return _object_report(value, delta)

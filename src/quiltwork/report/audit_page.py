@@ -8,10 +8,10 @@ from quiltwork.audit.figure import draw_epsilons, draw_errors
 from quiltwork.audit.reports import AuditReport
 from quiltwork.audit.result import Audit
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.report.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section
-from quiltwork.report.page import Report
-from quiltwork.report.picture import picture
-from quiltwork.report.shared import AT_MOST, SUMMARY, assumed, plain_words, why
+from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.picture import picture
+from quiltwork.report.layout.shared import AT_MOST, SUMMARY, assumed, plain_words, why
 
 __all__ = ["audit_report_page"]
 

@@ -20,8 +20,8 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.drawing import COLOURS, figure_format
 from quiltwork.report.accounts import Verdict
-from quiltwork.report.blocks import Picture
-from quiltwork.report.picture import beside, picture
+from quiltwork.report.layout.blocks import Picture
+from quiltwork.report.layout.picture import beside, picture
 
 POINTS = 241
 USUAL_FLOOR = 1e-12

@@ -53,9 +53,11 @@ ALLOWED = (
 
 def read_any(path: str | os.PathLike[str]) -> Any:
     """What a file holds: a Plan, TablePlan, PriorFile, WorldFile, BudgetFile, or the object that was saved in it."""
+    document = parse(text_of(path))
+    if not isinstance(document.value, dict) or not {"prior", "secrets", "schema"} & set(document.value):
+        return made_of(document)  # no matrix can stand in a file beside it, and most files are plans
     from quiltwork.spec.matrices import beside
 
-    document = parse(text_of(path))
     with beside(FilePath(path).parent):
         return made_of(document)
 

@@ -15,7 +15,7 @@ from quiltwork.errors import AccessDenied, QuiltworkError
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
 from quiltwork.web.problems import Forged, NoLedger, NotSignedIn, TooMany
-from quiltwork.web.site import COOKIE, Caller, Site
+from quiltwork.web.site import Caller, Site
 
 __all__ = [
     "Asks",
@@ -49,20 +49,21 @@ def client_of(request: Request) -> str:
 
 def permit(request: Request, kind: str, who: str | None = None) -> None:
     """Take a permit, or refuse."""
-    if seconds := site_of(request).rates.wait(kind, who or client_of(request)):
+    asks = f"from {client_of(request)}" if who is None else f"name {who}"  # nobody can be named like an address
+    if seconds := site_of(request).rates.wait(kind, asks):
         raise TooMany(seconds)
 
 
 def signed_in(request: Request, token: str) -> Caller:
     """Who shows this token. Failures are counted by address: guessing, and filling the chain with refusals, is slow."""
-    site, address = site_of(request), client_of(request)
+    site = site_of(request)
     if site.ledger is None:
         raise NoLedger
     found = site.tokens.known(token)
     if found is None:
         if identity_of(token) is None:
             raise NotSignedIn("the token is not known")
-        permit(request, "sign_ins", address)
+        permit(request, "sign_ins")
         try:
             found = site.tokens.sign_in(site.ledger, token)
         except AccessDenied as denied:
@@ -90,13 +91,13 @@ def _known(request: Request) -> Caller | None:
             raise NotSignedIn("send the token as Authorization: Bearer TOKEN")
         return signed_in(request, token.strip())
     site = site_of(request)
-    session = site.sessions.find(request.cookies.get(COOKIE))
+    session = site.sessions.find(request.cookies.get(site.settings.cookie))
     if session is None:
         return None
     try:
         return _as_principal(session.ledger, bearer=False)
     except NotSignedIn:
-        site.sessions.end(request.cookies.get(COOKIE))
+        site.sessions.end(request.cookies.get(site.settings.cookie))
         raise
 
 
@@ -104,9 +105,7 @@ def visitor(request: Request) -> Caller | None:
     """Who asks, where that does not matter; None for somebody who is not signed in."""
     try:
         return caller(request)
-    except (
-        QuiltworkError
-    ):  # also a ledger that cannot be reached: pages that need none are there, and so is its problem
+    except QuiltworkError:  # also a ledger that cannot be reached: some pages need none, that of the problem among them
         return None
 
 
@@ -136,7 +135,7 @@ async def checked(
     if request.headers.get("authorization", "")[:7].lower() == "bearer ":
         return
     site = site_of(request)
-    cookie = request.cookies.get(COOKIE)
+    cookie = request.cookies.get(site.settings.cookie)
     foreign = request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
     if foreign or not _same_origin(request):
         raise Forged

@@ -99,7 +99,9 @@ class Guard:
         if name.lower() not in self.settings.hosts:
             return PlainTextResponse("this service is not reached under that name", 421)
         given = headers.get("content-length")
-        if given is not None and (not given.isdigit() or int(given) > self.settings.most(scope["path"])):
+        if given is not None and (
+            not (given.isascii() and given.isdigit()) or int(given) > self.settings.most(scope["path"])
+        ):
             return _too_large(scope)
         return None
 

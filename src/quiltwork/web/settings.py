@@ -78,6 +78,11 @@ class Settings:
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def cookie(self) -> str:
+        """The name of the session's cookie: bound to this very host, or to this port of this machine."""
+        return "__Host-quiltwork" if self.public else f"quiltwork-{self.port}"
+
     def most(self, path: str) -> int:
         """The most bytes that may be sent to a path."""
         return self.most_upload if path in UPLOADS else self.most_bytes
@@ -85,7 +90,7 @@ class Settings:
     @property
     def hosts(self) -> tuple[str, ...]:
         """Every host name that a request may carry."""
-        return (*dict.fromkeys((*LOOPBACK, "[::1]", *self.names)),)
+        return (*dict.fromkeys((*LOOPBACK, "[::1]", *(name.lower() for name in self.names))),)
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> Settings:

@@ -21,9 +21,7 @@ from quiltwork.web.settings import Settings
 from quiltwork.web.tokens import Tokens
 from quiltwork.web.workers import Workers
 
-__all__ = ["COOKIE", "Site"]
-
-COOKIE = "quiltwork"
+__all__ = ["Caller", "Site"]
 
 
 class Site:
@@ -59,7 +57,9 @@ class Site:
         from quiltwork.web.access import visitor
 
         who = getattr(request.state, "caller", None) or visitor(request)
-        cookie = request.cookies.get(COOKIE) or getattr(request.state, "cookie", None) or Sessions.new_cookie()
+        cookie = (
+            request.cookies.get(self.settings.cookie) or getattr(request.state, "cookie", None) or Sessions.new_cookie()
+        )
         found = {
             "request": request,
             "path": request.url.path,
@@ -70,13 +70,15 @@ class Site:
             **values,
         }
         response = HTMLResponse(self._environment.get_template(template).render(found), status)
-        if COOKIE not in request.cookies:
+        if self.settings.cookie not in request.cookies:
             self.set_cookie(response, cookie)
         return response
 
     def set_cookie(self, response: Response, cookie: str) -> None:
         """No script can read it, and no other site's request carries it."""
-        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/")
+        response.set_cookie(
+            self.settings.cookie, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/"
+        )
 
     def signed_in(self, response: Response, session: Session) -> Response:
         """The answer, with the cookie of a new session."""

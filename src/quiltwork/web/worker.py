@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -15,6 +17,7 @@ from quiltwork.web.problems import Failed
 from quiltwork.web.workers import receive, send
 
 ROOM = "quiltwork.web."
+GRACE = 5
 
 
 def ready() -> bool:
@@ -48,8 +51,10 @@ def main() -> None:
     _limit(int(sys.argv[1]))
     while True:
         try:
-            work, arguments = receive(questions)
+            work, arguments, seconds = receive(questions)
+            _alarm(math.ceil(seconds) + GRACE)  # the service ends what takes too long; this is for when it cannot
             _reply(answers, answer(work, arguments))
+            _alarm(0)
         except (EOFError, BrokenPipeError):
             os._exit(0)  # the service has ended; what is left in the pipe is for nobody
 
@@ -61,6 +66,12 @@ def _reply(stream: IO[bytes], found: tuple[bool, Any]) -> None:
     except (TypeError, AttributeError, ValueError, pickle.PicklingError):
         traceback.print_exc()
         send(stream, (False, Failed("an answer could not be computed")))
+
+
+def _alarm(seconds: int) -> None:
+    """The process ends after so many seconds, where the system can do that."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
 
 
 def _limit(memory: int) -> None:

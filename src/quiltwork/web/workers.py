@@ -6,6 +6,7 @@ time is over; the service goes on answering. Processes are kept between question
 
 from __future__ import annotations
 
+import os
 import pickle
 import struct
 import subprocess
@@ -128,7 +129,9 @@ class _Process:
         command = [sys.executable, "-m", "quiltwork.web.worker", str(memory)]
         # in a group of its own: Ctrl+C on the terminal is for the service, which ends its processes in order
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._child = subprocess.Popen(command, start_new_session=True, **pipes)
+        # it reads what strangers wrote: where the ledger is, and the key that signs, are none of its business
+        known = {name: value for name, value in os.environ.items() if not name.startswith("QUILTWORK_")}
+        self._child = subprocess.Popen(command, start_new_session=True, env=known, **pipes)
         self._usable = True
 
     @property
@@ -147,9 +150,9 @@ class _Process:
         timer.daemon = True
         timer.start()
         try:
-            send(self._child.stdin, (work, arguments))
+            send(self._child.stdin, (work, arguments, seconds))
             done, value = receive(self._child.stdout)
-        except (OSError, EOFError):
+        except (OSError, EOFError, ValueError):  # ValueError: the service is ending, and closed the pipe meanwhile
             self._usable = False
             if expired.is_set():
                 raise TooLong(seconds) from None

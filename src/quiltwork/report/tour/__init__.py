@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 
 from quiltwork.errors import MissingExtra
-from quiltwork.report.blocks import Grid, Section, Words
-from quiltwork.report.page import Report
+from quiltwork.report.layout.blocks import Grid, Section, Words
+from quiltwork.report.layout.page import Report
 from quiltwork.report.tour.stop import Told
 
 __all__ = ["STOPS", "Stop", "Tour", "tour"]

@@ -10,8 +10,8 @@ from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.populations import independent
 from quiltwork.game.release import SummaryStatistics
-from quiltwork.report.blocks import Block, Cell, Grid, Words
-from quiltwork.report.picture import picture
+from quiltwork.report.layout.blocks import Block, Cell, Grid, Words
+from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 SIGMAS = (0.03, 0.2)

@@ -12,8 +12,8 @@ from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.game.populations import independent
 from quiltwork.game.release import SummaryStatistics
 from quiltwork.game.trials import trials
-from quiltwork.report.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.report.picture import picture
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
+from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 SIGMA, DELTA, RUNS = 0.3, 1e-5, 4000

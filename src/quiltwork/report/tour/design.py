@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import NotCertified
-from quiltwork.report.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.report.design_figure import pictures
-from quiltwork.report.design_view import view
+from quiltwork.report.design.figure import pictures
+from quiltwork.report.design.view import view
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec.world_file import parse_world
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quiltwork.curves.digits import at_least, single
-from quiltwork.report.blocks import Block, Fact, Facts, Words
-from quiltwork.report.influence_figure import pictures
-from quiltwork.report.influence_view import GROUP_PRIVACY, view
+from quiltwork.report.influence.figure import pictures
+from quiltwork.report.influence.view import GROUP_PRIVACY, view
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Words
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec.prior_file import parse_prior
 

@@ -13,8 +13,8 @@ from quiltwork.errors import BudgetExceeded
 from quiltwork.ledger import Ledger
 from quiltwork.ledger.course import followed
 from quiltwork.ledger.figure import draw_course
-from quiltwork.report.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.report.picture import picture
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
+from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 WIDE = (7.2, 3.2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.report.accounts import account
-from quiltwork.report.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.figures import profile_picture, tradeoff_picture
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.text import column, percent
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec import parse_plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from quiltwork.compose.constructors import approximate, pure
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.digits import at_most, single
-from quiltwork.report.blocks import Block, Fact, Facts, Words
-from quiltwork.report.region_figure import pictures
-from quiltwork.report.region_view import view
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Words
+from quiltwork.report.region.figure import pictures
+from quiltwork.report.region.view import view
 from quiltwork.report.tour.stop import Told, ask_again
 from quiltwork.spec import plan_from
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.curves.digits import at_least, single
-from quiltwork.report.difference_page import amount, summary_words
-from quiltwork.report.differences import Difference, differences
+from quiltwork.report.change.differences import Difference, differences
+from quiltwork.report.change.page import amount, summary_words
 from quiltwork.web.explore.account import value_of
 from quiltwork.web.explore.answers import loss_fact, page
 from quiltwork.web.explore.charts import Json, at, axis, chart, grid, trace

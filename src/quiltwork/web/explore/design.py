@@ -12,8 +12,8 @@ from quiltwork import checks
 from quiltwork.confounding.design import Design
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.report.design_data import to_json
-from quiltwork.report.design_view import DIRECTIONS, View, spread, view
+from quiltwork.report.design.data import to_json
+from quiltwork.report.design.view import DIRECTIONS, View, spread, view
 from quiltwork.report.text import ends
 from quiltwork.spec.world_file import WorldFile, parse_world, world_from
 from quiltwork.web.explore.answers import fact, page, section

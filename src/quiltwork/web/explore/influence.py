@@ -15,8 +15,8 @@ from quiltwork.compose.constructors import pure
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import InvalidParameter
 from quiltwork.pufferfish.guarantees import guarantee
-from quiltwork.report.influence_data import spread, to_json
-from quiltwork.report.influence_view import GROUP_PRIVACY, Bound, View, theorem_6, view
+from quiltwork.report.influence.data import spread, to_json
+from quiltwork.report.influence.view import GROUP_PRIVACY, Bound, View, theorem_6, view
 from quiltwork.report.text import ends
 from quiltwork.spec.prior_file import PriorFile, parse_prior, prior_from
 from quiltwork.web.explore.answers import fact, loss_fact, page, section, verdict_json

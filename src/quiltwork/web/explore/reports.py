@@ -8,7 +8,7 @@ from typing import Any
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.page import Report
+from quiltwork.report.layout.page import Report
 from quiltwork.web.explore.account import value_of
 from quiltwork.web.explore.charts import Json
 

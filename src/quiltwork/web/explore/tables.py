@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quiltwork import checks
-from quiltwork.report.table_view import Found, certainty, moved, records, step, to_json, view
+from quiltwork.report.tables.view import Found, certainty, moved, records, step, to_json, view
 from quiltwork.report.text import column
 from quiltwork.spec.table_plan import TablePlan
 from quiltwork.web.explore.answers import loss_fact, page, section, verdict_json

@@ -35,14 +35,14 @@ def budget(
     who: Asks,
     name: Annotated[Name, Query()],
     block: Annotated[str, Query(max_length=200)] = "",
-    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    before: Annotated[Number | None, Query()] = None,
     done_: Annotated[Number | None, Query(alias="done")] = None,
     again: bool = False,
 ) -> Response:
     """What is left of a budget, in words, numbers and pictures."""
     ledger = ledger_of(who)
     message = None if done_ is None else done(ledger, name, done_, again)
-    return shown(request, who, name, block=block.strip() or None, page=page, message=message)
+    return shown(request, who, name, block=block.strip() or None, before=before, message=message)
 
 
 @router.post("/budget/forecast", dependencies=[Depends(checked), Depends(worker)])

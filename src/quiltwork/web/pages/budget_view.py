@@ -13,7 +13,7 @@ from quiltwork.ledger.balances import Balance
 from quiltwork.ledger.book import Reservation
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.terms import Terms
-from quiltwork.report.history import said
+from quiltwork.report.budgets.history import said
 from quiltwork.web.pages.balances import tone_of
 from quiltwork.web.pages.entries import Line, line_of, minute
 from quiltwork.web.pages.losses import EXAMPLE, WRITTEN, offered
@@ -24,7 +24,6 @@ from quiltwork.web.site import Caller
 __all__ = ["done", "values"]
 
 SIZE = 25  # entries on one page
-MOST = 100_000  # of the newest entries can be turned over
 MOST_BOXES = 24  # blocks that are offered one by one
 
 
@@ -67,7 +66,7 @@ def values(
     name: str,
     *,
     block: str | None = None,
-    page: int = 1,
+    before: int | None = None,
     typed: Mapping[str, str] | None = None,
     message: Message | None = None,
     answer: Message | None = None,
@@ -76,7 +75,7 @@ def values(
     balance = ledger.balance(name, block)
     budget = balance.budget
     terms = budget.terms
-    lines, page, pages = history(ledger, terms, budget.entries, page)
+    lines, older = history(ledger, terms, before)
     kinds = () if terms.filter is None else offered(terms.filter)
     owns = who.name in terms.owners and who.may("spend")
     return {
@@ -98,8 +97,8 @@ def values(
         "reservations": [_held(one, terms) for one in ledger.reservations(name)],
         "lines": lines,
         "named": any(line.who for line in lines),
-        "page": page,
-        "pages": pages,
+        "older": older,
+        "newest": before is None,
         "may_spend": who.may("spend"),
         "may_manage": who.may("manage") or owns,
         "typed": typed or {},
@@ -114,13 +113,14 @@ def fresh() -> str:
     return secrets.token_hex(12)
 
 
-def history(ledger: Ledger, terms: Terms, total: int, page: int) -> tuple[list[Line], int, int]:
-    """One page of entries, newest first; with its number and how many pages there are."""
-    pages = max(1, -(-min(total, MOST) // SIZE))
-    page = min(page, pages)
-    newest = list(ledger.history(terms.name, last=min(page * SIZE, MOST)))
-    newest.reverse()
-    return [line_of(entry, terms.filter) for entry in newest[(page - 1) * SIZE :]], page, pages
+def history(ledger: Ledger, terms: Terms, before: int | None) -> tuple[list[Line], int | None]:
+    """Entries before a number, newest first, and the number before which older ones stand; None when there are none.
+
+    Pages go by the number of an entry: the last page of a long history costs no more than the first.
+    """
+    found = list(ledger.history(terms.name, last=SIZE + 1, before=before))
+    older = found[1].seq if len(found) > SIZE else None
+    return [line_of(entry, terms.filter) for entry in reversed(found[-SIZE:])], older
 
 
 def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | None:

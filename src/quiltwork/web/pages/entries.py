@@ -10,7 +10,7 @@ from quiltwork.compose.filters import Filter
 from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book import Charge
 from quiltwork.ledger.entries import Entry, canonical
-from quiltwork.report.history import details
+from quiltwork.report.budgets.history import details
 
 __all__ = ["Line", "line_of", "minute"]
 

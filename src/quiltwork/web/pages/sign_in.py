@@ -13,7 +13,6 @@ from quiltwork.web.api.budgets import ledger_of
 from quiltwork.web.pages.forms import Sent
 from quiltwork.web.pages.messages import sentence
 from quiltwork.web.problems import NotSignedIn, TooMany
-from quiltwork.web.site import COOKIE
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,7 +50,7 @@ def signing_in(request: Request, sent: Sent) -> Response:
         page = site.page(request, "sign_in.html", 429, next=after, problem=sentence(str(refused)))
         page.headers["Retry-After"] = str(refused.seconds)
         return page
-    site.sessions.end(request.cookies.get(COOKIE))
+    site.sessions.end(request.cookies.get(site.settings.cookie))
     session = site.sessions.begin(ledger_of(who), str(who.name))
     return site.signed_in(RedirectResponse(after, 303), session)
 
@@ -59,7 +58,10 @@ def signing_in(request: Request, sent: Sent) -> Response:
 @router.post("/sign-out", dependencies=[Depends(checked)])
 def sign_out(request: Request) -> Response:
     """The session is forgotten here and by the browser."""
-    site_of(request).sessions.end(request.cookies.get(COOKIE))
+    site = site_of(request)
+    site.sessions.end(request.cookies.get(site.settings.cookie))
     response = RedirectResponse("/sign-in", 303)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    response.delete_cookie(
+        site.settings.cookie, path="/", httponly=True, samesite="strict", secure=site.settings.public
+    )
     return response

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.svg import checked
+from quiltwork.report.layout.svg import checked
 
 __all__ = [
     "Block",

@@ -18,12 +18,12 @@ from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
-from quiltwork.report.difference_cost import Cost
-from quiltwork.report.difference_sides import Piece, Side, side_of
+from quiltwork.report.change.cost import Cost
+from quiltwork.report.change.sides import Piece, Side, side_of
 from quiltwork.spec.plan import Target
 
 if TYPE_CHECKING:
-    from quiltwork.report.page import Report
+    from quiltwork.report.layout.page import Report
 
 __all__ = ["Change", "Cost", "Difference", "Retargeted", "Setting", "differences"]
 
@@ -162,7 +162,7 @@ class Difference:
 
     def to_report(self) -> Report:
         """The same as a page."""
-        from quiltwork.report.difference_page import difference_report
+        from quiltwork.report.change.page import difference_report
 
         return difference_report(self)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from quiltwork.confounding.design import Design
 from quiltwork.curves.plain import json_numbers
-from quiltwork.report.design_view import View
+from quiltwork.report.design.view import View
 
 __all__ = ["channel_csv", "to_json"]
 

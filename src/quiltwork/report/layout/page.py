@@ -15,7 +15,7 @@ import attrs
 
 from quiltwork.curves.plain import check_schema
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.blocks import (
+from quiltwork.report.layout.blocks import (
     Block,
     Bullets,
     Cell,
@@ -30,9 +30,9 @@ from quiltwork.report.blocks import (
     as_text,
     nested,
 )
-from quiltwork.report.escape import slug
-from quiltwork.report.plain import block_from, block_json, plain
-from quiltwork.report.svg import alone
+from quiltwork.report.layout.escape import slug
+from quiltwork.report.layout.plain import block_from, block_json, plain
+from quiltwork.report.layout.svg import alone
 
 __all__ = [
     "Block",
@@ -93,13 +93,13 @@ class Report:
 
     def to_html(self) -> str:
         """One file for a browser or for paper: no script, no network, light and dark."""
-        from quiltwork.report.html import page
+        from quiltwork.report.layout.html import page
 
         return page(self)
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
         """CommonMark with tables; `pictures` says where each picture is, by its name in `Report.pictures`."""
-        from quiltwork.report.markdown import document
+        from quiltwork.report.layout.markdown import document
 
         return document(self, pictures or {})
 
@@ -143,7 +143,7 @@ class Report:
         return (_written(path, text), *beside)
 
     def _repr_html_(self) -> str:
-        from quiltwork.report.html import cell
+        from quiltwork.report.layout.html import cell
 
         return cell(self)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quiltwork.confounding.design import Design
 from quiltwork.curves.digits import at_most, single
-from quiltwork.report.design_view import View
+from quiltwork.report.design.view import View
 
 __all__ = ["DIGITS", "kept", "least", "price", "target"]
 

@@ -13,11 +13,11 @@ from quiltwork.ledger.course import followed
 from quiltwork.ledger.entries import Entry
 from quiltwork.ledger.figure import SIZE, draw_course
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.history import clean, details, said
-from quiltwork.report.page import Report
-from quiltwork.report.picture import picture
-from quiltwork.report.shared import SUMMARY, why
+from quiltwork.report.budgets.history import clean, details, said
+from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.picture import picture
+from quiltwork.report.layout.shared import SUMMARY, why
 
 __all__ = ["budget_report", "forecasts"]
 

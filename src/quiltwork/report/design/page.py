@@ -8,13 +8,13 @@ import numpy as np
 
 from quiltwork.confounding.design import Design
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.report.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.design_data import to_json
-from quiltwork.report.design_figure import pictures
-from quiltwork.report.design_view import DIRECTIONS, Evaluated, View, spread
-from quiltwork.report.design_words import DIGITS, kept, least, price, target
-from quiltwork.report.page import Report
-from quiltwork.report.shared import AT_MOST, SUMMARY, assumed, why
+from quiltwork.report.design.data import to_json
+from quiltwork.report.design.figure import pictures
+from quiltwork.report.design.view import DIRECTIONS, Evaluated, View, spread
+from quiltwork.report.design.words import DIGITS, kept, least, price, target
+from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.shared import AT_MOST, SUMMARY, assumed, why
 from quiltwork.report.text import ends
 
 __all__ = ["world_report"]

@@ -11,10 +11,10 @@ import numpy as np
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.curves.profile import Profile
 from quiltwork.curves.region import Region
-from quiltwork.report.blocks import Picture
 from quiltwork.report.figures import band, plain_powers
-from quiltwork.report.picture import beside, picture
-from quiltwork.report.region_view import USUAL_DELTA, View, spread, upper
+from quiltwork.report.layout.blocks import Picture
+from quiltwork.report.layout.picture import beside, picture
+from quiltwork.report.region.view import USUAL_DELTA, View, spread, upper
 
 DRAWN = 600  # faces in the picture
 SIZE = (4.6, 4.0)

@@ -11,10 +11,10 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.blocks import Picture
-from quiltwork.report.design_view import View, spread
+from quiltwork.report.design.view import View, spread
 from quiltwork.report.figures import allowed
-from quiltwork.report.picture import beside, picture, plain
+from quiltwork.report.layout.blocks import Picture
+from quiltwork.report.layout.picture import beside, picture, plain
 
 SIZE = (4.8, 4.3)
 POINTS = 301

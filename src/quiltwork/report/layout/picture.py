@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork.curves.drawing import inlined, rendered
-from quiltwork.report.blocks import Picture
+from quiltwork.report.layout.blocks import Picture
 
 __all__ = ["beside", "picture"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from quiltwork import __version__
-from quiltwork.report.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Words
-from quiltwork.report.escape import clean, markdown_cell, markdown_line
+from quiltwork.report.layout.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Words
+from quiltwork.report.layout.escape import clean, markdown_cell, markdown_line
 
 if TYPE_CHECKING:
-    from quiltwork.report.page import Report
+    from quiltwork.report.layout.page import Report
 
 __all__ = ["document"]
 

@@ -12,12 +12,24 @@ import attrs
 
 from quiltwork import __version__
 from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.blocks import Block, Bullets, Cell, Code, Details, Fact, Facts, Grid, Picture, Section, Words
-from quiltwork.report.escape import html_text, slug
-from quiltwork.report.svg import apart
+from quiltwork.report.layout.blocks import (
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Details,
+    Fact,
+    Facts,
+    Grid,
+    Picture,
+    Section,
+    Words,
+)
+from quiltwork.report.layout.escape import html_text, slug
+from quiltwork.report.layout.svg import apart
 
 if TYPE_CHECKING:
-    from quiltwork.report.page import Report
+    from quiltwork.report.layout.page import Report
 
 __all__ = ["cell", "fragment", "page", "style"]
 
@@ -50,7 +62,7 @@ def page(report: Report) -> str:
 @cache
 def style() -> str:
     """The rules of the page, also for pages that hold a fragment."""
-    return resources.files("quiltwork.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return resources.files("quiltwork.report.layout").joinpath("templates", "report.css").read_text(encoding="utf-8")
 
 
 def fragment(report: Report, level: int = 2) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.blocks import KINDS, Cell, Fact
+from quiltwork.report.layout.blocks import KINDS, Cell, Fact
 
 __all__ = ["block_from", "block_json", "plain"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.report.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Words
 from quiltwork.report.figures import Lone, profile_picture, tradeoff_picture
-from quiltwork.report.influence_data import TOTALS, spread, to_json
-from quiltwork.report.influence_figure import pictures
-from quiltwork.report.influence_view import Bound, Released, View
-from quiltwork.report.page import Report
-from quiltwork.report.shared import (
+from quiltwork.report.influence.data import TOTALS, spread, to_json
+from quiltwork.report.influence.figure import pictures
+from quiltwork.report.influence.view import Bound, Released, View
+from quiltwork.report.layout.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.shared import (
     AT_MOST,
     SUMMARY,
     Judged,

@@ -10,7 +10,7 @@ from typing import Any
 
 from quiltwork.curves.plain import json_numbers
 from quiltwork.pufferfish.baselines import Totals
-from quiltwork.report.influence_view import Bound, Size, View
+from quiltwork.report.influence.view import Bound, Size, View
 
 __all__ = ["TOTALS", "sizes_csv", "spread", "to_json"]
 

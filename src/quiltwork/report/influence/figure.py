@@ -14,9 +14,9 @@ from quiltwork.compose.constructors import pure
 from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.pufferfish.guarantees import guarantee
-from quiltwork.report.blocks import Picture
-from quiltwork.report.influence_view import GROUP_PRIVACY, View, theorem_6
-from quiltwork.report.picture import beside, picture
+from quiltwork.report.influence.view import GROUP_PRIVACY, View, theorem_6
+from quiltwork.report.layout.blocks import Picture
+from quiltwork.report.layout.picture import beside, picture
 
 SIZE = (4.6, 4.0)
 POINTS, FEW_POINTS = 25, 9  # per-entry epsilons; a Gaussian prior composes anew for each

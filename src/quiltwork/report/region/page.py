@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.report.blocks import Block, Fact, Facts, Grid, Section, Words
-from quiltwork.report.page import Report
-from quiltwork.report.region_figure import pictures
-from quiltwork.report.region_view import Stated, View, asked_of, constraint_rows, spread, upper
-from quiltwork.report.shared import AT_MOST, SUMMARY, Judged, target_rows, targets_fact, why
+from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Section, Words
+from quiltwork.report.layout.page import Report
+from quiltwork.report.layout.shared import AT_MOST, SUMMARY, Judged, target_rows, targets_fact, why
+from quiltwork.report.region.figure import pictures
+from quiltwork.report.region.view import Stated, View, asked_of, constraint_rows, spread, upper
 
 __all__ = ["region_report"]
 

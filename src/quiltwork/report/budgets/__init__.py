@@ -1,0 +1,1 @@
+"""Budgets of a ledger and of a file: history in words, pages."""

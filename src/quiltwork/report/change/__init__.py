@@ -1,0 +1,1 @@
+"""Two files of one kind: what changed, and what that costs."""

@@ -1,0 +1,1 @@
+"""How much correlated entries tell about each other: numbers, pictures, page."""

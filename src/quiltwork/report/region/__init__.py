@@ -1,0 +1,1 @@
+"""Privacy regions of guarantees that hold at once: numbers, pictures, page."""

@@ -1,0 +1,1 @@
+"""Overlapping queries on one table: numbers and page."""
