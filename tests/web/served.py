@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 ROLES = ("viewer", "spender", "admin")
 PATIENCE = 60.0  # seconds for a start or an end, on a busy machine
 FREELY = Rate(1e6, 1_000_000)
-NEVER_TOO_MANY = dict.fromkeys(("reads", "writes", "works", "sign_ins", "denials"), FREELY)
+NEVER_TOO_MANY = dict.fromkeys(("reads", "writes", "works", "sign_ins", "guesses", "denials"), FREELY)
 
 
 @attrs.frozen

@@ -55,15 +55,21 @@ def permit(request: Request, kind: str, who: str | None = None) -> None:
 
 
 def signed_in(request: Request, token: str) -> Caller:
-    """Who shows this token. Failures are counted by address: guessing, and filling the chain with refusals, is slow."""
+    """Who shows this token.
+
+    Checks are counted by token and by address: guessing, and filling the chain with refusals, is slow, and whoever
+    guesses keeps nobody else out for long.
+    """
     site = site_of(request)
     if site.ledger is None:
         raise NoLedger
     found = site.tokens.known(token)
     if found is None:
-        if identity_of(token) is None:
+        identity = identity_of(token)
+        if identity is None:
             raise NotSignedIn("the token is not known")
-        permit(request, "sign_ins")
+        permit(request, "sign_ins", f"{identity} {client_of(request)}")
+        permit(request, "guesses")
         try:
             found = site.tokens.sign_in(site.ledger, token)
         except AccessDenied as denied:

@@ -52,7 +52,8 @@ class Settings:
     reads: Rate = Rate(200.0, 1000)
     writes: Rate = Rate(20.0, 100)
     works: Rate = Rate(8.0, 40)
-    sign_ins: Rate = Rate(0.2, 10)
+    sign_ins: Rate = Rate(0.2, 10)  # with one token
+    guesses: Rate = Rate(1.0, 30)  # from one address
     denials: Rate = Rate(0.2, 20)
 
     def __attrs_post_init__(self) -> None:

@@ -31,7 +31,7 @@ class Site:
         self.settings = settings
         self.ledger = None if settings.ledger is None else opened(settings)
         self.sessions = Sessions(settings.idle, settings.lifetime)
-        kinds = ("reads", "writes", "works", "sign_ins", "denials")
+        kinds = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
         self.rates = Rates({kind: getattr(settings, kind) for kind in kinds})
         self.tokens = Tokens()
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)

@@ -16,11 +16,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.web.problems import Busy
 
 __all__ = ["Tokens"]
 
 KEPT = 300.0  # seconds
 MOST_KEPT = 2000
+PATIENCE = 5.0  # seconds to wait for a check
 AT_ONCE = 2  # checks of tokens: each takes 64 MiB
 
 
@@ -44,8 +46,12 @@ class Tokens:
 
     def sign_in(self, ledger: Ledger, token: str) -> Ledger:
         """The ledger as the token's principal uses it; AccessDenied when the token is not known."""
-        with self._checks:
+        if not self._checks.acquire(timeout=PATIENCE):
+            raise Busy("too many tokens are being checked: ask again in a moment")
+        try:
             found = self.known(token) or ledger.sign_in(token)
+        finally:
+            self._checks.release()
         with self._lock:
             self._known[self._mark(token)] = (found, self._clock() + KEPT)
             while len(self._known) > MOST_KEPT:

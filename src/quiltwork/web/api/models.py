@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_v
 from pydantic_core import PydanticCustomError
 
 from quiltwork.checks import MAX_COUNT
-from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.terms import Blocks
 from quiltwork.spec.notions import Notion
 from quiltwork.spec.read import made_from
 from quiltwork.spec.recipes import Recipe
+from quiltwork.web.stated import loss_from
 
 MOST_FIELDS = 64
 Name = Annotated[str, Field(min_length=1, max_length=200, description="The name of a budget.")]
@@ -45,11 +45,6 @@ class Described:
 
 StatedLoss = Annotated[dict[str, Any], Described(Recipe)]
 StatedNotion = Annotated[dict[str, Any] | str, Described(Notion)]
-
-
-def loss_of(given: dict[str, Any]) -> Loss:
-    """The loss that a request states; InvalidPlan names the field that is wrong."""
-    return made_from(Recipe, given).loss()
 
 
 def notion_of(given: dict[str, Any] | str) -> Any:
@@ -101,7 +96,7 @@ class Asked(Sent):
     def request(self, *, times: bool = True) -> dict[str, Any]:
         """For the ledger."""
         said: dict[str, Any] = {
-            "loss": None if self.loss is None else loss_of(self.loss), "release": self.release, "blocks": self.blocks
+            "loss": None if self.loss is None else loss_from(self.loss), "release": self.release, "blocks": self.blocks
         }  # fmt: skip
         return {**said, "times": self.times} if times else said
 
@@ -174,7 +169,7 @@ class Open(Sent):
         """For the ledger."""
         if (self.protects is None) == (self.neighbors is None):
             raise InvalidParameter("protects", self.protects, "given, or else neighbors", "what must no release tell?")
-        plan = None if self.plan is None else [(one.name, loss_of(one.loss), one.times) for one in self.plan]
+        plan = None if self.plan is None else [(one.name, loss_from(one.loss), one.times) for one in self.plan]
         blocks = None if self.blocks is None else Blocks(self.blocks.label, self.blocks.names, self.blocks.most)
         plain = ("epsilon", "delta", "rho", "mu", "filter", "order", "reveal", "expires", "owners", "note")
         return {

@@ -11,11 +11,10 @@ import attrs
 from quiltwork.compose.filters import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
-from quiltwork.spec.read import made_from, parse_as
-from quiltwork.spec.recipes import Recipe
 from quiltwork.web.pages.forms import number, whole
+from quiltwork.web.stated import loss_from, loss_of_text
 
-__all__ = ["KINDS", "WRITTEN", "Box", "Kind", "loss_of", "offered", "recipe_of"]
+__all__ = ["KINDS", "WRITTEN", "Box", "Kind", "loss_of", "offered"]
 
 WRITTEN = "written"
 EXAMPLE = "poisson: {rate: 0.01, of: {laplace: {scale: 2}}}"
@@ -92,26 +91,26 @@ def offered(kept: Filter | None) -> tuple[Kind, ...]:
     found = []
     for kind in KINDS:
         try:
-            kept.cost(made_from(Recipe, kind.example()).loss())
+            kept.cost(loss_from(kind.example()))
         except QuiltworkError:
             continue
         found.append(kind)
     return tuple(found)
 
 
-def recipe_of(typed: Mapping[str, str]) -> Recipe:
-    """The release that a form describes."""
+def loss_of(typed: Mapping[str, str]) -> Loss:
+    """The loss of the release that a form describes."""
     chosen = typed.get("kind", "")
     if chosen == WRITTEN:
         text = typed.get("written", "")
         if not text.strip():
             raise InvalidParameter("the release", text, "written as in a plan file", f"such as {EXAMPLE}")
-        return parse_as(Recipe, text)
+        return loss_of_text(text)
     kind = _BY_NAME.get(chosen)
     if kind is None:
         raise InvalidParameter("the kind of release", chosen, "one of " + ", ".join([*_BY_NAME, WRITTEN]))
     try:
-        return made_from(Recipe, kind.recipe({box.name: box.read(typed, kind.name) for box in kind.boxes}))
+        return loss_from(kind.recipe({box.name: box.read(typed, kind.name) for box in kind.boxes}))
     except InvalidPlan as error:
         raise InvalidParameter(*_named(kind, error)) from None
 
@@ -131,8 +130,3 @@ class _Said(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def loss_of(typed: Mapping[str, str]) -> Loss:
-    """Its loss."""
-    return recipe_of(typed).loss()

@@ -1,0 +1,88 @@
+"""Losses that requests state: small enough to be built while others wait, and few of the slow ones at a time.
+
+Discrete noise is tabulated when it is built, which takes longer the wider it is. A request may describe a thousand of
+them in a few lines, so that its size is looked at first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter
+from quiltwork.spec.document import parse
+from quiltwork.spec.read import made_from, parse_as
+from quiltwork.spec.recipes import Recipe
+from quiltwork.web.problems import Busy
+
+__all__ = ["loss_from", "loss_of_text", "recipe_from"]
+
+MOST_MAPPINGS, MOST_NUMBERS = 60, 600
+MOST_WIDTH = 5000.0  # of all discrete noise together
+LONGEST_TEXT = 5000
+SLOW = {"discrete_gaussian": "sigma", "discrete_laplace": "sensitivity"}
+ELSEWHERE = "the command line takes more: quiltwork ledger spend"
+PATIENCE = 2.0
+_slow = threading.BoundedSemaphore(2)
+
+
+def loss_from(given: Mapping[str, Any]) -> Loss:
+    """The loss of plain values, as a plan file writes it; InvalidPlan names the field that is wrong."""
+    return recipe_from(given).loss()
+
+
+def recipe_from(given: Mapping[str, Any]) -> Recipe:
+    """The same before it is a loss."""
+    with _turn(_width(given)):
+        return made_from(Recipe, given)
+
+
+def loss_of_text(text: str) -> Loss:
+    """The loss of a text."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidParameter("the release", f"{len(text):,} characters", f"at most {LONGEST_TEXT:,}", ELSEWHERE)
+    with _turn(_width(parse(text).value)):
+        return parse_as(Recipe, text).loss()
+
+
+@contextmanager
+def _turn(width: float) -> Iterator[None]:
+    """Only two slow ones are built at a time: each keeps the others' threads from running."""
+    if not width:
+        yield
+        return
+    if not _slow.acquire(timeout=PATIENCE):
+        raise Busy("too many wide tables are being made: ask again in a moment")
+    try:
+        yield
+    finally:
+        _slow.release()
+
+
+def _width(given: Any) -> float:
+    """How wide its discrete noise is, all together; InvalidParameter when that, or the text itself, is too much."""
+    mappings = numbers = 0
+    width, waiting = 0.0, [given]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            mappings += 1
+            width += sum(_wide(value.get(kind), field) for kind, field in SLOW.items())
+            waiting.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        numbers += 1
+        if mappings > MOST_MAPPINGS or numbers > MOST_NUMBERS:
+            raise InvalidParameter("loss", "a longer one", f"of at most {MOST_NUMBERS} numbers here", ELSEWHERE)
+    if width > MOST_WIDTH:
+        raise InvalidParameter("loss", "wider noise", f"of discrete noise up to {MOST_WIDTH:g} in all here", ELSEWHERE)
+    return width
+
+
+def _wide(fields: Any, field: str) -> float:
+    """The width of one; what is no number is refused later, in the words of the plan file."""
+    found = fields.get(field, 1.0) if isinstance(fields, Mapping) else 0.0
+    return float(found) if isinstance(found, (int, float)) and 0 <= found < 1e15 else 0.0

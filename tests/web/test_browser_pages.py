@@ -1,0 +1,124 @@
+"""Every page in a real Chromium: wide and narrow, light and dark, for eyes, keyboards and screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.web import looks
+from tests.web.chrome import NARROW, WIDE, Visit, chromium
+from tests.web.served import House, Process, furnished
+
+pytestmark = pytest.mark.slow
+
+PAGES = {
+    "/sign-in": None,
+    "/": "admin",
+    "/budgets": "admin",
+    "/budget?name=patients": "admin",
+    "/budget?name=planned": "spender",
+    "/budget?name=months": "viewer",
+    "/budget?name=zcdp": "admin",
+    "/budget?name=closed": "admin",
+    "/budget?name=nobody's": "viewer",
+    "/nothing": None,
+    "/plan": None,
+    "/explore/tradeoff": None,
+    "/explore/influence": None,
+    "/explore/design": None,
+    "/explore/audit": None,
+    "/about": None,
+}
+ANSWERS = ("/plan", "/explore/tradeoff", "/explore/influence", "/explore/design")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    return furnished(f"sqlite:///{tmp_path_factory.mktemp('ledger')}/budgets.db")
+
+
+@pytest.fixture(scope="module")
+def address(house: House) -> Iterator[str]:
+    with Process(house.settings(seconds=60.0)) as service:
+        yield service.address
+
+
+@pytest.fixture(params=["light", "dark"])
+def visit(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Visit]:
+    with Visit(browser, address, color_scheme=request.param) as visit:
+        yield visit
+
+
+def opened(visit: Visit, house: House, path: str) -> Any:
+    """The page with everything on it: signed in, answered, drawn, unfolded."""
+    role = PAGES[path]
+    if role is not None:
+        visit.sign_in(house.tokens[role])
+    visit.go(path)
+    page = visit.page
+    if path in ANSWERS:
+        visit.settled()
+    if path == "/explore/audit":
+        page.get_by_role("button", name="Use an example").click()
+        page.get_by_role("button", name="Audit", exact=True).click()
+        page.locator("#answer .facts").first.wait_for()
+    if path in ANSWERS or (path.startswith(("/explore", "/budget?")) and "nobody" not in path):
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    if path.startswith("/budget?") and "nobody" not in path and "closed" not in path:
+        page.locator("#forecast .message").first.wait_for()
+    page.evaluate("() => document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+    return page
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_can_be_read_by_everybody(visit: Visit, house: House, path: str) -> None:
+    page = opened(visit, house, path)
+    for size in (WIDE, NARROW):
+        page.set_viewport_size(size)
+        found = looks.structure(page)
+        assert found["lang"] == "en"
+        assert "quiltwork" in found["title"]
+        assert (found["h1"], found["main"], found["header"], found["footer"]) == (1, 1, 1, 1)
+        assert found["nav"] >= 1
+        for name in ("unnamed", "images", "scopes", "inline"):
+            assert found[name] == 0, name
+        assert not found["twice"], found["twice"]
+        assert not found["lost"], found["lost"]
+        steps = [two - one for one, two in zip(found["levels"], found["levels"][1:], strict=False)]
+        assert found["levels"][0] == 1
+        assert max(steps, default=0) <= 1, found["levels"]
+        assert found["wide"] <= 0, f"{found['wide']} pixels too wide at {size}: {found['out']}"
+        faint = looks.faint(page)
+        assert not faint, faint[:5]
+        nameless = looks.nameless(page)
+        assert not nameless, nameless
+    refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
+    visit.calm(*refused)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_focus_is_seen_wherever_it_goes(browser: Any, address: str, house: House, path: str) -> None:
+    with Visit(browser, address) as visit:
+        page = opened(visit, house, path)
+        places = looks.walked(page)
+        assert len(places) >= 8
+        hidden = [place["words"] for place in places if not place["seen"]]
+        assert not hidden, hidden
+
+
+def test_a_page_at_twice_the_size_of_its_letters_fits(browser: Any, address: str, house: House) -> None:
+    """As at 200 percent zoom: half the pixels for the same words."""
+    with Visit(browser, address, device_scale_factor=2) as visit:
+        for path in ("/budget?name=patients", "/plan", "/explore/tradeoff"):
+            page = opened(visit, house, path)
+            page.set_viewport_size({"width": 640, "height": 450})
+            found = looks.structure(page)
+            assert found["wide"] <= 0, (path, found["out"])
+        visit.calm()
