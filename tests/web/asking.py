@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 from tests.web.served import House
 
 from quiltwork.web.app import create_app
+from quiltwork.web.settings import Settings
 
 ADDRESS = "http://127.0.0.1:8765"
+COOKIE = Settings().cookie
 OPEN_TO_ALL = {"/api/health"}  # says only that the service is there
 COMPUTES = ("/api/account", "/api/diff", "/api/report", "/api/explore/")  # keep nothing, know nothing of the ledger
 SPEND = {"name": "patients", "loss": {"gaussian": {"sigma": 40}}}

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from tests.web.asking import (
     ADDRESS,
     ASKS_ONLY,
+    COOKIE,
     FORMS,
     SPEND,
     SPENDER_MAY,
@@ -198,22 +199,22 @@ def test_a_word_of_another_session_is_worth_nothing(browser: TestClient, house: 
 
 def test_a_cookie_that_was_planted_is_not_the_session(house: House) -> None:
     with browsing(house) as client:
-        client.cookies.set("quiltwork", "planted")
+        client.cookies.set(COOKIE, "planted")
         word = csrf(client.get("/sign-in").text)
         answer = client.post("/sign-in", data={"token": house.tokens["admin"], "csrf": word})
         assert answer.status_code == 303
         assert "planted" not in answer.headers["set-cookie"]
         client.cookies.clear()
-        client.cookies.set("quiltwork", "planted")
+        client.cookies.set(COOKIE, "planted")
         assert client.get("/api/me").status_code == 401
 
 
 def test_signing_out_ends_the_session(own_browser: TestClient) -> None:
-    cookie = own_browser.cookies["quiltwork"]
+    cookie = own_browser.cookies[COOKIE]
     word = csrf(own_browser.get("/budgets").text)
     assert own_browser.post("/sign-out", data={"csrf": word}).status_code == 303
     own_browser.cookies.clear()
-    own_browser.cookies.set("quiltwork", cookie)
+    own_browser.cookies.set(COOKIE, cookie)
     assert own_browser.get("/api/me").status_code == 401
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.web.asking import ADDRESS, SPEND, browsing, csrf, guarded
+from tests.web.asking import ADDRESS, COOKIE, SPEND, browsing, csrf, guarded
 from tests.web.served import House, Service
 
 
@@ -57,13 +57,13 @@ def used(client: TestClient, house: House) -> tuple[set[str], list[str]]:
 
     page = client.get("/sign-in")
     word, wrong = csrf(page.text), "qw_" + "ab" * 8 + "_" + "cd" * 32
-    secrets |= {word, client.cookies["quiltwork"], wrong.rpartition("_")[2]}
+    secrets |= {word, client.cookies[COOKIE], wrong.rpartition("_")[2]}
     noted(client.post("/sign-in", data={"token": wrong, "csrf": word}))
     noted(client.post("/sign-in", data={"token": house.tokens["admin"], "csrf": "no"}))
     signed = noted(client.post("/sign-in", data={"token": house.tokens["admin"], "csrf": word}))
     assert signed.status_code == 303, signed.text
     inside = csrf(client.get("/budgets").text)
-    secrets |= {client.cookies["quiltwork"], inside}
+    secrets |= {client.cookies[COOKIE], inside}
     for role in (None, "viewer", "admin"):
         for method, path in guarded(client):
             if path not in ("/api/principals", "/api/revoke"):

@@ -69,10 +69,9 @@ def imported(where: Where, file: Path, files: Sequence[Path], public_key: str | 
         Ledger.restore(where.url, lines, key=where.key_file, public_key=public_key, receipts=kept) as ledger,
     ):
         identity, guarded = ledger.identity, ledger.guarded
-    token = where.token()
-    if guarded and token is None:  # the chain was checked line by line; who may read the copy is said by its tokens
+    if guarded:  # every line was checked; a wrong token here would be the first entry of the copy alone
         return _unread(where, identity)
-    with Ledger(where.url, key=where.key_file, token=token) as ledger:
+    with Ledger(where.url, key=where.key_file) as ledger:
         found = ledger.verify(public_key=public_key)
         signs = ledger.public_key is None or ledger.receipt(1).signature is not None
     value = {
@@ -91,7 +90,7 @@ def imported(where: Where, file: Path, files: Sequence[Path], public_key: str | 
 
 
 def _unread(where: Where, identity: str) -> int:
-    """An import whose copy asks for a token that was not given."""
+    """An import whose copy asks for tokens, as the ledger did."""
     value = {"schema": "quiltwork/imported/1", "ledger": identity, "entries": None, "holds": True}
     words = f"imported into {where.shown}: every line held. The copy asks for the same tokens as the ledger did"
     answer(where, value, lambda: console().print(Text(words)))

@@ -92,12 +92,11 @@ class Integrity(Connected):
         key: str | os.PathLike[str] | None = None,
         public_key: str | None = None,
         receipts: Iterable[Receipt] = (),
-        token: str | None = None,
     ) -> Self:
         """A new ledger from exported lines; refused, and nothing made, when they do not hold together.
 
         `public_key` is the key that must have signed them, `receipts` are some that must be among them: an older export
-        is then refused too. `token` says who uses the copy, if the ledger had principals: they are those of the export.
+        is then refused too. The copy has the principals of the export, and asks for their tokens.
         """
         shown, public_key = _receipts(receipts), _public(public_key)
         store = Store(address(url), 30.0, None)
@@ -119,7 +118,7 @@ class Integrity(Connected):
                 raise InvalidParameter("url", addresses.shown(store.url), "a database without a ledger")
         finally:
             store.dispose()
-        return cls(url, key=key, token=token)
+        return cls(url, key=key)
 
 
 def _public(given: Any) -> str | None:

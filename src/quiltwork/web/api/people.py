@@ -1,4 +1,4 @@
-"""Who may use the ledger; for admins."""
+"""Who may use the ledger: listed for whoever may read it, changed by admins."""
 
 from __future__ import annotations
 
