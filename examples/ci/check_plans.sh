@@ -11,6 +11,9 @@ set -u
 worst=0
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
+if [ -n "${BASE:-}" ]; then # the whole folder: a plan may read tables beside it
+    git archive --output="$before/all.tar" "$BASE" && tar -xf "$before/all.tar" -C "$before" || exit 2
+fi
 
 note() {
     [ "$1" -le "$worst" ] || worst=$1
@@ -27,8 +30,8 @@ for plan in "$@"; do
         quiltwork account "$plan"
     fi
     note $? "account $plan"
-    old=$before/$(basename "$plan")
-    if [ -n "${BASE:-}" ] && git show "$BASE:./$plan" >"$old" 2>/dev/null; then
+    old=$before/$plan
+    if [ -n "${BASE:-}" ] && [ -f "$old" ]; then
         echo "== diff $BASE $plan"
         quiltwork diff "$old" "$plan" ${MOST:+--at-most-more "$MOST"}
         note $? "diff $plan"

@@ -19,7 +19,7 @@ from tests.web.served import House, Service, furnished
 
 pytest.importorskip("schemathesis")
 METHODS = ("get", "put", "post", "delete", "patch", "trace")
-EXAMPLES = {"admin": 8, "open": 8, "spender": 4, "viewer": 3, "none": 2}
+EXAMPLES = {"admin": 6, "open": 4, "spender": 3, "viewer": 2, "none": 2}
 LOSSES = [
     {"gaussian": {"sigma": 40}},
     {"laplace": {"scale": 100.0}},
@@ -103,6 +103,8 @@ def test_every_operation_keeps_to_its_description(
     with requests.Session() as session:
         for found in schema.get_all_operations():
             operation = found.ok()
+            if role == "open" and operation.label == "POST /api/principals":
+                continue  # it would close the ledger to everybody else
             for mode in GenerationMode:
                 if mode is GenerationMode.NEGATIVE and not takes_something(operation):
                     continue
@@ -189,7 +191,7 @@ def test_every_operation_says_which_refusals_to_expect(house: House) -> None:
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             assert operation.get("description"), (method, path)
-            if path == "/api/health":
+            if path in ("/api/health", "/api/explore/audit/example"):  # take nothing, and answer the same to everybody
                 continue
             assert {"401", "403", "413", "422", "429", "503"} <= operation["responses"].keys(), (method, path)
             assert operation.get("security"), (method, path)

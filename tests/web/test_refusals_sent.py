@@ -27,7 +27,7 @@ def client(house: House) -> Iterator[TestClient]:
 def test_a_body_that_is_too_large_is_refused(house: House, chunked: bool) -> None:
     with browsing(house, most_bytes=100_000, most_upload=100_000) as client:
         paths = [path for method, path in operations(client) if method == "POST"]
-        for path in (*paths, *FORMS):
+        for path in (*paths, *(form for form in FORMS if form != "/sign-out")):  # that one reads no body
             large_sent(client, house, path, chunked)
 
 

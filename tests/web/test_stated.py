@@ -8,6 +8,12 @@ from quiltwork.web import stated
 from quiltwork.web.problems import Busy
 from quiltwork.web.stated import loss_from, loss_of_text
 
+
+def deep(levels):
+    """A sample of a sample of a sample ..."""
+    return {"poisson": {"rate": 0.5, "of": deep(levels - 1)}} if levels else {"discrete_gaussian": {"sigma": 10.0}}
+
+
 WIDE = {"discrete_gaussian": {"sigma": 3000.0}}
 
 
@@ -24,6 +30,8 @@ def test_it_is_the_loss_of_a_plan_file():
         {"discrete_laplace": {"scale": 1.0, "sensitivity": 100_000}},
         {"constraints": {"pairs": [[0.1, 0.1]] * 400}},
         {"poisson": [{"of": {}}] * 100},
+        {"poisson": {"rate": 0.5, "of": {"poisson": {"rate": 0.5, "of": {"poisson": {"rate": 0.5, "of": WIDE}}}}}},
+        deep(20),
     ],
 )
 def test_too_much_is_refused_before_it_is_built(given, monkeypatch):

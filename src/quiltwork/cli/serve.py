@@ -15,6 +15,7 @@ from quiltwork.errors import InvalidParameter, MissingExtra
 
 FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
 LEVELS = ("error", "warning", "info")
+BACKLOG = 2048
 GRACE = 5  # seconds for answers that are on their way when the service ends
 
 
@@ -80,6 +81,7 @@ def _listening(host: str, port: int) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)
+            listener.listen(BACKLOG)  # whoever reads the address and asks at once finds somebody
         except BaseException:
             listener.close()
             raise

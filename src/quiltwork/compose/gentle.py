@@ -37,7 +37,11 @@ class GentleGridEngine(GridEngine):
     def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
         if sum(count for _, count in parts) > MOST_RELEASES:
             raise TooCostly
-        super().__init__(parts)
+        self.parts = parts
+        spans = [support(pair, CUT / count) for pair, count in parts]
+        self.coarse = max(high - low for low, high in spans) / FIRST or 1.0
+        # the whole reach, unlike the tilted grid: there thin tails may be longer than any grid of its step
+        self.steering = self._sides(self.coarse, CUT)
         self._seen: View | None = self._one_view()
 
     def everywhere(self, complement: bool) -> View | None:
@@ -45,14 +49,11 @@ class GentleGridEngine(GridEngine):
 
     def _one_view(self) -> View | None:
         """The step follows from the window that the composition really needs."""
-        spans = [support(pair, CUT / count) for pair, count in self.parts]
-        widest = max(high - low for low, high in spans) or 1.0
-        rough = convolve(self._sides(widest / FIRST, CUT).upper, TILT)
+        rough = convolve(self.steering.upper, TILT)
         if rough is None:
             return None
         window = float(rough.losses[-1] - rough.losses[0])
-        sides = self._sides(max(window / CELLS, widest / MOST), CUT)
-        return _looked(sides)
+        return _looked(self._sides(max(window / CELLS, self.coarse * FIRST / MOST), CUT))
 
 
 def beta(case: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:

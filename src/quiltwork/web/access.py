@@ -19,6 +19,7 @@ from quiltwork.web.site import Caller, Site
 
 __all__ = [
     "Asks",
+    "Reads",
     "Sends",
     "Visits",
     "Weighs",
@@ -186,6 +187,12 @@ def questioner(
     return found
 
 
+def reader(request: Request, found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """Who asks for something that reads a whole history."""
+    permit(request, "works", found.name)
+    return found
+
+
 def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | None:
     """Who asks for something that is computed: anybody on this machine, those who signed in to a public service."""
     found = caller(request) if site_of(request).settings.public else visitor(request)
@@ -195,6 +202,7 @@ def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | N
 
 Asks = Annotated[Caller, Depends(caller)]
 Sends = Annotated[Caller, Depends(writer)]
+Reads = Annotated[Caller, Depends(reader)]
 Weighs = Annotated[Caller, Depends(questioner)]
 Visits = Annotated[Caller | None, Depends(visitor)]
 Works = Annotated[Caller | None, Depends(worker)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
@@ -15,6 +17,7 @@ from quiltwork import __version__
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.text import column, ends, percent
+from quiltwork.web.problems import Busy
 from quiltwork.web.rates import Rates
 from quiltwork.web.sessions import Session, Sessions
 from quiltwork.web.settings import Settings
@@ -22,6 +25,8 @@ from quiltwork.web.tokens import Tokens
 from quiltwork.web.workers import Workers
 
 __all__ = ["Caller", "Site"]
+
+SLOW_AT_ONCE, PATIENCE = 2, 2.0  # walks through histories, and the seconds that others wait for one to end
 
 
 class Site:
@@ -34,6 +39,7 @@ class Site:
         kinds = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
         self.rates = Rates({kind: getattr(settings, kind) for kind in kinds})
         self.tokens = Tokens()
+        self._slow = threading.BoundedSemaphore(SLOW_AT_ONCE)
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)
         self._environment = Environment(
             loader=PackageLoader("quiltwork.web"), autoescape=True, undefined=StrictUndefined,
@@ -41,6 +47,16 @@ class Site:
         )  # fmt: skip
         filters = {"at_most": at_most, "at_least": at_least, "plain": single, "column": column, "ends": ends}
         self._environment.filters |= {**filters, "percent": percent}
+
+    @contextmanager
+    def slowly(self) -> Iterator[None]:
+        """A walk through a long history; few at a time, so that short questions find a thread."""
+        if not self._slow.acquire(timeout=PATIENCE):
+            raise Busy("long histories are being read: ask again in a moment")
+        try:
+            yield
+        finally:
+            self._slow.release()
 
     def start(self) -> None:
         """Warm a process up, while the first page is read."""

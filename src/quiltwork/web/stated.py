@@ -22,6 +22,7 @@ __all__ = ["loss_from", "loss_of_text", "recipe_from"]
 
 MOST_MAPPINGS, MOST_NUMBERS = 60, 600
 MOST_WIDTH = 5000.0  # of all discrete noise together
+DEEPEST = 8
 LONGEST_TEXT = 5000
 SLOW = {"discrete_gaussian": "sigma", "discrete_laplace": "sensitivity"}
 ELSEWHERE = "the command line takes more: quiltwork ledger spend"
@@ -63,18 +64,24 @@ def _turn(width: float) -> Iterator[None]:
 
 
 def _width(given: Any) -> float:
-    """How wide its discrete noise is, all together; InvalidParameter when that, or the text itself, is too much."""
+    """How wide its discrete noise is, all together; InvalidParameter when that, or the text itself, is too much.
+
+    Noise inside of samples and mixtures is tabulated anew for each of them, and counts as often.
+    """
     mappings = numbers = 0
-    width, waiting = 0.0, [given]
+    width = 0.0
+    waiting: list[tuple[Any, int]] = [(given, 0)]
     while waiting:
-        value = waiting.pop()
+        value, depth = waiting.pop()
         if isinstance(value, Mapping):
             mappings += 1
-            width += sum(_wide(value.get(kind), field) for kind, field in SLOW.items())
-            waiting.extend(value.values())
+            width += (1 + depth) * sum(_wide(value.get(kind), field) for kind, field in SLOW.items())
+            waiting.extend((one, depth + 1) for one in value.values())
         elif isinstance(value, (list, tuple)):
-            waiting.extend(value)
+            waiting.extend((one, depth + 1) for one in value)
         numbers += 1
+        if depth > DEEPEST:
+            raise InvalidParameter("loss", "deeper nesting", f"nested at most {DEEPEST} levels here", ELSEWHERE)
         if mappings > MOST_MAPPINGS or numbers > MOST_NUMBERS:
             raise InvalidParameter("loss", "a longer one", f"of at most {MOST_NUMBERS} numbers here", ELSEWHERE)
     if width > MOST_WIDTH:

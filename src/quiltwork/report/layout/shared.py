@@ -29,6 +29,7 @@ __all__ = [
     "why",
 ]
 
+NAMES = "Papers and notes that are named by number or file here are listed on the page theory.md of the documentation."
 _SAID_ELSEWHERE = ("Protected:", "This assumes", "It follows from")
 SUMMARY = "At a glance"
 FOLDED = 5  # items of a list that is shown at once
@@ -123,6 +124,11 @@ def assumed(lines: Iterable[str]) -> list[Section]:
 
 
 def why(lines: Iterable[str]) -> list[Section]:
-    """The theorems."""
+    """The theorems, and where their short names are explained."""
     found = list(dict.fromkeys(lines))
-    return [Section("Why it holds", [Bullets(found)])] if found else []
+    if not found:
+        return []
+    blocks: list[Block] = [Bullets(found)]
+    if any("theory/" in line or "seed 00" in line for line in found):
+        blocks.append(Words(NAMES))
+    return [Section("Why it holds", blocks)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from quiltwork.curves.plain import json_numbers
@@ -14,7 +14,7 @@ from quiltwork.ledger.course import followed
 from quiltwork.ledger.entries import Entry, stamp
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.receipts import Receipt
-from quiltwork.web.access import Asks, Sends
+from quiltwork.web.access import Asks, Reads, Sends, site_of
 from quiltwork.web.api.models import Change, Document, Name, Number, Open
 from quiltwork.web.problems import NoLedger, usual
 from quiltwork.web.site import Caller
@@ -66,9 +66,10 @@ def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)]
 
 
 @router.get("/course")
-def course(name: Named, who: Asks) -> Document:
+def course(request: Request, name: Named, who: Reads) -> Document:
     """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
-    found = followed(ledger_of(who), name)
+    with site_of(request).slowly():
+        found = followed(ledger_of(who), name)
     return {
         "schema": "quiltwork/course/1",
         "budget": name,
@@ -120,7 +121,8 @@ def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
 
 
 @router.get("/verify")
-def verify(who: Asks) -> Document:
+def verify(request: Request, who: Reads) -> Document:
     """Check the whole chain, from its first entry; slow on a long one."""
-    found = ledger_of(who).verify()
+    with site_of(request).slowly():
+        found = ledger_of(who).verify()
     return {**found.to_json(), "explanation": found.explain()}

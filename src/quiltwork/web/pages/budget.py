@@ -120,7 +120,8 @@ def reservation(request: Request, who: Sends, sent: Sent) -> Response:
 @router.post("/budget/verify", dependencies=[Depends(checked), Depends(worker)])
 def verify(request: Request, who: Asks, sent: Sent) -> Response:
     """Walk the whole chain; the answer says whether every entry is as it was written."""
-    found = ledger_of(who).verify()
+    with site_of(request).slowly():
+        found = ledger_of(who).verify()
     title = "The ledger holds." if found.holds else "The ledger does not hold."
     message = Message("good" if found.holds else "bad", title, found.explain())
     if wants_json(request):
