@@ -7,7 +7,7 @@ import pytest
 
 from quiltwork import Ledger
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "plans" / "budgets.yaml"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "budgets" / "hospital.yaml"
 GOOD = "{name: a, epsilon: 1.0, delta: 1.0e-6, protects: x}"
 
 

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 
 import quiltwork as qw
+from quiltwork.compose.closed import SingleEngine
 from quiltwork.compose.contour import ContourEngine
+from quiltwork.compose.gentle import GentleGridEngine
 from quiltwork.compose.route import METHODS, case_of, engines, width_met
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.gaussian import GaussianPair
 from quiltwork.losses.laplace import LaplacePair
+from quiltwork.losses.poisson import PoissonPair
 from quiltwork.losses.response import response_pair
 
 GENERAL = ("characteristic function", "grid")
@@ -147,9 +150,19 @@ def test_the_largest_loss_adds_up():
 
 def test_engines_come_best_first():
     names = [engine.method for engine in engines([(response_pair(0.5), 9)], None)]
-    assert names == ["exact atoms", "lattice", "characteristic function", "grid"]
+    assert names == ["exact atoms", "lattice", "characteristic function", "grid", "grid"]  # gentle, then tilted
     assert [e.method for e in engines([(GaussianPair(0.5), 9)], None)] == ["closed form"]
     assert set(names) <= set(METHODS)
+
+
+def test_the_gentle_grid_goes_first_for_few_releases_on_small_samples():
+    def first(rate, count):
+        return next(engines([(PoissonPair(GaussianPair(1.0), rate, True), count)], None))
+
+    assert isinstance(first(0.01, 2), GentleGridEngine)
+    assert isinstance(first(0.01, 1), SingleEngine)
+    assert isinstance(first(0.5, 2), ContourEngine)
+    assert isinstance(first(0.01, 10_000), ContourEngine)
 
 
 def test_width_met():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 LEAST, LEAST_LARGE = 4.5, 3.0  # WCAG 2.2, success criterion 1.4.3
@@ -129,10 +130,14 @@ def nameless(page: Any) -> list[str]:
     return found
 
 
-def structure(page: Any) -> dict[str, Any]:
-    """Headings, landmarks, ids and widths."""
-    found: dict[str, Any] = page.evaluate(STRUCTURE)
-    return found
+def structure(page: Any, patience: float = 20.0) -> dict[str, Any]:
+    """Headings, landmarks, ids and widths; a chart follows a new width a moment later."""
+    deadline = time.monotonic() + patience
+    while True:
+        found: dict[str, Any] = page.evaluate(STRUCTURE)
+        if found["wide"] <= 0 or time.monotonic() > deadline:
+            return found
+        page.wait_for_timeout(50)
 
 
 def walked(page: Any, most: int = 200) -> list[dict[str, Any]]:

@@ -167,7 +167,7 @@ def _draw_audit(axes: Any, audit: Audit, deltas: FloatArray) -> float:
 
 def _legend(axes: Any) -> None:
     """Below the axes, where it hides nothing."""
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.13), borderaxespad=0.0, ncols=1)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.2), borderaxespad=0.0, ncols=1)
 
 
 def _hue(audit: Audit) -> str:

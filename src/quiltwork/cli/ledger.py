@@ -103,7 +103,7 @@ def open_(
     raise typer.Exit(opened(where, name, limit, kept, (protects, neighbors), plan, (expires, refresh), shape))
 
 
-@ledger_command("open-all", epilog=examples("quiltwork ledger open-all examples/plans/budgets.yaml"))
+@ledger_command("open-all", epilog=examples("quiltwork ledger open-all examples/budgets/hospital.yaml"))
 def open_all(
     file: Annotated[Path, typer.Argument(help="Budget file, YAML or JSON.", show_default=False)],
     ledger: Url = HOME,

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.losses.finite import FinitePair
 from quiltwork.losses.pair import UNIT, Pair
 
 SAFE = 1e-9  # relative room for the rounding of the gaps
@@ -82,7 +83,7 @@ def _density(pair: Pair, step: float, origin: float, first: int, last: int) -> t
     size = last - first + 1
     half = origin + 0.5 * step * np.arange(2 * first, 2 * last + 1)
     cells = pair.cells(half)
-    if not cells.mass.any():
+    if isinstance(pair, FinitePair):  # nothing but atoms; others may have all their mass beside the grid
         return np.zeros(size), np.zeros(size), 0.0
     narrow = -math.expm1(-step / 2)
     right_half = np.minimum(cells.stick / narrow, cells.mass)

@@ -25,6 +25,7 @@ COARSE = 1024
 DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)
 MOST_CELLS = 1 << 19
 ROUNDS = 8
+MASS = 1e-9  # rounding of a whole measure, relative; a lost cell is more
 
 
 @attrs.frozen(eq=False)
@@ -96,6 +97,8 @@ class GridEngine:
             for masses, side in ((found.upper, upper), (found.lower, lower)):
                 side.append(_part(found.origin, found.first, masses, count, pair.rounding))
             below, above = max(math.fsum(found.lower), 1e-300), max(math.fsum(found.upper), 1e-300)
+            if above + found.revealed < (1.0 - pair.reveal) * (1 - MASS):
+                raise TooCostly  # what dominates has at least the mass: this would not
             logs += count * np.log([max(1.0 - pair.reveal, 1e-300), below, above])
             shown += count * math.log1p(found.revealed / above)
         true, below, above = (math.exp(min(log, 700.0)) for log in logs.tolist())

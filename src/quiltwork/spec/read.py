@@ -118,6 +118,8 @@ def _problem(root: type[BaseModel], entry: Any) -> str:
     got = f"got {shown(given)}"
     if kind == "missing":
         within = "it is one of two values" if isinstance(entry["loc"][-1], int) else _fields(root, entry["loc"][:-1])
+        if entry["loc"] == ("quiltwork",):
+            return f"is missing: the file begins with quiltwork: 1, the version of the format; {within}"
         return f"is missing; {within}"
     if kind == "extra_forbidden":
         return f"is not a field here{_meant(root, entry['loc'])}; {_fields(root, entry['loc'][:-1])}"
