@@ -80,7 +80,8 @@ def _run(arguments: list[str]) -> int:
         if describe is None:
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "quiltwork")
-        return _complain(f"{describe()} (try: {command} --help)", BAD_INPUT)
+        words = describe().replace("Value error, ", "")  # a validator's word, which says nothing here
+        return _complain(f"{words} (try: {command} --help)", BAD_INPUT)
 
 
 def _complain(problem: object, code: int) -> int:

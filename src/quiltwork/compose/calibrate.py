@@ -83,7 +83,10 @@ class _Search:
                 other = self.excess(math.exp(x + size))
                 if other != f and math.isfinite(other):
                     return x + size, other
-        raise Unreachable(self._target(), "the values tried", "epsilon does not change with the parameter")
+        stuck = "epsilon does not change with the parameter"
+        if math.isinf(f):
+            stuck = f"epsilon is infinite for all of them at delta {self.delta:g}; a larger delta may help"
+        raise Unreachable(self._target(), "the range searched", stuck)
 
     def _bracket(self, x: float, f: float, toward_safe: float) -> tuple[Point, Point]:
         """One safe and one unsafe end, in logs, by growing steps."""

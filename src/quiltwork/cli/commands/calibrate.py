@@ -28,7 +28,7 @@ class Mechanism(StrEnum):
     "quiltwork calibrate laplace --epsilon 0.5 --delta 0 --sensitivity 2",
 )
 def calibrate(
-    mechanism: Annotated[Mechanism, typer.Argument(help="What to tune.", show_default=False)],
+    mechanism: Annotated[Mechanism, typer.Argument(help=f"What to tune: {', '.join(Mechanism)}.", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="Target epsilon of everything together.", show_default=False)],
     delta: Annotated[float, typer.Option(help="Target delta.", show_default=False)],
     count: Annotated[int, typer.Option(help="How many such releases there will be.")] = 1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from quiltwork.errors import BrokenChain, QuiltworkError
@@ -22,12 +24,18 @@ def said(loss: Any, most: int = LONG) -> str:
         parts = []
         for fields in loss["releases"]:
             family = {name: value for name, value in fields.items() if name != "count"}
-            words = Recipe.from_json(family).describe()
+            words = _described(json.dumps(family, sort_keys=True))
             parts.append(words if fields["count"] == 1 else f"{fields['count']:,} x {words}")
         text = " + ".join(parts)
     except (QuiltworkError, ValueError, KeyError, TypeError, AttributeError):
         return "a loss that cannot be read"
     return clean(text, most)
+
+
+@lru_cache(maxsize=4096)
+def _described(family: str) -> str:
+    """The same few losses stand in most lines of a history, and reading one may tabulate it."""
+    return Recipe.from_json(json.loads(family)).describe()
 
 
 def clean(text: object, most: int = 200) -> str:
