@@ -24,7 +24,8 @@ POINTS = 300  # of a curve in the picture
 PLAIN: dict[Any, Any] = {"axes.grid": False}
 DASHES = {Knowledge.T1: "-", Knowledge.T2: "--", Knowledge.T3: ":"}
 RATES: FloatArray = np.unique(np.concatenate((np.linspace(0, 1, POINTS), np.geomspace(FLOOR, 1, POINTS))))
-INKS = ("#1f4e79", "#b3342d", "#3c7a3c", "#8a5a00", "#6b3fa0", "#00707a", "#a0527d", "#555a63")
+# the first four are the house colours, which a report turns over in the dark; the others are seen on both grounds
+INKS = ("#1f5f99", "#b3342d", "#2e7d4f", "#b0700f", "#8a5cc4", "#0f8791", "#b9578f", "#777f8a")
 
 
 def drawn(board: Leaderboard, path: Any = None, kind: str | None = None) -> Any:

@@ -56,7 +56,7 @@ def _changes(found: Difference) -> Json:
         for change in found.changes[:MOST_ROWS]
     ]
     caption = "What each change alone would add to the epsilon of the version before; such numbers do not add up."
-    return grid(caption, (found.one.noun, "", "before", "after", ("epsilon", "number")), rows)
+    return grid(caption, (found.one.noun, "change", "before", "after", ("epsilon", "number")), rows)
 
 
 def _settings(found: Difference) -> Json:

@@ -155,7 +155,7 @@ def _choices(found: View, made: Design) -> Json:
         scale = "" if choice.scale is None else f"scale {choice.scale:.4g}"
         rows.append((choice.name, cost, "; ".join(filter(None, (scale, choice.note)))))
     caption = f"Ways to release something next under {_target(found)}, by expected cost ({made.task.cost.name})"
-    return grid(caption, ("mechanism", ("cost", NUMBER), ""), rows, strong=len(rows) - 1)
+    return grid(caption, ("mechanism", ("cost", NUMBER), "how"), rows, strong=len(rows) - 1)
 
 
 def _existing(found: View) -> Json:

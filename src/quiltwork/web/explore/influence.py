@@ -116,7 +116,7 @@ def _bounds(caption: str, bounds: Iterable[tuple[Bound, str]]) -> Json:
     for bound, words in bounds:
         size = "" if bound.size is None else f"b = {bound.size:,}"
         rows.append((bound.name, words, "; ".join(filter(None, (size, bound.note)))))
-    return grid(caption, ("by", ("epsilon", NUMBER), ""), rows)
+    return grid(caption, ("by", ("epsilon", NUMBER), "why"), rows)
 
 
 def _because(found: View) -> list[Json]:

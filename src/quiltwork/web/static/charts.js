@@ -79,7 +79,7 @@ function axisOf(side, ticks) {
     found.range = side.scale === "log" ? side.range.map(Math.log10) : side.range;
     found.autorange = false;
   }
-  if (side.scale === "log" && side.range && Math.log10(side.range[1] / side.range[0]) > 2) {
+  if (side.scale === "log" && side.range && Math.log10(side.range[1] / side.range[0]) > 1.2) {
     found.dtick = Math.max(1, Math.ceil(Math.log10(side.range[1] / side.range[0]) / 7));
   }
   if (ticks) {
