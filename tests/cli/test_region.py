@@ -260,3 +260,21 @@ def test_an_error_in_the_plan_names_the_line(tmp_path, capsys):
     assert f"{plan}:7: releases[0].constraints.points[1].delta: must be <= 1, got 1.5" in one_line(
         capsys.readouterr().err
     )
+
+
+def test_a_report_as_a_page_and_as_markdown(capsys, tmp_path):
+    page, text = tmp_path / "region.html", tmp_path / "region.md"
+    assert (
+        main(["region", *PAIR, "--times", "20", "--delta", "0.05", "--html", str(page), "--markdown", str(text)]) == 0
+    )
+    told = capsys.readouterr().err
+    assert page.read_text(encoding="utf-8").count("<svg") == 2
+    assert "1.29361" in text.read_text(encoding="utf-8")
+    pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert pictures == ["region-region-profile.svg", "region-region.svg"]
+    assert all(name in told for name in ("region.html", "region.md", *pictures))
+
+
+def test_a_report_that_cannot_be_written_is_refused_first(capsys, tmp_path):
+    assert main(["region", *PAIR, "--html", str(tmp_path / "none" / "x.html")]) == 2
+    assert "html" in one_line(capsys.readouterr().err)

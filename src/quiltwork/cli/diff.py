@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
+from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.digits import single
 from quiltwork.errors import InvalidParameter
@@ -50,12 +50,9 @@ def run(
         print(json.dumps({**found.to_json(), "holds": found.holds(most)}, indent=2, allow_nan=False))
     else:
         show(found, most, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False))
-    if html is not None:
-        html.write_text(found.to_report().to_html(), encoding="utf-8")
-        print(f"wrote {html}", file=sys.stderr)
-    if markdown is not None:
-        for written in found.to_report().save(markdown):
-            print(f"wrote {written}", file=sys.stderr)
+    for place, kind in ((html, ".html"), (markdown, ".md")):
+        if place is not None:
+            write(found.to_report(), place, kind)
     return 0 if found.holds(most) else 1
 
 

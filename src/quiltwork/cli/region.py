@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
+from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
+from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
@@ -35,10 +36,15 @@ def run(
     as_json: bool,
     table: Path | None,
     figure: Path | None,
+    html: Path | None = None,
+    markdown: Path | None = None,
 ) -> int:
     """The exit code: 0, or 1 when a target or the asked (epsilon, delta) does not hold."""
     if figure is not None:
         figure_format(figure)  # refuse before the work, not after it
+    for option, path in (("html", html), ("markdown", markdown)):
+        if path is not None:
+            check_writable(option, path)
     asked = _questions(delta, epsilon, alpha)
     found = view(_plan(plan, constraints), checks.count("times", times, least=1), asked)
     if as_json:
@@ -53,7 +59,18 @@ def run(
 
         figure.write_bytes(drawn(found, figure_format(figure)))
         print(f"wrote {figure}", file=sys.stderr)
+    if html is not None or markdown is not None:
+        _report(found, html, markdown)
     return 0 if all(verdict.word == "met" for verdict in found.verdicts) else 1
+
+
+def _report(found: View, html: Path | None, markdown: Path | None) -> None:
+    from quiltwork.report.region.page import region_report
+
+    report = region_report(found)
+    for place, kind in ((html, ".html"), (markdown, ".md")):
+        if place is not None:
+            write(report, place, kind)
 
 
 # ---- what was asked

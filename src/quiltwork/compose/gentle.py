@@ -20,7 +20,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.convolve import LatticeView, convolve
 from quiltwork.compose.engine import View
 from quiltwork.compose.grid import GridEngine, GridView, Sides, support
-from quiltwork.compose.questions import Case, delta
+from quiltwork.compose.questions import Case, Declined, delta
 from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.transform import TooCostly
 
@@ -64,6 +64,8 @@ def beta(case: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     t, and what the reveal mass leaves beyond the last.
     """
     epsilon = PLACES[case.top > PLACES] if math.isfinite(case.top) else PLACES
+    if not epsilon.size:
+        raise Declined
     below, above = delta(case, epsilon, 1e-3)
     t = np.exp(epsilon)
     steps = np.diff(t)
@@ -75,7 +77,7 @@ def beta(case: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
         at = 1.0 - below - t * one + room
         between = at[:-1] + np.maximum(falls[:-1] - one, 0.0) * steps * (1 + 8 * UNIT)
         beyond = 1.0 - case.reveal[0] - t[-1] * one + room[-1]
-        upper[index] = max(float(between.max()), beyond, t[0] * (1.0 - one))
+        upper[index] = max(float(between.max()), beyond, t[0] * (1.0 - one) * (1 + 8 * UNIT))
     lower, straight = np.maximum(lower, 0.0), np.nextafter(1.0 - alpha, 2.0)
     return np.minimum(lower, np.maximum(straight, 0.0)), np.clip(upper, lower, straight)
 

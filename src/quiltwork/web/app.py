@@ -29,6 +29,11 @@ __all__ = ["app_from_environment", "create_app"]
 API = ("about", "budgets", "spending", "people", "account", "explore")
 PAGES = ("home", "sign_in", "budgets", "budget", "plan", "tradeoff", "influence", "design", "audit")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+DESCRIPTION = (
+    "Every number is a bracket or a proven bound, rounded to the safe side. Programs send a token of the ledger as "
+    "`Authorization: Bearer TOKEN`. Browsers that signed in have a session cookie, and send the word of their page as "
+    "`X-CSRF-Token` with everything that is not a GET. A ledger without principals asks for neither."
+)
 PLOTLY = "plotly.min.js"
 DAY = 86400
 THREADS = 12
@@ -65,7 +70,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         title="quiltwork",
         version=__version__,
         summary="Budgets, certified accounts of plans, and explorers.",
-        description="Every number is a bracket or a proven bound, rounded to the safe side.",
+        description=DESCRIPTION,
+        generate_unique_id_function=lambda route: route.name,
         openapi_url="/api/openapi.json",
         docs_url=None,  # the usual pages load scripts from elsewhere
         redoc_url=None,

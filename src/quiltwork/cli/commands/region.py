@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, Html, Markdown
 
 
 @single(
@@ -28,6 +28,8 @@ def region(
     as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option(help="Also write every face, epsilon and delta.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Also draw the region: .svg, .png or .pdf.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
 ) -> None:
     """Show the exact privacy region of guarantees that hold at once, composed, beside one at a time.
 
@@ -35,4 +37,4 @@ def region(
     """
     from quiltwork.cli.region import run
 
-    raise typer.Exit(run(plan, constraint or [], times, delta, epsilon, alpha, as_json, csv, figure))
+    raise typer.Exit(run(plan, constraint or [], times, delta, epsilon, alpha, as_json, csv, figure, html, markdown))

@@ -104,6 +104,12 @@ class Asked(Sent):
 class Spend(Asked):
     """A release that is about to run. The same key with the same request is done once."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"name": "patients", "loss": {"gaussian": {"sigma": 40.0}}, "times": 3, "key": "job-7"}]
+        }
+    )
+
     note: Note = ""
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
@@ -147,6 +153,14 @@ class Planned(Sent):
 
 class Open(Sent):
     """A new budget: epsilon with or without delta, rho, or mu."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "patients", "epsilon": 2.0, "delta": 1e-6, "protects": "one patient, added or removed"}
+            ]
+        }
+    )
 
     name: Name
     protects: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
