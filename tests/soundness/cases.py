@@ -47,6 +47,17 @@ class SingleTruth:
         return closed.subsampled_delta(self.base, self.rate, self.direction, epsilon)
 
 
+class BesideTruth:
+    """One subsampled release beside a listed law: delta(e) = reveal + sum of mass * delta_1(e - loss)."""
+
+    def __init__(self, single, law):
+        self.single, self.law, self.reveal = single, law, law.reveal
+
+    def delta(self, epsilon):
+        epsilon = mp.mpf(epsilon)
+        return self.reveal + mp.fsum(mass * self.single.delta(epsilon - loss) for loss, mass in self.law.atoms)
+
+
 def both(build):
     """The truths of both directions of an asymmetric case."""
     return {direction: build(direction) for direction in DIRECTIONS}
@@ -217,6 +228,42 @@ def subsampled_few(rng):
     return Case(f"{k} * qw.poisson({inner}, {rate!r})", truths, smallest=12, beta=False, releases=k)
 
 
+def _sampled_law(rng, most):
+    """Rarely sampled responses, one to three kinds: code, law of a direction, releases."""
+    code, laws, releases = [], {d: convolution.Law([(0, 1)]) for d in DIRECTIONS}, 0
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        epsilon, rate, k = power(rng, -1, 0.9), power(rng, -8, -1.3), rng.randint(1, most)
+        delta = rng.choice([0.0, 0.0, power(rng, -8, -2)])
+        inner = f"qw.approximate({epsilon!r}, {delta!r})" if delta else f"qw.pure({epsilon!r})"
+        code.append(f"{k} * qw.poisson({inner}, {rate!r})")
+        one = convolution.response(epsilon, delta)
+        p, q = convolution.pair_of(one.atoms, one.reveal, mp.mpf(delta))
+        for d in DIRECTIONS:
+            laws[d] = laws[d] * convolution.subsample(p, q, rate, d).power(k)
+        releases += k
+    return ", ".join(code), laws, releases
+
+
+def rarely_sampled(rng):
+    """Few releases on small samples: responses alone, two equal ones with a density, or one beside responses."""
+    kind, rate, gaussian = rng.choice(["finite", "two", "beside", "beside"]), power(rng, -8, -1.3), rng.random() < 0.6
+    if kind == "finite":
+        code, laws, releases = _sampled_law(rng, 6)
+        return Case(f"qw.compose({code})", laws, smallest=15, releases=releases)
+    size = power(rng, -0.7, 1.3)
+    inner = f"qw.gaussian({size!r})" if gaussian else f"qw.laplace({size!r})"
+    parameter = size if gaussian else 1 / mp.mpf(size)
+    if kind == "two":
+        two = twofold.TwoSubsampledGaussians if gaussian else twofold.TwoSubsampledLaplaces
+        code = f"2 * qw.poisson({inner}, {rate!r})"
+        return Case(code, both(lambda d: two(parameter, rate, d)), smallest=12, beta=False, releases=2)
+    base = GaussianTruth(1 / mp.mpf(size)).delta if gaussian else lambda e: closed.laplace_delta(parameter, e)
+    others, laws, releases = _sampled_law(rng, 3)
+    truths = both(lambda d: BesideTruth(SingleTruth(base, rate, d), laws[d]))
+    code = f"qw.compose(qw.poisson({inner}, {rate!r}), {others})"
+    return Case(code, truths, smallest=15, beta=False, releases=1 + releases)
+
+
 def subsampled_laplace(rng):
     """Enough releases that the atoms at the ends fade, which takes about 400 / epsilon of them."""
     scale, rate = 1 / power(rng, -1, 0.4), power(rng, -2, -0.2)
@@ -364,6 +411,7 @@ FAMILIES = {
         many_laplaces,
         subsampled_gaussian,
         subsampled_few,
+        rarely_sampled,
         subsampled_laplace,
         subsampled_finite,
         constraints,

@@ -41,6 +41,7 @@ KNOTS = 4
 FEW = 64
 LIST = 100_000  # values of a single finite release
 HUNT = np.linspace(-1.0, 1.0, 25)
+UNDERFLOW = 690.0  # up to here e^-epsilon is a normal double
 
 
 @attrs.frozen(eq=False)
@@ -332,7 +333,9 @@ def _values(
         wrong = 8 * UNIT * (rest_high + high + test.vanish[1])
         lower, upper = rest_low - high - wrong, rest_high - low + wrong
         down, up = t * (1 - slack), t * (1 + slack)
-        return np.where(lower > 0, down, up) * lower, np.where(upper > 0, up, down) * upper
+        seen = epsilon > -UNDERFLOW  # three zeros that are only underflows would enclose a maximum of zero
+        low, high = np.where(lower > 0, down, up) * lower, np.where(upper > 0, up, down) * upper
+        return np.where(seen, low, -np.inf), np.where(seen, high, np.inf)
 
 
 def _maxima(test: Test, view: View, region: Region, alpha: FloatArray) -> tuple[FloatArray, Flags]:

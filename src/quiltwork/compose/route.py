@@ -112,26 +112,30 @@ def _largest(parts: Counted) -> float:
 
 
 def _ask(
-    parts: Counted, method: str | None, question: Callable[[Case], Ends], enough: Callable[[Ends], bool]
+    parts: Counted,
+    method: str | None,
+    values: FloatArray,
+    question: Callable[[Case, FloatArray], Ends],
+    narrow: Callable[[Ends], np.ndarray],
 ) -> Answer:
-    """The first method that meets the asked width; otherwise the intersection of all that answered."""
-    best: Answer | None = None
+    """Each value by the first method that meets the asked width; otherwise the intersection of all that answered."""
+    low, high, name = np.full(values.size, -np.inf), np.full(values.size, np.inf), ""
+    left = np.ones(values.size, dtype=bool)
     for engine in engines(parts, method):
         try:
             with np.errstate(all="ignore"):
-                low, high = question(case_of(engine, parts))
+                found = question(case_of(engine, parts), values[left])
         except (Declined, TooCostly, OverflowError):
             continue
-        if np.isnan(low).any() or np.isnan(high).any():
+        if np.isnan(found[0]).any() or np.isnan(found[1]).any():
             continue
-        if best is not None:
-            low, high = np.maximum(low, best[0]), np.minimum(high, best[1])
-        best = low, high, engine.method
-        if enough((low, high)) or isinstance(engine, ExactEngine):  # what a full list leaves open is rounding
+        low[left], high[left] = np.maximum(low[left], found[0]), np.minimum(high[left], found[1])
+        name, left = engine.method, left & ~narrow((low, high))
+        if not left.any() or isinstance(engine, ExactEngine):  # what a full list leaves open is rounding
             break
-    if best is None:
+    if not name:
         raise Declined
-    return best
+    return low, high, name
 
 
 def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None = None) -> Answer:
@@ -142,8 +146,9 @@ def epsilon(parts: Counted, delta: FloatArray, rtol: float, method: str | None =
     low, high, name = _ask(
         parts,
         method,
-        lambda case: questions.epsilon(case, delta, rtol),
-        lambda ends: width_met(ends, rtol, 1e-9),
+        delta,
+        lambda case, asked: questions.epsilon(case, asked, rtol),
+        lambda ends: _narrow(ends, rtol, 1e-9),
     )
     if method is None and quick is not None:
         low, high = np.maximum(low, quick[0]), np.minimum(high, quick[1])
@@ -185,8 +190,9 @@ def delta(parts: Counted, epsilon: FloatArray, rtol: float, method: str | None =
     low, high, name = _ask(
         parts,
         method,
-        lambda case: questions.delta(case, epsilon, rtol),
-        lambda ends: width_met(ends, rtol, 1e-290),
+        epsilon,
+        lambda case, asked: questions.delta(case, asked, rtol),
+        lambda ends: _narrow(ends, rtol, 1e-290),
     )
     if rtol < USUAL and not width_met((low, high), USUAL, 1e-290):
         # asking for too much must not give less than asking for the usual
@@ -205,21 +211,26 @@ def beta(parts: Counted, alpha: FloatArray, method: str | None = None) -> Answer
     """Trade-off function at each alpha, one direction."""
     mirrored = [(pair.swapped(), count) for pair, count in parts]
 
-    def question(case: Case) -> Ends:
+    def question(case: Case, asked: FloatArray) -> Ends:
         if isinstance(case.engine, GentleGridEngine) and case.engine.everywhere(False) is not None:
-            return gentle.beta(case, alpha)
+            return gentle.beta(case, asked)
         symmetric = all(a is b for (a, _), (b, _) in zip(parts, mirrored, strict=True))
         if symmetric:
-            return beta_of(case, case, alpha)
+            return beta_of(case, case, asked)
         for engine in engines(mirrored, case.method):
-            return beta_of(case, case_of(engine, mirrored), alpha)
+            return beta_of(case, case_of(engine, mirrored), asked)
         raise Declined
 
-    return _ask(parts, method, question, lambda ends: bool(np.all(ends[1] - ends[0] <= 1e-3 * ends[1] + 1e-300)))
+    return _ask(parts, method, alpha, question, lambda ends: ends[1] - ends[0] <= 1e-3 * ends[1] + 1e-300)
 
 
 def width_met(ends: Ends, rtol: float, floor: float) -> bool:
     """Whether every bracket is as narrow as asked (or narrower than an absolute floor)."""
+    return bool(_narrow(ends, rtol, floor).all())
+
+
+def _narrow(ends: Ends, rtol: float, floor: float) -> np.ndarray:
     low, high = ends
     with np.errstate(invalid="ignore"):
-        return bool(np.all((low == high) | (np.isfinite(high) & (high - low <= rtol * high + floor))))
+        found: np.ndarray = (low == high) | (np.isfinite(high) & (high - low <= rtol * high + floor))
+    return found
