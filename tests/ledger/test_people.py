@@ -98,12 +98,13 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "verify": (READ, World.budget, lambda it, x: it.verify()),
     "export": (READ, World.budget, lambda it, x: it.export(io.StringIO())),
     "principals": (READ, World.budget, lambda it, x: it.principals()),
+    "me": (READ, World.budget, lambda it, x: it.me()),
     "accept_clock": (MANAGE, World.budget, lambda it, x: it.accept_clock("it was ahead")),
     "revoke": (MANAGE, World.budget, lambda it, x: it.revoke("nobody of that name")),
     "admit": (MANAGE, World.budget, lambda it, x: it.admit("somebody new", "viewer")),
 }
 # tell nothing, or check a token themselves; rotate has a test of its own
-FREE = {"dispose", "sign_in", "restore", "identity", "public_key", "rotate"}
+FREE = {"dispose", "sign_in", "restore", "identity", "public_key", "rotate", "guarded"}
 
 
 def test_the_matrix_is_complete() -> None:

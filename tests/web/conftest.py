@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from tests.web.served import House
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cheap_tokens() -> Iterator[None]:
+    """Tokens whose hashes are quickly made and checked: tests/ledger/test_tokens.py is about their true cost."""
+    from quiltwork.ledger import tokens
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "MEMORY_COST", 64)
+        patch.setattr(tokens, "TIME_COST", 1)
+        yield
+
+
 @pytest.fixture
 def place() -> Iterator[str]:
     """A file in memory where the system has such a place: these tests write much and crash nothing."""
