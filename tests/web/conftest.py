@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.web.served import House
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)  # to its end, so that tests elsewhere see the true cost
 def cheap_tokens() -> Iterator[None]:
     """Tokens whose hashes are quickly made and checked: tests/ledger/test_tokens.py is about their true cost."""
     from quiltwork.ledger import tokens
