@@ -219,6 +219,13 @@ def test_example_iv2_has_no_closest_ambulance_in_an_empty_district():
         closest((FAR,), NEAR, DISTRICTS[0])
 
 
+def test_example_iv2_has_two_closest_ambulances_at_a_tie():
+    """The minimum is attained twice; which one is told depends on the order of the records, which a table has not."""
+    hospital, district = (0.5, 0.0), [(0.0, 0.0), (1.0, 0.0)]
+    assert math.dist(district[0], hospital) == math.dist(district[1], hospital)
+    assert {closest(table, hospital, district) for table in itertools.permutations(district)} == set(district)
+
+
 @pytest.mark.parametrize("count", [4, 5, 7])
 def test_example_iv5_with_at_least_three_hospitals_touches_all(count):
     """The printed subsets make one record count everywhere; with at most three the bound of the example is right."""
@@ -238,6 +245,24 @@ def test_corollary_iv13_has_no_value_for_one_part():
     assert worst(BOUNDED, noisy_counts([epsilon])) == pytest.approx(epsilon, rel=1e-14)
     three = golden.inputs("IV.13")["eps"]  # where there are two, it is right and attained
     assert worst(BOUNDED, noisy_counts(three)) == pytest.approx(printed.corollary_iv13(three), rel=1e-14)
+
+
+def test_corollary_iv13_gains_nothing_for_equal_parts():
+    """Equal epsilons: the bound is what add/remove and dist(U, B) = 2 give; with (1, 0.7, 0.3) it is less."""
+    for epsilons, gain in (((0.7, 0.7, 0.7), 0.0), ((1.0, 0.7, 0.3), 0.3)):
+        converted = conversion(UNBOUNDED, BOUNDED) * worst(UNBOUNDED, noisy_counts(epsilons))
+        assert converted - printed.corollary_iv13(epsilons) == pytest.approx(gain, abs=1e-12)
+
+
+def test_theorem_iv12_applies_where_iv6_does_not():
+    """One record, a or b, and the part of the a's: a swap takes its only row away, and a noisy count is still 1-DP."""
+    tables, part = Space([("a",), ("b",)], replace_one), Space([(), ("a",)], replace_one)
+    assert sensitivity(lambda table: split(table, "a")[0], tables, part) == math.inf  # IV.6 and III.6 say nothing
+    assert all(changes(split(tables.databases[i], "a"), split(tables.databases[j], "a")) <= 1
+               for i, j in tables.neighbours)  # fmt: skip
+    assert worst(
+        tables, [truncated_geometric(table.count("a"), 1, 1.0) for table in tables.databases]
+    ) == pytest.approx(1)
 
 
 def through_a_filter(kept):

@@ -1,0 +1,1 @@
+"""Every figure, table and numeric example of the five papers, measured again: `python -m examples.gallery`."""

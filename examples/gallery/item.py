@@ -1,0 +1,126 @@
+"""What hangs in the gallery: items of the papers, the studies that settle them, and what was found.
+
+The verdict of an item is never written down.  It follows from checks, each a comparison that the run has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from quiltwork.report.layout.blocks import Block
+from quiltwork.report.layout.plain import block_from, block_json
+
+Verdict = Literal["agree", "differ", "wrong in print"]
+
+
+@attrs.frozen
+class Paper:
+    """One of the five papers."""
+
+    name: str  # its room in the gallery
+    title: str
+    authors: str
+
+
+@attrs.frozen
+class Item:
+    """One thing that a paper prints.
+
+    `claim` is the paper's, its numbers quoted as printed; `errata` the heading in docs/errata.md that corrects it.
+    """
+
+    key: str  # unique, fit for a file name and an anchor
+    place: str  # "Figure 2, k = 3"
+    claim: str
+    errata: str = ""
+
+
+@attrs.frozen
+class Check:
+    """One comparison. `disproves` marks those whose failure shows that the printed claim is false.
+
+    Use it only where the failure is certain: exact arithmetic, a certified bracket, a proof.  Sampled numbers that do
+    not match make an item differ, and no more.
+    """
+
+    says: str
+    holds: bool = attrs.field(converter=bool)
+    printed: str = ""
+    ours: str = ""
+    disproves: bool = False
+
+
+@attrs.frozen
+class Finding:
+    """What the run measured for one item: a sentence, the reason behind the verdict, checks, and tables or pictures."""
+
+    measured: str
+    why: str
+    checks: tuple[Check, ...] = attrs.field(converter=tuple)
+    blocks: tuple[Block, ...] = attrs.field(default=(), converter=tuple)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Wrong in print if a check disproves the claim; else agree if all hold."""
+        if any(check.disproves and not check.holds for check in self.checks):
+            return "wrong in print"
+        return "agree" if all(check.holds for check in self.checks) else "differ"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return {
+            "measured": self.measured,
+            "why": self.why,
+            "checks": [attrs.asdict(check) for check in self.checks],
+            "blocks": [block_json(block) for block in self.blocks],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Finding:
+        """The finding that was written."""
+        checks = [Check(**check) for check in document["checks"]]
+        blocks: Iterable[Any] = (block_from(block) for block in document["blocks"])
+        return cls(document["measured"], document["why"], checks, blocks)
+
+
+@attrs.frozen
+class Effort:
+    """How much to do: `quick` asks for smaller samples, never for other questions."""
+
+    quick: bool = False
+    seed: int = 7
+
+    def pick(self, whole: Any, quick: Any) -> Any:
+        return quick if self.quick else whole
+
+
+@attrs.frozen
+class Study:
+    """One computation that settles one or several items: the unit that is resumed, and dealt to a worker.
+
+    `measure` is a function of a module, so that another process can find it; it answers every key of `items`.
+    `seconds` is what it takes, whole and quick, on one core: only the order and the progress bar depend on it.
+    """
+
+    items: tuple[Item, ...] = attrs.field(converter=tuple)
+    measure: Callable[[Effort], Mapping[str, Finding]]
+    seconds: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        return f"{self.measure.__module__}.{self.measure.__qualname__}"
+
+
+def alone(
+    key: str,
+    place: str,
+    claim: str,
+    measure: Callable[[Effort], Mapping[str, Finding]],
+    errata: str = "",
+    seconds: tuple[float, float] = (1.0, 1.0),
+) -> Study:
+    """A study of one item."""
+    return Study((Item(key, place, claim, errata),), measure, seconds)

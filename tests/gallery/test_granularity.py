@@ -1,0 +1,161 @@
+"""The room on neighbours: every item is answered, and the verdicts are what the theory says."""
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from examples.gallery.granularity import STUDIES, holds, mechanisms, notions, theorems
+from examples.gallery.granularity.classes import losses
+from examples.gallery.item import Effort
+
+from quiltwork.tables.channels import gaussian_mu, hockey_stick, max_divergence, renyi_divergence
+
+QUICK = Effort(quick=True)
+ITEMS = [item for study in STUDIES for item in study.items]
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.measure.__name__)
+def test_what_has_an_erratum_is_wrong_in_print_and_the_rest_agrees(study):
+    found = study.measure(QUICK)
+    assert found.keys() == {item.key for item in study.items}
+    for item in study.items:
+        finding = found[item.key]
+        failed = [check.says for check in finding.checks if not check.holds]
+        assert finding.verdict == ("wrong in print" if item.errata else "agree"), (item.key, failed)
+        if item.errata:  # the corrected form is there, and holds
+            assert any(check.holds for check in finding.checks)
+            assert all(check.holds for check in finding.checks if not check.disproves)
+
+
+def test_every_erratum_of_the_section_hangs_in_the_room():
+    page = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+    section = page.split("\n## Who is a neighbour\n")[1].split("\n## ")[0]
+    headings = {line.removeprefix("### ") for line in section.splitlines() if line.startswith("### ")}
+    assert {item.errata for item in ITEMS} - {""} == headings
+
+
+def test_the_same_effort_gives_the_same_findings():
+    assert notions.other_tables(QUICK) == notions.other_tables(QUICK)
+    first, second = (theorems.disjoint(np.random.default_rng([7, 1]), 4) for _ in range(2))
+    assert first == second
+
+
+# ---- the divergences of all pairs at once, against those of the library
+
+
+def test_divergences_of_all_pairs_are_those_of_each_pair():
+    rng = np.random.default_rng(3)
+    channel = mechanisms.draw_channel(rng, 5, 4)
+    epsilons = rng.uniform(0, 1, (5, 5))
+    sticks, pure, mus = mechanisms.hockey_sticks(channel, epsilons), losses(channel), mechanisms.gaussian(channel)
+    rhos = mechanisms.concentrated(channel)
+    for i, j in itertools.permutations(range(5), 2):
+        p, q = channel[i], channel[j]
+        assert pure[i, j] == pytest.approx(max_divergence(p, q), rel=1e-12)
+        assert sticks[i, j] == pytest.approx(hockey_stick(p, q, epsilons[i, j]), rel=1e-9, abs=1e-14)
+        assert mus[i, j] == pytest.approx(gaussian_mu(p, q), rel=1e-9)
+        both = [renyi_divergence(*pair, a) / a for pair in ((p, q), (q, p)) for a in mechanisms.ORDERS]
+        assert rhos[i, j] == pytest.approx(max(both), rel=1e-9)
+
+
+def test_infinite_epsilon_leaves_no_delta():
+    channel = mechanisms.draw_channel(np.random.default_rng(3), 3, 3)
+    assert mechanisms.hockey_sticks(channel, np.full((3, 3), math.inf)).max() == 0
+
+
+def test_a_chain_is_the_product_along_its_paths():
+    rng = np.random.default_rng(5)
+    chain = mechanisms.draw_chain(rng, [[0, 1, 1], [0, 0, 1]], adaptive=True)
+    (first,), second = chain.kernels
+    for database, (a, b) in itertools.product(range(3), [(0, 1), (0, 1)]):
+        wanted = first[chain.labels[0][database], a] * second[a][chain.labels[1][database], b]
+        assert chain.channel[database, 2 * a + b] == pytest.approx(wanted, rel=1e-14)
+    np.testing.assert_allclose(chain.channel.sum(axis=1), 1.0, rtol=1e-12)
+
+
+# ---- the search can fail
+
+
+def false_statements():
+    """Statements that are false, and how the drawn chains are held against them."""
+    yield "the maximum instead of the sum", losses, lambda chain: np.max(chain.seen(mechanisms.pure), axis=0)
+    yield (
+        "Gaussian squares instead of pure sums",
+        losses,
+        lambda chain: np.sqrt(mechanisms.all_of([one**2 for one in chain.seen(mechanisms.pure)])),
+    )
+    yield (
+        "Theorem VI.23 as printed",
+        mechanisms.gaussian,
+        lambda chain: np.sqrt(mechanisms.all_of([one**2 for one in chain.seen(mechanisms.pure)])),
+    )
+    yield (
+        "the first output alone decides",
+        losses,
+        lambda chain: mechanisms.all_of(
+            [
+                mechanisms.pure(kernels[0])[np.ix_(label, label)]
+                for label, kernels in zip(chain.labels, chain.kernels, strict=True)
+            ]
+        ),
+    )
+
+
+@pytest.mark.parametrize(("name", "measure", "bound"), list(false_statements()), ids=lambda one: str(one)[:40])
+def test_a_false_theorem_is_found_out(name, measure, bound):
+    rng, tally = np.random.default_rng(1), mechanisms.Tally()
+    for _ in range(30):
+        chain = mechanisms.draw_chain(rng, [list(range(10))] * 3, adaptive=True)
+        tally.compare(measure(chain.channel), bound(chain))
+    assert not tally.holds
+    assert tally.above > 0
+
+
+def test_replacements_break_the_maximum_for_parts_by_value():
+    """What Example II.9 warns of: by replace-one two parts change, and the maximum is no bound."""
+    rng, tally, space = np.random.default_rng(2), mechanisms.Tally(), theorems.SPACES[1]
+    parts = [[repr([x for x in table if x == value]) for table in theorems.TABLES] for value in "ab"]
+    for _ in range(10):
+        chain = mechanisms.draw_chain(rng, parts, adaptive=False)
+        worst = max(mechanisms.neighbour_most(space.neighbours, one) for one in chain.seen(losses))
+        tally.compare(losses(chain.channel), worst * space.distances)
+    assert tally.above > 0
+
+
+def test_a_tally_without_mechanisms_holds_nothing():
+    assert not mechanisms.Tally().holds
+
+
+def test_every_theorem_of_figure_1_is_looked_at():
+    rng = np.random.default_rng(4)
+    seen = {**theorems.compositions(rng, 1), **theorems.disjoint(rng, 2), **theorems.common_domain(rng, 1)}
+    names = {name for one in seen for name in one.split(", ")}
+    assert {name for _, _, name in holds.PRINTED_FIGURE} <= names
+
+
+# ---- numbers that are checked another way
+
+
+def test_no_group_tells_more_than_the_chain():
+    """By linear programming: two outputs on a line of databases, each step private both ways."""
+    from scipy.optimize import linprog
+
+    size, grow, delta = 12, math.exp(notions.PRINTED_EPSILON), notions.PRINTED_DELTA
+    rows, most = [], []
+    for one, two in itertools.chain.from_iterable(((d, d + 1), (d + 1, d)) for d in range(size)):
+        inside = np.zeros(size + 1)
+        inside[one], inside[two] = 1, -grow  # p_one <= e p_two + delta
+        rows += [inside, -inside]  # 1 - p_one <= e (1 - p_two) + delta
+        most += [delta, delta + grow - 1]
+    cost = np.zeros(size + 1)
+    cost[size], cost[0] = -1, grow**size  # the hockey stick at epsilon d
+    best = linprog(cost, A_ub=rows, b_ub=most, bounds=[(0, 1)] * (size + 1), method="highs")
+    assert -best.fun == pytest.approx(notions.group_truth(size)[size], rel=1e-6)
+
+
+def test_mechanisms_that_are_built_to_reach_the_common_domain_bound_do():
+    gap, count = holds.attained(QUICK)
+    assert count >= 10
+    assert gap < 1e-12
