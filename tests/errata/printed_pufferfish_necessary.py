@@ -40,6 +40,12 @@ def equation_1(channel, dataset, others, weights):
     return float(np.max(logs[dataset][possible] - mixed[possible]))
 
 
+def theorem_5_mechanism(epsilon, logs, others):
+    """Step 2 of the proof of Theorem 5, for beta = (1/2, 1/2): two tight outputs and their complements to 1/2."""
+    one, two = (np.array([epsilon + np.mean(v), *v]) for v in (logs, others))
+    return np.stack([np.exp(one), 0.5 - np.exp(one), np.exp(two), 0.5 - np.exp(two)], axis=1)
+
+
 def theorem_5_merge(channel, dataset, first, second):
     """Step 3 of the proof of Theorem 5: the likelihoods of the output 1 after the post-processing."""
     channel = np.asarray(channel, dtype=float)

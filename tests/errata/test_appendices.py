@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from tests.errata import printed
+from tests.errata.conjugates import conjugate
 from tests.losses.smooth import gauss, hyperbola
 
 import quiltwork as qw
@@ -27,6 +28,18 @@ def test_appendix_d_never_is_at_least_once():
     # the theorem uses the right one: what no epsilon hides is the chance of at least one reveal
     revealed = (k * qw.constraints([(0.3, delta), (0.15, 0.05)])).delta(math.inf)
     assert revealed.upper == pytest.approx(1 - never, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 12])
+def test_appendix_e_slopes_are_pairs(k):
+    """The differences (a - d, b - c) are the (k + 1)^2 pairs of the set B, and elements of A are quadruples."""
+    quadruples = [c for c in itertools.product(range(k + 1), repeat=4) if sum(c) == k]
+    differences = {(a - d, b - c) for a, b, c, d in quadruples}
+    wide = itertools.product(range(-k, k + 1), repeat=2)
+    assert differences == {(x, y) for x, y in wide if abs(x) + abs(y) <= k and (x + y - k) % 2 == 0}
+    assert differences == {(u + v - k, u - v) for u in range(k + 1) for v in range(k + 1)}
+    assert len(differences) == (k + 1) ** 2
+    assert not differences & set(quadruples)
 
 
 @pytest.mark.parametrize(("f", "slope"), [gauss(1.0), hyperbola(5.0)])
@@ -54,17 +67,6 @@ def test_appendix_f_prints_an_exponential_for_a_line():
     for t in (0.0, 0.05, 0.2):
         assert printed.line_of_constraint(epsilon, delta, t) < 0
         assert bound.beta(t).lower == pytest.approx(1 - delta - math.exp(epsilon) * t, rel=1e-9)
-
-
-def conjugate(lines, s):
-    """Proposition 5, corrected: corners t_1 ... t_(m-1) only; one line has its conjugate at its own slope alone."""
-    slopes, offsets = zip(*lines, strict=True)
-    if not slopes[0] <= s <= slopes[-1]:
-        return math.inf
-    if len(lines) == 1:
-        return -offsets[0]
-    corners = [-(lines[j + 1][1] - lines[j][1]) / (lines[j + 1][0] - lines[j][0]) for j in range(len(lines) - 1)]
-    return max(t * s - max(a * t + b for a, b in lines) for t in corners)
 
 
 @given(

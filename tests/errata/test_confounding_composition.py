@@ -6,74 +6,30 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from tests.errata import printed_confounding as printed
+from tests.errata.confounding_worlds import (
+    COPY,
+    LIES,
+    SECRET_ITSELF,
+    TWIN,
+    all_binary,
+    crossing,
+    noisy_twin,
+    part_of_the_data,
+    released,
+    xor_pad,
+)
 
 import quiltwork as qw
 from quiltwork.confounding import World, repeated
-
-HALF = Fraction(1, 2)
-TWIN = ([["3/4", "1/4"], ["1/4", "3/4"]], [["99/100", "1/100"], ["1/100", "99/100"]])
-
-
-def released(data, *channels):
-    return World(data=data).release(*channels)
-
-
-def xor_pad(flip):
-    """x = (r, r xor s) with a fair r; each bit is released with this probability of a lie."""
-    flip, zero = Fraction(flip), Fraction(0)
-    data = [[HALF, zero, zero, HALF], [zero, HALF, HALF, zero]]
-    first = [[1 - flip, flip] if x < 2 else [flip, 1 - flip] for x in range(4)]
-    second = [[1 - flip, flip] if x % 2 == 0 else [flip, 1 - flip] for x in range(4)]
-    return released(data, first, second)
-
-
-def noisy_twin():
-    """Two almost noiseless copies of one bit of data."""
-    data, channel = TWIN
-    return released(data, channel, channel)
-
-
-def crossing():
-    data = [["7/10", "1/10", "1/5"], ["1/5", "2/5", "2/5"]]
-    first = [["1/5", "4/5"], ["1/5", "4/5"], ["7/10", "3/10"]]
-    second = [["4/5", "1/5"], ["1/2", "1/2"], ["7/10", "3/10"]]
-    return released(data, first, second)
-
-
-def all_binary():
-    data = [["1/10", "9/10"], ["2/5", "3/5"]]
-    return released(data, [["1/2", "1/2"], ["1/5", "4/5"]], [["3/10", "7/10"], ["1/2", "1/2"]])
-
-
-def printed_product(data, *channels):
-    """N(psi) as printed: psi_i(y | s) = sum_x gamma_i(y | x) P(x | s), multiplied over i as if independent given s."""
-    table = [[Fraction(entry) for entry in row] for row in data]
-    found = [[Fraction(1)] for _ in table]
-    for channel in channels:
-        gamma = [[Fraction(entry) for entry in row] for row in channel]
-        psi = [[sum(a * g[y] for a, g in zip(row, gamma, strict=True)) for y in range(len(gamma[0]))] for row in table]
-        found = [[p * q for p in one for q in two] for one, two in zip(found, psi, strict=True)]
-    return found
-
-
-def stick(rows, odds):
-    """The hockey stick of two laws, the worse order, in fractions."""
-    return max(
-        sum((max(p - odds * q, Fraction(0)) for p, q in zip(one, two, strict=True)), Fraction(0))
-        for one, two in (rows, rows[::-1])
-    )
-
 
 # ---- Proposition 1 (ii)
 
 
 def test_proposition_1_without_an_inverse_and_without_dependence():
     """x = (s, r): no x has P(x | s) = 1, so that G is not invertible, and L^G is 0 all the same."""
-    zero = Fraction(0)
-    world = World(data=[[HALF, HALF, zero, zero], [zero, zero, HALF, HALF]])
-    assert world.data.max() < 1  # not invertible by Definition 2
-    channel = [["4/5", "1/5"]] * 2 + [["3/10", "7/10"]] * 2
-    found = world.release(channel, channel, channel)
+    found = part_of_the_data()
+    assert found.world.data.max() < 1  # not invertible by Definition 2
     np.testing.assert_allclose(found.dependence(), 1.0, rtol=1e-14)
     assert (found.laws.exact == found.product().exact).all()
     for odds in (Fraction(1), Fraction(3, 2), Fraction(5)):
@@ -85,7 +41,7 @@ def test_proposition_1_without_an_inverse_and_without_dependence():
 
 def test_theorem_1_i_holds_of_everything():
     """(0, 1) is a guarantee that a release of the secret itself has."""
-    told = released([["1", "0"], ["0", "1"]], [["1", "0"], ["0", "1"]])
+    told = released(SECRET_ITSELF, SECRET_ITSELF)
     assert told.exact_delta(1) == 1
     assert told.exact_odds(Fraction(999, 1000)) is None
 
@@ -115,24 +71,23 @@ def test_ignoring_the_confounder_underestimates_where_noise_cancels():
 def test_theorem_3_ii_as_printed_fails_where_noise_is_shared():
     """opt_ < opt and dt_ < dt, printed for every epsilon and delta with L^G != 0: twice the truth on noisy twins."""
     data, channel = TWIN
-    product, twin = printed_product(data, channel, channel), noisy_twin()
+    product, twin = printed.product(data, channel, channel), noisy_twin()
     assert np.abs(np.log(twin.dependence()[0] / twin.dependence()[1])).max() > 1  # L^G is not 0
     odds = [Fraction(n, 10) for n in range(11, 86)]
-    assert all(stick(product, t) > twin.exact_delta(t) for t in odds)
-    assert (stick(product, Fraction(3)), twin.exact_delta(3)) == (Fraction(7199, 20000), 0)
+    assert all(printed.stick(product, t) > twin.exact_delta(t) for t in odds)
+    assert (printed.stick(product, Fraction(3)), twin.exact_delta(3)) == (Fraction(7199, 20000), 0)
     ignoring = twin.ignoring_confounder()
-    assert [ignoring.exact_delta(t) for t in odds] == [stick(product, t) for t in odds]
+    assert [ignoring.exact_delta(t) for t in odds] == [printed.stick(product, t) for t in odds]
     assert twin.epsilon(0).upper < 1.09834025385 < 2.14424134644 < ignoring.epsilon(0).lower
     assert ignoring.direction == "overestimates"
 
 
 def test_theorem_5_as_printed_fails_for_every_number_of_copies():
     """k lies with probability 0.3 about one bit: the truth stays below log 3, the product grows without end."""
-    data, channel = [["3/4", "1/4"], ["1/4", "3/4"]], [["7/10", "3/10"], ["3/10", "7/10"]]
-    world = World(data=data)
-    psi = world.release(channel).effective(0)
+    world = World(data=COPY)
+    psi = world.release(LIES).effective(0)
     for copies in (2, 4, 12):
-        truth = world.release(repeated(channel, copies)).epsilon(0)
+        truth = world.release(repeated(LIES, copies)).epsilon(0)
         claimed = copies * math.log(psi[0, 0] / psi[1, 0])
         assert truth.upper < min(math.log(3), claimed - 0.05)
     assert (truth.upper, claimed) == (pytest.approx(1.0985, abs=1e-4), pytest.approx(4.8656, abs=1e-4))
@@ -199,21 +154,17 @@ def test_both_are_at_least_the_largest_of_the_parts():
 # ---- Lemma 5
 
 
-def cross_entropy(true, model):
-    """CEL of the posterior that `model` gives under a uniform prior, when outputs follow `true`."""
-    posterior = model / model.sum(axis=0)
-    return float(-(0.5 * true * np.log(posterior)).sum())
-
-
 def test_lemma_5_cross_entropy_does_not_order_tests():
     """Noisy twins: the true posterior has the smaller loss, and the other experiment is the more informative one."""
     twin = noisy_twin()
     true, product = twin.laws.values, twin.product().values
-    printed = cross_entropy(true, true), cross_entropy(true, product)
-    assert printed == (pytest.approx(0.56498, abs=1e-5), pytest.approx(0.64787, abs=1e-5))
-    assert printed[0] < printed[1]  # (i) of the lemma holds, as Lemma 4 says it must
+    losses = printed.cross_entropy(true, true), printed.cross_entropy(true, product)
+    assert losses == (pytest.approx(0.56498, abs=1e-5), pytest.approx(0.64787, abs=1e-5))
+    assert losses[0] < losses[1]  # (i) of the lemma holds, as Lemma 4 says it must
     assert twin.beta(0.1).lower > twin.ignoring_confounder().beta(0.1).upper  # and (ii) does not
-    assert cross_entropy(product, product) == pytest.approx(0.47148, abs=1e-5)  # each with its own law: reversed
+    assert printed.cross_entropy(product, product) == pytest.approx(
+        0.47148, abs=1e-5
+    )  # each with its own law: reversed
 
 
 def test_lemma_5_even_matched_entropies_do_not_order_tests():
@@ -226,7 +177,7 @@ def test_lemma_5_even_matched_entropies_do_not_order_tests():
         inside = joint > 0
         entropies.append(float(-(joint[inside] * np.log2(posterior[inside])).sum()))
     assert entropies == [pytest.approx(0.45, abs=1e-12), pytest.approx(0.49992, abs=1e-5)]
-    world = World(data=[["1", "0"], ["0", "1"]])
+    world = World(data=SECRET_ITSELF)
     assert world.release(erased).delta(0.0).upper < 0.5501 < 0.7799 < world.release(lied).delta(0.0).lower
     assert world.release(erased).delta(3.0).lower > 0.54 > world.release(lied).delta(3.0).upper
 

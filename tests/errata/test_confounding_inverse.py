@@ -5,17 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.errata import printed_confounding as printed
+from tests.errata.confounding_worlds import NOISY_DATA, PAD, SECRET_ITSELF, TWIN, halves
 
 from quiltwork.confounding import World, paper_objective, randomized_response, realised, smallest_tau
 from quiltwork.errors import NotCertified, Unreachable
-
-TWIN = ([["3/4", "1/4"], ["1/4", "3/4"]], [["99/100", "1/100"], ["1/100", "99/100"]])
-SECRET_ITSELF = [["1", "0"], ["0", "1"]]
-
-
-def printed_epsilon(tau, prior):
-    """eps(tau, theta) of Theorem 2 and Lemma 7."""
-    return math.log(1 + (tau - 1) / min(prior))
 
 
 def posteriors(prior, channel):
@@ -32,12 +26,11 @@ def test_equation_7_adds_up_what_is_told_once():
     data, channel = TWIN
     both = World(data=data).release(channel, channel)
     law, psi = both.laws.exact, World(data=data).release(channel).laws.exact
-    printed = math.log(psi[0, 0] / psi[1, 0]) + math.log(psi[0, 0] / psi[1, 0])
-    assert printed == pytest.approx(2.144241346442, abs=1e-12)
+    summed = math.log(psi[0, 0] / psi[1, 0]) + math.log(psi[0, 0] / psi[1, 0])
+    assert summed == pytest.approx(2.144241346442, abs=1e-12)
     assert math.log(law[0, 0] / law[1, 0]) == pytest.approx(1.098340253846, abs=1e-12)
-    pad = World(data=[["1/2", "0", "0", "1/2"], ["0", "1/2", "1/2", "0"]])
-    bit = [["9/10", "1/10"], ["9/10", "1/10"], ["1/10", "9/10"], ["1/10", "9/10"]]
-    other = [["9/10", "1/10"], ["1/10", "9/10"], ["9/10", "1/10"], ["1/10", "9/10"]]
+    pad = World(data=PAD)
+    bit, other = halves("1/10")
     parts = [pad.release(table).laws.exact for table in (bit, other)]
     assert all(part[0, 0] == part[1, 0] for part in parts)  # 0 + 0 as printed
     joint = pad.release(bit, other).laws.exact
@@ -56,32 +49,24 @@ def test_equation_7_holds_when_the_new_mechanism_reads_the_secret():
 # ---- the set Pi
 
 
-def printed_pi_holds(posterior, prior, tau, delta):
-    """Membership of one posterior in Pi[tau, delta], as printed."""
-    low = all(p >= q / tau for p, q in zip(posterior, prior, strict=True))
-    if delta == 0:
-        return low and all(p <= tau * q for p, q in zip(posterior, prior, strict=True))
-    return low and sum(p * p / q for p, q in zip(posterior, prior, strict=True)) <= delta * tau
-
-
 def test_pi_is_empty_for_the_targets_of_the_paper():
     """E_pi[pi / P] = 1 + chi^2 >= 1, so that delta tau >= 1 is needed: tau >= 50 at delta = 0.02."""
     prior = [Fraction(1, 2)] * 2
     every = [(Fraction(n, 1000), 1 - Fraction(n, 1000)) for n in range(1001)]
     for tau, inside in ((Fraction(49), False), (Fraction(50), True)):
-        assert any(printed_pi_holds(pi, prior, tau, Fraction(1, 50)) for pi in every) is inside
+        assert any(printed.in_pi(pi, prior, tau, Fraction(1, 50)) for pi in every) is inside
     assert smallest_tau(0.02) == 50
-    assert printed_epsilon(50, prior) == pytest.approx(4.595, abs=1e-3)
+    assert printed.epsilon_of(50, prior) == pytest.approx(4.595, abs=1e-3)
     for target in (0.25, 0.5, 1.5, 3.0):  # of Table VIII
         tau = Fraction(1 + (math.exp(target) - 1) / 2)
-        assert not any(printed_pi_holds(pi, prior, tau, Fraction(1, 50)) for pi in every)
+        assert not any(printed.in_pi(pi, prior, tau, Fraction(1, 50)) for pi in every)
 
 
 def test_pi_grows_when_delta_falls_to_zero():
     """The prior itself is in Pi[2, 0] and not in Pi[2, 0.02]: a stricter delta allows more."""
     prior = [Fraction(1, 3)] * 3
-    assert printed_pi_holds(prior, prior, Fraction(2), 0)
-    assert not printed_pi_holds(prior, prior, Fraction(2), Fraction(1, 50))
+    assert printed.in_pi(prior, prior, Fraction(2), 0)
+    assert not printed.in_pi(prior, prior, Fraction(2), Fraction(1, 50))
 
 
 def test_the_mean_of_the_ratio_is_at_least_one():
@@ -92,23 +77,6 @@ def test_the_mean_of_the_ratio_is_at_least_one():
 
 
 # ---- Task-1
-
-
-def best_response_loss(joint, least, most):
-    """min over pi in [least, most] of - sum_s m_s log pi_s, for two secrets and one output."""
-    total = sum(joint)
-    if total == 0:
-        return 0.0
-    share = min(max(joint[0] / total, least), most)
-    return -(joint[0] * math.log(share) + joint[1] * math.log(1 - share))
-
-
-def printed_task_1(alpha, least, most):
-    """The objective at alpha = (P(0 | s_0), P(0 | s_1)), uniform prior, when the response is the best in the box."""
-    first, second = alpha
-    return best_response_loss((0.5 * first, 0.5 * second), least, most) + best_response_loss(
-        (0.5 * (1 - first), 0.5 * (1 - second)), least, most
-    )
 
 
 def test_task_1_is_not_convex():
@@ -123,8 +91,8 @@ def test_task_1_is_not_convex():
     mixed = (term(a + h, t + h) - term(a + h, t - h) - term(a - h, t + h) + term(a - h, t - h)) / (4 * h * h)
     assert mixed == pytest.approx(-2.0, abs=1e-6)
     one, two = (1.0, 0.0), (0.0, 1.0)
-    middle = printed_task_1((0.5, 0.5), 0.25, 0.75)
-    assert middle > 0.5 * (printed_task_1(one, 0.25, 0.75) + printed_task_1(two, 0.25, 0.75)) + 0.4
+    middle = printed.task_1((0.5, 0.5), 0.25, 0.75)
+    assert middle > 0.5 * (printed.task_1(one, 0.25, 0.75) + printed.task_1(two, 0.25, 0.75)) + 0.4
 
 
 @pytest.mark.parametrize(
@@ -133,10 +101,10 @@ def test_task_1_is_not_convex():
 )
 def test_theorem_2_as_printed_tells_the_secret(most, loss, private, delta, promised):
     """Uniform secret, tau = 2, delta = 0 and 0.6: the best alpha of Task-1 is the secret itself."""
-    assert promised == pytest.approx(printed_epsilon(2, [0.5, 0.5]))
+    assert promised == pytest.approx(printed.epsilon_of(2, [0.5, 0.5]))
     least = 1 - most
     grid = np.linspace(0, 1, 81)
-    values = np.array([[printed_task_1((a, b), least, most) for b in grid] for a in grid])
+    values = np.array([[printed.task_1((a, b), least, most) for b in grid] for a in grid])
     best = np.unravel_index(np.argmin(values), values.shape)
     assert sorted(grid[list(best)]) == [0.0, 1.0]  # deterministic
     assert values.min() == pytest.approx(loss, abs=1e-4)
@@ -155,13 +123,13 @@ def test_theorem_2_as_printed_fails_with_data_between_too():
     assert found.epsilon == pytest.approx(math.log(9), abs=2e-3)
     with pytest.raises(NotCertified):
         found.guarantee()
-    told = World(data=[["9/10", "1/10"], ["1/10", "9/10"]]).release(SECRET_ITSELF)
+    told = World(data=NOISY_DATA).release(SECRET_ITSELF)
     assert told.exact_odds() == 9
 
 
 def test_task_1_as_a_linear_program_meets_its_target():
     """The same world, the same promise: the designed mechanism keeps it, and lies with probability 3/16."""
-    world = World(data=[["9/10", "1/10"], ["1/10", "9/10"]])
+    world = World(data=NOISY_DATA)
     found = world.design(odds=3, delta=0, cost="zero-one", exact=True)
     assert found.release.exact_odds() <= 3
     assert (found.optimum.cost, found.optimum.gap) == (Fraction(3, 16), 0)
@@ -184,7 +152,7 @@ def test_theorem_2_iii_only_if_fails():
     prior = [1 / 3] * 3
     channel = randomized_response(3, math.log(2.4))
     world = World(data=np.eye(3))
-    assert world.release(channel).epsilon(0).upper < printed_epsilon(1.5, prior) == pytest.approx(math.log(2.5))
+    assert world.release(channel).epsilon(0).upper < printed.epsilon_of(1.5, prior) == pytest.approx(math.log(2.5))
     ratio = posteriors(prior, channel) * 3
     assert ratio.max() == pytest.approx(2.4 / 4.4 * 3, rel=1e-12)
     # so tau = 1.5 is no solution of Task-2: its best response (1/2, 1/4, 1/4) has a larger loss than the posterior
@@ -199,14 +167,10 @@ def test_task_2_as_printed_has_no_largest_solution():
     """Its objective does not contain tau: once the posterior is in the set, every larger tau is a solution as well."""
     prior, channel = np.array([0.5, 0.5]), np.array([[0.7, 0.3], [0.3, 0.7]])
     joint = prior[:, None] * channel
-
-    def value(tau):
-        return sum(best_response_loss(joint[:, y], 0.5 / tau, 1 - 0.5 / tau) for y in (0, 1))
-
     entropy = -(0.7 * math.log(0.7) + 0.3 * math.log(0.3))
-    assert value(1.2) > entropy + 1e-3
+    assert printed.task_2(joint, 1.2) > entropy + 1e-3
     for tau in (5 / 3, 2.0, 100.0):
-        assert value(tau) == pytest.approx(entropy, rel=1e-12)
+        assert printed.task_2(joint, tau) == pytest.approx(entropy, rel=1e-12)
     truth = World(data=np.eye(2)).release(channel).epsilon(0)
     assert truth.upper == pytest.approx(math.log(7 / 3), rel=1e-12)
-    assert printed_epsilon(100.0, prior) > 5 > truth.upper  # "the tightest privacy parameter"
+    assert printed.epsilon_of(100.0, prior) > 5 > truth.upper  # "the tightest privacy parameter"

@@ -7,17 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.errata import printed_confounding as printed
+from tests.errata.confounding_worlds import rare_secret
 
 from quiltwork.confounding import (
     epsilon_of_posterior_ratio,
     from_bayesian,
     tight_epsilon_of_posterior_ratio,
 )
-
-
-def printed_epsilon(tau, prior):
-    """eps(tau, theta) of Theorem 2 and Lemma 7."""
-    return math.log(1 + (tau - 1) / min(prior))
 
 
 def posteriors(prior, channel):
@@ -47,9 +44,7 @@ def test_lemma_6_asks_for_what_cannot_be():
 def test_the_step_to_13_loses_the_rarity_of_the_secret():
     """A secret of probability 1/1000: for each y at most 0.05 of S ~ J is outside, and all of Y given the secret."""
     rare, delta, epsilon = Fraction(1, 1000), Fraction(1, 20), 1.0
-    shown = rare / delta  # P(y = 1)
-    psi = [[Fraction(0), Fraction(1)], [1 - shown * (1 - delta) / (1 - rare), shown * (1 - delta) / (1 - rare)]]
-    prior = [rare, 1 - rare]
+    prior, psi = rare_secret(rare, delta)
     total = [sum(p * row[y] for p, row in zip(prior, psi, strict=True)) for y in (0, 1)]
     posterior = [[prior[s] * psi[s][y] / total[y] for y in (0, 1)] for s in (0, 1)]
     assert (total[1], posterior[0][1]) == (Fraction(1, 50), delta)
@@ -109,7 +104,7 @@ def test_lemma_7_is_not_tight():
     """P = (0.3, 0.7), tau = 1.2: printed 0.5108, with the second bound 0.3646, the truth is log(21/16) = 0.2719."""
     prior, tau = (0.3, 0.7), 1.2
     assert largest_ratio(prior, tau) == pytest.approx(21 / 16, rel=1e-9)
-    assert printed_epsilon(tau, prior) == pytest.approx(0.5108, abs=1e-4)
+    assert printed.epsilon_of(tau, prior) == pytest.approx(0.5108, abs=1e-4)
     assert epsilon_of_posterior_ratio(tau, prior) == pytest.approx(0.3646, abs=1e-4)
     tight = tight_epsilon_of_posterior_ratio(tau, prior)
     assert tight.contains(math.log(21 / 16))
@@ -123,7 +118,7 @@ def test_the_corrected_lemma_7_is_the_optimum_of_the_program(prior, tau):
     tight = tight_epsilon_of_posterior_ratio(tau, prior)
     assert float(tight.midpoint) == pytest.approx(truth, rel=1e-7)
     assert truth <= epsilon_of_posterior_ratio(tau, prior) * (1 + 1e-7)
-    assert epsilon_of_posterior_ratio(tau, prior) <= printed_epsilon(tau, prior) * (1 + 1e-12)
+    assert epsilon_of_posterior_ratio(tau, prior) <= printed.epsilon_of(tau, prior) * (1 + 1e-12)
 
 
 def test_lemma_7_with_the_second_bound_holds_for_any_number_of_secrets():
@@ -135,9 +130,9 @@ def test_lemma_7_with_the_second_bound_holds_for_any_number_of_secrets():
         prior, posterior = rng.dirichlet(np.full(count, 3.0)), rng.dirichlet(np.full(count, 3.0))
         ratio = posterior / prior
         tau = max(float(ratio.max()), float(1 / ratio.min()))
-        printed = 1 + (tau - 1) / prior.min()
-        assert ratio.max() / ratio.min() <= min(tau**2, printed) * (1 + 1e-12)
-        squares += tau**2 < printed
+        claimed = 1 + (tau - 1) / prior.min()
+        assert ratio.max() / ratio.min() <= min(tau**2, claimed) * (1 + 1e-12)
+        squares += tau**2 < claimed
     assert squares > 100
 
 
@@ -149,7 +144,7 @@ def test_lemma_7_is_attained_when_only_the_lower_side_is_asked():
             posterior = 1 - (1 - share) / tau
             assert (posterior / share) / (1 / tau) == 1 + (tau - 1) / share
             one_sided = epsilon_of_posterior_ratio(tau, prior, one_sided=True)
-            assert one_sided == pytest.approx(printed_epsilon(tau, prior), rel=1e-12)
+            assert one_sided == pytest.approx(printed.epsilon_of(tau, prior), rel=1e-12)
 
 
 # ---- Lemma 8

@@ -5,27 +5,10 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tests.errata import printed_confounding as printed
+from tests.errata.confounding_worlds import released
 
 from quiltwork.confounding import World, noise
-
-
-def released(data, *channels):
-    return World(data=data).release(*channels)
-
-
-def dependence_loss(shift, correlation):
-    """Mean and variance of L^G(Y), Y ~ N(shift, R), against the mean 0; R has this correlation and variances 1."""
-    shift, covariance = np.array(shift, float), np.array([[1.0, correlation], [correlation, 1.0]])
-    slope = np.linalg.solve(covariance, shift)
-    mean = 0.5 * (shift @ slope - shift @ shift)
-    return mean, float((slope - shift) @ covariance @ (slope - shift))
-
-
-def normal_loss_delta(mean, variance, epsilon):
-    """E (1 - e^(epsilon - Z))_+ for a normal Z."""
-    sd = math.sqrt(variance)
-    tilted = math.exp(epsilon - mean + variance / 2) * norm.sf((epsilon - mean + variance) / sd)
-    return float(norm.sf((epsilon - mean) / sd) - tilted)
 
 
 def test_theorem_3_ii_upper_bound_as_printed_is_below_the_truth():
@@ -33,9 +16,7 @@ def test_theorem_3_ii_upper_bound_as_printed_is_below_the_truth():
     given, half = [[0.75, -0.5], [-0.5, 0.75]], ((1, 0), (0, 1))
     plane = World.gaussian([[0, 0], [1, 1]], sd=given).release(*(noise("gaussian", 0.5, reads=row) for row in half))
     truth = plane.delta(4.0)
-    mean, variance = dependence_loss((1, 1), -0.5)
-    first = normal_loss_delta(1.0 + mean, 2.0 + variance, 4.0)  # L^id is N(1, 2), the rest independent of it
-    second = normal_loss_delta(1.0, 2.0, 4.0)  # one copula for both secrets: the additional mechanism tells nothing
+    first, second = printed.upper_bounds((1, 1), -0.5, 4.0)
     assert (first, second) == (pytest.approx(0.059656963, abs=1e-9), pytest.approx(0.005838, abs=1e-6))
     assert truth.lower == pytest.approx(0.084953319, abs=1e-9)
     assert second < first < truth.lower
@@ -53,7 +34,7 @@ def test_the_truth_of_that_example_is_a_gaussian_test():
 
 def test_the_additional_mechanism_need_not_exist():
     """A privacy loss has E e^-L <= 1; for correlation 1/2 the printed one has e^(1/2)."""
-    mean, variance = dependence_loss((1, 1), 0.5)
+    mean, variance = printed.dependence_loss((1, 1), 0.5)
     assert math.exp(-mean + variance / 2) == pytest.approx(1.6487, abs=1e-4)
     assert math.exp(-mean + variance / 2) == pytest.approx(math.exp(0.5), rel=1e-13)
 

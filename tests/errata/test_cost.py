@@ -1,19 +1,9 @@
 """Seed 002, section IV: "FFT based methods are more computationally expensive" - counted in terms, not in seconds."""
 
-import math
+from fractions import Fraction
 
 from tests.errata import printed
-
-
-def terms_of_theorem_3(k):
-    """Terms that the printed theorem looks at for eps = (.3, .15): every slope against every (a, b, c, d)."""
-    return len(printed.theorem_3_slopes(0.3, 0.15, k)) * math.comb(k + 3, 3)
-
-
-def terms_of_a_transform(k):
-    """Both epsilons are multiples of .15, so the composed loss lives on 4k + 1 points: forward, power, back."""
-    length = 4 * k + 1
-    return 2 * length * math.ceil(math.log2(length)) + length
+from tests.errata.terms import terms_of_a_transform, terms_of_the_recurrence, terms_of_theorem_3
 
 
 def test_theorem_3_as_printed_grows_with_the_fifth_power():
@@ -23,8 +13,10 @@ def test_theorem_3_as_printed_grows_with_the_fifth_power():
 
 def test_a_transform_needs_far_fewer_terms():
     """Already at k = 10; at k = 100 the factor is beyond 100,000."""
+    assert (terms_of_theorem_3(20), terms_of_a_transform(20)) == (396_704, 1_215)
     for k, factor in ((10, 10), (20, 200), (100, 100_000)):
         assert terms_of_theorem_3(k) > factor * terms_of_a_transform(k)
+        assert terms_of_theorem_3(k) > k**3 / 12 * terms_of_the_recurrence(k)
 
 
 def test_the_count_is_the_loop():
@@ -34,3 +26,11 @@ def test_the_count_is_the_loop():
     for _ in printed.theorem_3_slopes(0.3, 0.15, k):
         looked += sum(1 for a in range(k + 1) for b in range(k + 1 - a) for _ in range(k + 1 - a - b))
     assert looked == terms_of_theorem_3(k)
+
+
+def test_doubles_look_at_fewer_terms_because_the_ceiling_loses_slopes():
+    """k = 20: 219 slopes instead of 224, the five lost ones being zero."""
+    true = printed.theorem_3_slopes(Fraction(3, 10), Fraction(3, 20), 20)
+    found = printed.theorem_3_slopes(0.3, 0.15, 20)
+    assert (len(true), len(found)) == (224, 219)
+    assert all(2 * (u + v - 20) + (u - v) == 0 for u, v in set(true) - set(found))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
 from tests.errata import printed
+from tests.errata.rotation import fixed_point, rotated_touching, rotation
 from tests.losses.smooth import gauss, hyperbola, parabola
 
 import quiltwork as qw
@@ -16,33 +17,6 @@ from quiltwork.losses.two_constraints import area, chords, gap, tangents
 GOLDEN = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())["fig3"]
 FUNCTIONS = [gauss(1.0), gauss(0.3), gauss(2.5), parabola(1.0), parabola(0.6), hyperbola(5.0)]
 each_function = pytest.mark.parametrize(("f", "slope"), FUNCTIONS)
-
-
-def fixed_point(f):
-    return brentq(lambda x: f(x) - x, 0.0, 1.0, xtol=1e-16)
-
-
-def rotation(f, slope):
-    """Definition 5 without a closed form: x_u by a root, g and g' from it."""
-    c = fixed_point(f)
-
-    def place(u):
-        return brentq(lambda x: (x - f(x)) / math.sqrt(2) - u, 0.0, c, xtol=1e-300)
-
-    def g(u):
-        return (place(u) + f(place(u))) / math.sqrt(2)
-
-    def g_slope(u):
-        return (1 + slope(place(u))) / (1 - slope(place(u)))
-
-    return g, g_slope, -f(0.0) / math.sqrt(2)
-
-
-def rotated_touching(f, slope):
-    """t_1 and t_2 of Proposition 1."""
-    g, g_slope, z = rotation(f, slope)
-    t = brentq(lambda t: printed.proposition_1_equation(g, g_slope, z, t), 0.98 * z, 0.02 * z, xtol=1e-15)
-    return (t + z) / 2, t / 2
 
 
 @each_function
@@ -107,6 +81,40 @@ def test_the_smaller_area_is_the_worse_bound_after_composition():
     for count in (3, 10):
         for alpha in (0.01, 0.05, 0.1, 0.2, 0.3):
             assert (count * qw.constraints(one)).beta(alpha).lower > (count * qw.constraints(two)).beta(alpha).upper
+
+
+ERRORS = np.array([0.01, 0.05, 0.1, 0.2, 0.3])
+
+
+def bounds(count, pieces):
+    """Misses after some releases: under tangents, exact, and under chords."""
+    f, slope = gauss(1.0)
+    below, above = tangents(f, slope, pieces, "rotated"), chords(f, slope, pieces)
+    exact = (count * qw.gdp(1.0)).beta(ERRORS)
+    low, high = ((count * qw.constraints(points)).beta(ERRORS) for points in (below, above))
+    assert np.all(low.lower <= exact.upper)
+    assert np.all(exact.lower <= high.upper)
+    return low.lower, exact.lower, high.upper
+
+
+def test_two_constraints_are_not_close_after_ten_releases():
+    """Fig. 3: a factor of at most 1.6 between the bounds at k = 3, and of 22 at k = 10."""
+    low, _, high = bounds(3, 2)
+    assert max(high / low) < 1.6
+    low, exact, high = bounds(10, 2)
+    assert high[0] / low[0] > 2.5
+    assert high[-1] / low[-1] > 22
+    assert (low[-1], exact[-1], high[-1]) == pytest.approx((0.000344244, 0.00417134, 0.00764724), rel=1e-5)
+    first = tangents(*gauss(1.0), criterion="rotated")[0]
+    assert 1 - (1 - first[1]) ** 10 == pytest.approx(0.553, abs=5e-4)
+
+
+def test_more_constraints_come_closer_after_ten_releases():
+    found = [bounds(10, pieces) for pieces in (2, 4, 8)]
+    under, over = ([max(gap) for gap in gaps] for gaps in zip(*((e - a, b - e) for a, e, b in found), strict=True))
+    assert under == sorted(under, reverse=True)
+    assert over == sorted(over, reverse=True)
+    assert (under[0], over[0], under[-1], over[-1]) == pytest.approx((0.0994, 0.0624, 0.0150, 0.0057), rel=5e-3)
 
 
 @each_function

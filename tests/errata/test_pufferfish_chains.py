@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.errata import printed_pufferfish as printed
+from tests.errata.printed_pufferfish_peeling import worst_of_peeling
 
 from quiltwork.mechanisms import histogram_loss, histogram_scale, top_k_loss, top_k_scale
 from quiltwork.pufferfish import JointLaw, MarkovChain, per_entry_epsilon, totals, translate
@@ -100,6 +101,15 @@ def test_theorem_8_adds_two_ratios_that_exclude_each_other():
     assert (one + two).max() == pytest.approx(naive_influence(0.4, 0.02, 2), rel=1e-12)
 
 
+def test_the_symmetry_of_figure_2a_needs_equal_probabilities():
+    """(p, q) and (1 - p, 1 - q): one curve if p = q, for the truth and for the printed formula alike; not otherwise."""
+    for p in (0.4, 0.25, 0.1):
+        assert binary(p, p).influence(9).values == pytest.approx(binary(1 - p, 1 - p).influence(9).values, rel=1e-12)
+    low, high = naive_influence(0.4, 0.02, 3), naive_influence(0.6, 0.98, 3)
+    assert (low, high) == (pytest.approx(1.2015, abs=5e-5), pytest.approx(4.9099, abs=5e-5))
+    assert printed.theorem_8(0.6, 0.98, 3, absolute=True) > printed.theorem_8(0.4, 0.02, 3, absolute=True) + 3
+
+
 # ---- Algorithms 1 and 2
 
 
@@ -145,6 +155,22 @@ def test_definition_7_with_some_shared_values_is_unsound_too():
     bracket = translate(JointLaw(law), 1.0)
     assert bracket.upper >= told
     assert JointLaw(law).influence()(1) == math.inf
+
+
+# ---- Theorem 6
+
+
+@pytest.mark.parametrize(("target", "theorem_6", "exact"), [(0.1, 0.00407, 0.02501), (1.0, 0.0764812, 0.259816)])
+def test_the_minimum_over_sizes_is_not_the_best_epsilon(target, theorem_6, exact):
+    """The least over b of b e + a(b) is above what the worst mechanism leaks."""
+    prior = binary(0.8, 0.8)
+    allowed, more = (per_entry_epsilon(prior, target, method=method) for method in ("theorem 6", "best"))
+    assert (allowed, more) == (pytest.approx(theorem_6, rel=2e-3), pytest.approx(exact, rel=2e-3))
+    assert prior.influence().epsilon(more) > 1.5 * target
+    # the worst case of an endless chain, again by the Perron vector of P diag(1, e^eps)
+    vectors = np.linalg.eig(np.array([[0.8, 0.2], [0.2, 0.8]]) * [1.0, math.exp(more)])
+    top = np.abs(vectors.eigenvectors[:, np.argmax(vectors.eigenvalues)])
+    assert more + 2 * math.log(top[1] / top[0]) == pytest.approx(target, rel=1e-9)
 
 
 # ---- Theorem 7
@@ -195,28 +221,16 @@ def test_smoothing_lowers_the_curve_of_the_example():
     assert np.all(smooth < plain - 1e-4)
 
 
+def test_the_last_row_of_the_smoothed_example_is_cut_off():
+    """Five equal entries of a row with one zero: 0.199998, printed 0.19999, so that 4e-5 of the row is missing."""
+    row = printed.smoothed([[0.2] * 5 + [0.0]])[0]
+    assert row[:5] == pytest.approx([0.199998] * 5, abs=1e-12)
+    assert row.sum() == pytest.approx(1.0, abs=1e-15)
+    assert np.round(row[0], 5) == 0.2
+    assert pytest.approx(0.99996, abs=1e-12) == 5 * 0.19999 + 1e-5
+
+
 # ---- top-K
-
-
-def peeled(counts, exponent, order):
-    """log of the probability that peeling gives this order."""
-    left, total = dict(enumerate(counts)), 0.0
-    for category in order:
-        weights = {c: math.exp(exponent * n) for c, n in left.items()}
-        total += math.log(weights[category] / sum(weights.values()))
-        del left[category]
-    return total
-
-
-def worst_of_peeling(counts, exponent, k):
-    """The largest loss between these counts and all with one entry moved, over every order."""
-    worst = 0.0
-    for source, target in itertools.permutations(range(len(counts)), 2):
-        moved = list(counts)
-        moved[source], moved[target] = moved[source] - 1, moved[target] + 1
-        for order in itertools.permutations(range(len(counts)), k):
-            worst = max(worst, abs(peeled(moved, exponent, order) - peeled(counts, exponent, order)))
-    return worst
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -1,69 +1,24 @@
 """Seed 003, Example 6.2 and Theorem 9: Gaussian entries cut off at a box."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr, logsumexp
+from tests.errata.printed_pufferfish_gaussian import (
+    BOUND,
+    WIDTH,
+    others,
+    printed_theorem_9,
+    true_ratio,
+    worst_vertex,
+)
 
 from quiltwork.pufferfish.gaussian_box import GaussianBox, kernel_covariance
 
-BOUND, WIDTH = 5.0, 0.1  # gamma and delta of Figure 2b
-
-
-def log_mass(low, high):
-    """log of the mass of a standard normal between two points."""
-    swap = low > 0
-    low, high = np.where(swap, -high, low), np.where(swap, -low, high)
-    return log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
-
-
-def printed_theorem_9(covariance, entry, told, means=None):
-    """The proof's last line: the largest log-ratio over r and r', and over the means that x_L in the box can have."""
-    told = list(told)
-    weights = np.linalg.solve(covariance[np.ix_(told, told)], covariance[told, entry])
-    deviation = math.sqrt(1.0 - covariance[entry, told] @ weights)
-    largest = BOUND * np.abs(weights).sum() if means is None else min(means, BOUND * np.abs(weights).sum())
-    start = np.linspace(-BOUND, BOUND - WIDTH, 199)
-    given = log_mass((start - largest) / deviation, (start + WIDTH - largest) / deviation)
-    ratio = given - log_mass(start, start + WIDTH)
-    return float(ratio.max() - ratio.min())
-
-
-def true_ratio(covariance, hidden, told_values):
-    """log P(x_L | x_i in the top interval) / P(x_L | x_i in the bottom one) under the law on the box.
-
-    One entry besides x_i is hidden at most, and integrated in closed form; the intervals have one mass, by symmetry.
-    """
-    entry, *rest = hidden
-    kept = [entry, *(j for j in range(len(covariance)) if j not in hidden)]
-    precision = np.linalg.inv(covariance)
-    place, weight = np.polynomial.legendre.leggauss(60)
-    sides = []
-    for start in (BOUND - WIDTH, -BOUND):
-        secret = start + WIDTH * (place + 1) / 2
-        values = np.column_stack([secret, np.tile(told_values, (len(secret), 1))])
-        density = -np.einsum("ai,ij,aj->a", values, precision[np.ix_(kept, kept)], values) / 2
-        for other in rest:
-            own, pull = precision[other, other], values @ precision[kept, other]
-            centre, scale = -pull / own, math.sqrt(own)
-            density += pull**2 / (2 * own) + log_mass((-BOUND - centre) * scale, (BOUND - centre) * scale)
-        sides.append(logsumexp(density, b=weight))
-    return float(sides[0] - sides[1])
-
-
-def worst_vertex(covariance, hidden):
-    vertices = itertools.product([-BOUND, BOUND], repeat=len(covariance) - len(hidden))
-    return max(true_ratio(covariance, hidden, np.array(vertex)) for vertex in vertices)
-
-
-def others(entry, count):
-    return [j for j in range(count) if j != entry]
-
 
 @pytest.mark.parametrize(
-    ("ell", "printed", "at_its_set", "at_every_set"), [(2.0, 122.983, 123.277, 123.2), (5.0, 908.559, 1279.973, 1279.0)]
+    ("ell", "printed", "at_its_set", "at_every_set"),
+    [(2.0, 122.983, 123.277, 142.969), (5.0, 908.559, 1279.973, 2239.671)],
 )
 def test_theorem_9_ignores_that_hidden_entries_are_cut_off_too(ell, printed, at_its_set, at_every_set):
     """Five entries, b = 2: more is told than the formula says, whichever entry is hidden with the centre."""

@@ -100,18 +100,28 @@ def test_theorem_4_holds_on_possible_datasets():
         assert leakage(channel, SECRETS, prior, 5).epsilon.upper == 0.0
 
 
+def test_equation_2_is_not_sufficient():
+    """Found by a random search: equation (1) holds with less than the epsilon of one run, and two leak too much."""
+    first = [Fraction(9305, 10000), Fraction(263, 10000), Fraction(233, 10000), Fraction(4076, 10000)]
+    channel = [[share, 1 - share] for share in first]
+    prior = [Fraction(325, 10000), Fraction(4216, 10000), Fraction(5446, 10000), Fraction(13, 10000)]
+    once, twice = (leakage(channel, SECRETS, prior, runs).epsilon for runs in (1, 2))
+    verdict = composable(channel, SECRETS, once.upper, prior)
+    assert verdict.rate.upper < once.lower < 1.34
+    assert twice.lower > 2 * once.upper + 1.5
+    assert twice.upper <= verdict.bound(2)
+    # the printed equation itself, for each ordered pair and dataset, with the kernels that were found
+    for kernel in (options[0] for options in verdict.certificates):
+        for data, weights in zip(kernel.first, kernel.kernel, strict=True):
+            assert printed.equation_1(channel, data, kernel.second, [float(w) for w in weights]) <= once.upper
+
+
 # ---- Theorem 5
-
-
-def proof_of_theorem_5(epsilon, logs, others):
-    """A mechanism of Step 2: two tight outputs and their complements to 1/2."""
-    one, two = (np.array([epsilon + np.mean(v), *v]) for v in (logs, others))
-    return np.stack([np.exp(one), 0.5 - np.exp(one), np.exp(two), 0.5 - np.exp(two)], axis=1)
 
 
 def test_the_construction_of_theorem_5_relaxes_the_constraint():
     """beta = (1/2, 1/2), epsilon = 1/2: both outputs are tight, and merged they are at -0.244, not above 1/2."""
-    channel = proof_of_theorem_5(0.5, [-3.0, -5.0], [-6.0, -2.5])
+    channel = printed.theorem_5_mechanism(0.5, [-3.0, -5.0], [-6.0, -2.5])
     assert np.all(channel > 0)
     assert channel.sum(axis=1) == pytest.approx([1.0] * 3, rel=1e-15)
     for output in (0, 2):

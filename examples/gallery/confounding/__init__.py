@@ -1,0 +1,16 @@
+"""Zhang, Malin, Raviv and Vorobeychik, Differential Confounding Privacy and Inverse Composition, measured again."""
+
+from __future__ import annotations
+
+from examples.gallery.confounding import beliefs, composition, copulas, inverse, order, scenes, strategies, tables
+
+STUDIES = (
+    *tables.STUDIES,
+    *scenes.STUDIES,
+    *composition.STUDIES,
+    *order.STUDIES,
+    *inverse.STUDIES,
+    *strategies.STUDIES,
+    *beliefs.STUDIES,
+    *copulas.STUDIES,
+)

@@ -1,0 +1,120 @@
+"""The room of secrets inferred from the data: verdicts are what the theory says, and the tables are read rightly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from examples.gallery.confounding import STUDIES, copulas, tables
+from examples.gallery.confounding.people import ATTACKERS, Genomes
+from examples.gallery.confounding.rows import Twice, chart, measured
+from examples.gallery.item import Effort
+from examples.game_composition import TABLE_8, TABLE_9, Size, redesigned, tied
+
+from quiltwork.game.defenders.distances import neighbours, widest
+from quiltwork.game.populations import independent
+from quiltwork.game.statistics import Statistic
+
+WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"
+VERDICTS = {
+    "appendix-g-calibration": WRONG,
+    "appendix-g-copula": WRONG,
+    "appendix-g-joint": WRONG,
+    "auc-as-evidence": WRONG,
+    "equation-11": DIFFER,
+    "equation-7": WRONG,
+    "example-medical": AGREE,
+    "example-navigation": AGREE,
+    "lemma-4": AGREE,
+    "lemma-5": WRONG,
+    "lemma-6": DIFFER,
+    "lemma-7": DIFFER,
+    "lemma-8": AGREE,
+    "penalty-method": DIFFER,
+    "proposition-1": WRONG,
+    "proposition-3": WRONG,
+    "proposition-4": WRONG,
+    "set-pi": WRONG,
+    "step-13": WRONG,
+    "strategies": WRONG,
+    "task-1-convex": WRONG,
+    "theorem-1-i": AGREE,
+    "theorem-1-ii": AGREE,
+    "theorem-1-iii": WRONG,
+    "theorem-2-i": WRONG,
+    "theorem-2-iii": WRONG,
+    "theorem-3-ii-crossing": WRONG,
+    "theorem-3-ii-gaussian": WRONG,
+    "theorem-3-ii-upper": WRONG,
+    "theorem-4-i": AGREE,
+    "theorem-4-ii": WRONG,
+    "theorem-5": WRONG,
+}
+FAST = [study for study in STUDIES if study not in tables.STUDIES]
+
+
+@pytest.mark.parametrize("study", FAST, ids=lambda study: study.name.removeprefix("examples.gallery.confounding."))
+def test_the_verdicts_follow_the_theory_and_what_was_corrected_holds(study):
+    found = study.measure(Effort(quick=True))
+    assert set(found) == {item.key for item in study.items}
+    for key, finding in found.items():
+        assert finding.verdict == VERDICTS[key.removeprefix("confounding-")]
+        assert all(check.holds for check in finding.checks if check.says.startswith("corrected"))
+
+
+def test_every_verdict_is_of_an_item_that_hangs():
+    assert {f"confounding-{key}" for key in VERDICTS} == {item.key for study in FAST for item in study.items}
+
+
+def test_a_correction_is_given_with_every_claim_that_the_run_refutes():
+    for study in STUDIES:
+        for item in study.items:
+            verdict = VERDICTS.get(item.key.removeprefix("confounding-"))
+            assert item.errata or verdict != WRONG
+
+
+# ---- Figure 1 and its tables, on few people
+
+
+@pytest.fixture(scope="module")
+def few():
+    statistic = Statistic(independent(20, 1, 30, seed=1))
+    return Genomes(statistic, Size(people=20, attributes=30, releases=12), widest(neighbours(statistic), "pool")[0])
+
+
+def test_printed_aucs_above_the_ceiling_are_wrong_in_print(few):
+    rows = measured(few, TABLE_8[2:4], redesigned)
+    findings = [tables.row_finding(row, "") for row in rows]
+    assert [row.refuted for row in rows] == [(True, True), (False, False)]
+    assert [finding.verdict for finding in findings] == [WRONG, DIFFER]
+    assert rows[0].linear.ceiling == pytest.approx(0.8248, abs=1e-4)
+    assert all(row.linear.reached <= row.linear.target for row in rows)
+
+
+def test_noises_of_one_half_leave_part_of_the_target_unused(few):
+    (row,) = measured(few, TABLE_9[5:], tied)
+    assert row.linear.reached < 0.6 * row.linear.target
+    assert row.refuted == (False, False)
+    assert 'role="img"' in chart("x", "A title", [row]).svg
+
+
+def test_the_table_items_name_the_erratum_where_the_ceiling_is_passed():
+    items = [item for study in tables.STUDIES for item in study.items]
+    named = [item.key for item in items if item.errata == tables.ERRATUM]
+    assert named == ["confounding-figure-1a", *(f"confounding-table-8-row-{row}" for row in (1, 2, 3))]
+
+
+def test_the_informed_attacker_is_at_least_as_strong(few):
+    """Little noise: who knows the others can hardly be wrong, who does not still is."""
+    areas = [few.by(attacker).attacked([few.reach / 4.0])[0].estimate for attacker in ATTACKERS]
+    assert 0.5 < areas[0] < areas[1]
+
+
+def test_an_auc_that_is_a_little_below_the_ceiling_is_not_refuted(few):
+    row = redesigned(few, (0.3, 1.5, 0.82, 0.003, 0.8249, 0.003))
+    assert Twice(row, row).refuted == (False, False)
+
+
+def test_where_the_printed_calibration_ends_is_found_by_bisection():
+    """Reference values of theory/confounding.md section 5."""
+    found = [copulas.last_sound(delta) for delta in copulas.DELTAS]
+    np.testing.assert_allclose(found, [16.3, 57.6, 133.0, 369.4, 984.8], rtol=1e-3)
