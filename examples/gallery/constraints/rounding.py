@@ -1,0 +1,217 @@
+"""Theorems 1 to 3 as a program would compute them: right as mathematics, and what doubles make of the formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from tests.errata import printed
+from tests.errata.doubles import (
+    COUNTS,
+    PAIRS,
+    SIZES,
+    exact_start,
+    halfway,
+    late_starts,
+    lost_by_the_ceiling,
+    lost_by_the_sign,
+    region,
+    weights,
+)
+from tests.truth import constraints as truth
+from tests.truth.numbers import mp
+
+import quiltwork as qw
+from examples.gallery.constraints.figure_2 import PRINTED_POINTS
+from examples.gallery.constraints.showing import number, plot, power
+from examples.gallery.item import Check, Effort, Finding, Item, Study
+from quiltwork.curves.drawing import COLOURS
+from quiltwork.report.layout.blocks import Grid
+
+SHARE = 0.4  # of k: where the engine is asked
+
+CEILING = Item(
+    "constraints-theorem-3-ceiling",
+    "Theorem 3",
+    "The region is the intersection over all u, v with u at least the ceiling of (k epsilon_1 - v (epsilon_1 - "
+    "epsilon_2)) / (epsilon_1 + epsilon_2): the slopes that are not negative.",
+    "Theorem 3: a ceiling that misses a tie",
+)
+STARTS = Item(
+    "constraints-algorithm-1-ties",
+    "Algorithm 1",
+    "Slopes are kept when epsilon_1 (x - 2 a*) + epsilon_2 (y - 2 b*) is not negative, and the inner sum begins at a "
+    "ceiling a_0(b).",
+    "Algorithm 1: off by one, without harm",
+)
+OVERFLOW = Item(
+    "constraints-theorem-3-overflow",
+    "Theorem 3",
+    "delta_{u,v} is a sum of differences of exponentials e^(a epsilon_1 + b epsilon_2), for any k.",
+    "Theorem 3: overflow",
+)
+ALPHA = Item(
+    "constraints-theorem-2-alpha",
+    "Theorem 2",
+    "The weight alpha is a quotient of differences of exponentials.",
+    "Theorem 2: the weight alpha at small epsilon",
+)
+
+
+def ceiling(effort: Effort) -> dict[str, Finding]:
+    """How often the ceiling of a double loses a slope, and what that does to the total variation."""
+    dropped, cases, all_ties = 0, 0, True
+    for (e1, e2), k in itertools.product(PAIRS, COUNTS):
+        missing = lost_by_the_ceiling(e1, e2, k)
+        all_ties = all_ties and all(slope == 0 for slope in missing)
+        cases, dropped = cases + 1, dropped + bool(missing)
+    rows, loose = [], []
+    for e1, e2 in ((0.2, 0.05), (0.2, 0.15), (0.31, 0.17)):
+        first, second = halfway(e1, e2)
+        literal = float(region(printed.theorem_3(first, second, 6)).delta(0.0).upper)
+        true = float((6 * qw.constraints([first, second])).delta(0.0, rtol=1e-9).upper)
+        loose.append(literal - true)
+        rows.append([f"({e1:g}, {e2:g})", number(literal), number(true), power(abs(literal - true))])
+    return {
+        CEILING.key: Finding(
+            f"Over the epsilons that are multiples of one twentieth and {len(COUNTS)} counts, doubles lose a slope in "
+            f"{dropped} of {cases} cases, each time one that is exactly zero. For {rows[0][0]} and k = 6 the region "
+            f"then has total variation {rows[0][1]} instead of {rows[0][2]}.",
+            "In exact arithmetic the condition is right. In doubles a quotient that is a whole number comes out a "
+            "little larger, and its ceiling is one too many. The region that is left is too large, which is safe but "
+            "not exact. The engine has no ceiling: a tie enters as a term that is worth nothing.",
+            [
+                Check("what is lost is always a slope of exactly zero", all_ties),
+                Check("doubles find all slopes that are not negative", dropped == 0, ours=f"{dropped} cases lose one"),
+                Check("the region in doubles is the exact one", max(loose) < 1e-9, ours=power(max(loose))),
+            ],
+            [Grid(["epsilons, k = 6", ("total variation, formula in doubles", "number"), ("exact", "number"),
+                   ("difference", "number")], rows)],
+        )
+    }  # fmt: skip
+
+
+def starts(effort: Effort) -> dict[str, Finding]:
+    """The two tests of Algorithm 1 in doubles, and that neither changes the region."""
+    late = asked = lost = settings = 0
+    worst, one_of_each = 0.0, True
+    for (e1, e2), (x, y) in itertools.product(PAIRS, SIZES[: effort.pick(4, 3)]):
+        missing, true = lost_by_the_sign(e1, e2, x, y)
+        off, number_asked = late_starts(e1, e2, x, y, true)
+        settings, lost = settings + 1, lost + bool(missing)
+        late, asked = late + len(off), asked + number_asked
+        one_of_each = one_of_each and not {(x - a, y - b) for a, b in missing} & missing
+        for a, b in {place[:2] for place in off}:
+            starts = (printed.algorithm_1_start, exact_start)
+            sums = [printed.algorithm_1_delta(float(e1), float(e2), x, y, a, b, start) for start in starts]
+            worst = max(worst, abs(sums[0] - sums[1]))
+    return {
+        STARTS.key: Finding(
+            f"In {lost} of {settings} settings doubles drop a slope that is exactly zero; in {late} of {asked:,} "
+            f"evaluations a_0(b) is one too large. The largest change of a delta is {power(worst)}.",
+            "Of two mirrored zero slopes one always stays, and the term that is skipped is a tie, so that it is zero. "
+            "The formulas are right, and here rounding is harmless.",
+            [
+                Check("doubles find all slopes", lost == 0, ours=f"{lost} settings lose one"),
+                Check("doubles begin every inner sum where it begins", late == 0, ours=f"{late} begin one late"),
+                Check("of two mirrored slopes one stays", one_of_each),
+                Check("no delta changes", worst < 1e-14, ours=power(worst)),
+            ],
+        )
+    }
+
+
+def overflow(effort: Effort) -> dict[str, Finding]:
+    """The smallest k at which one term cannot be written as a double, and the engine beyond it."""
+    first, second = (1.0, 0.0), (0.5, 0.1)
+
+    def fails(k: int) -> bool:
+        try:
+            printed.theorem_3_term(first, second, k, k, k, (k, 0, 0, 0))
+        except OverflowError:
+            return True
+        return False
+
+    low, high = 1, 2000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    rows, answered = [], 0
+    for k in (high - 1, high, 800, 1000):
+        found = (k * qw.constraints([first, second])).delta(SHARE * k)
+        answered += found.met and found.lower > 0
+        ends = [number(end, 8) for end in (found.lower, found.upper)]
+        rows.append([f"{k:,}", "overflows" if fails(k) else "a number", *ends])
+    return {
+        OVERFLOW.key: Finding(
+            f"With epsilon = ({first[0]:g}, {second[0]:g}) the first term cannot be computed from k = {high} on. The "
+            f"engine answers: at k = {rows[-1][0]}, delta at epsilon = {SHARE * 1000:g} is between {rows[-1][2]} and "
+            f"{rows[-1][3]}.",
+            "The sum is right, and no double is as large as its terms. The engine keeps logarithms of probabilities, "
+            "and takes differences only inside expm1.",
+            [
+                Check("the printed terms are doubles at k = 800", not fails(800), ours="an overflow"),
+                Check("the engine certifies every delta of the table", answered == len(rows), ours=f"{answered}"),
+            ],
+            [Grid([("k", "number"), "first term", ("engine, lower", "number"), ("engine, upper", "number")], rows,
+                  f"Deltas at epsilon = {SHARE:g} k.")],
+        )
+    }  # fmt: skip
+
+
+def alpha(effort: Effort) -> dict[str, Finding]:
+    """Relative errors of alpha: as printed, as one minus its complement, and without subtraction."""
+    sizes = [10.0**-n for n in range(0, 16)]
+    rows, lost, kept, unsafe = [], [], [], 0
+    for size in sizes:
+        first, second = (size, 0.0), (size / 2, size / 10)
+        e1, e2, d2 = (mp.mpf(value) for value in (size, size / 2, size / 10))
+        with mp.workdps(120):
+            true = (mp.exp(e2) - (1 - d2) * mp.exp(e1) + d2) / (mp.exp(e2) - mp.exp(e1))
+        try:
+            lost.append(float(abs(printed.alpha(first, second) / true - 1)))
+            unsafe += printed.alpha(first, second) > true
+        except ZeroDivisionError:
+            lost.append(math.inf)
+        _, (second_weight, first_weight) = weights(first, second)
+        kept.append(float(max(abs(second_weight / true - 1), abs(first_weight / (1 - true) - 1))))
+        rows.append([f"{size:g}", number(true, 10), power(lost[-1]) if lost[-1] < 1e300 else "none", power(kept[-1])])
+    reveal, mass = truth.weights(PRINTED_POINTS)
+
+    def draw(axes: Any) -> None:
+        shown = [(size, value) for size, value in zip(sizes, lost, strict=True) if 0 < value < math.inf]
+        axes.loglog(*zip(*shown, strict=True), "o-", color=COLOURS["bad"], label="as printed")
+        axes.loglog(sizes, [max(v, 1e-17) for v in kept], "s-", color=COLOURS["accent"], label="without subtraction")
+        axes.set(xlabel="epsilon_1", ylabel="relative error of the weights", ylim=(5e-18, 3))
+        axes.legend(loc="upper right")
+
+    return {
+        ALPHA.key: Finding(
+            f"For Figure 2 alpha is {number(mass[1], 12)}. With epsilon_2 half of epsilon_1 the printed formula has "
+            f"the relative error {power(lost[3])} at {sizes[3]:g}, {power(lost[8])} at {sizes[8]:g} and "
+            f"{power(lost[-1])} at {sizes[-1]:g}; the form without subtraction stays below {power(max(kept))}.",
+            "The formula is right. Numerator and denominator are differences of numbers near 1, and their digits are "
+            f"lost as epsilon shrinks. In {unsafe} of {len(sizes)} cases alpha comes out too large, which is the "
+            "unsafe side: the larger epsilon then has too little weight.",
+            [
+                Check("the printed formula keeps nine digits", max(lost) < 1e-9, ours=power(max(lost))),
+                Check("the form without subtraction keeps fourteen", max(kept) < 1e-14, ours=power(max(kept))),
+                Check("the weights of Figure 2 sum to one", abs(reveal + sum(mass) - 1) < 1e-50),
+            ],
+            [
+                plot(ALPHA.key, "Relative error of the weight alpha against epsilon",
+                     "delta_1 = 0, delta_2 a tenth and epsilon_2 a half of epsilon_1.", draw),
+                Grid([("epsilon_1", "number"), ("alpha", "number"), ("relative error, formula in doubles", "number"),
+                      ("without subtraction", "number")], rows[::3]),
+            ],
+        )
+    }  # fmt: skip
+
+
+STUDIES = (
+    Study((CEILING,), ceiling, (0.6, 0.6)),
+    Study((STARTS,), starts, (1.2, 0.3)),
+    Study((OVERFLOW,), overflow, (0.1, 0.1)),
+    Study((ALPHA,), alpha, (0.4, 0.4)),
+)
