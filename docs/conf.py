@@ -8,7 +8,15 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "quiltwork"
 version = release = installed("quiltwork")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml", "plain_docstrings", "command_help", "http_interface"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "mathml",
+    "plain_docstrings",
+    "command_help",
+    "http_interface",
+    "gallery_items",
+]
 exclude_patterns = ["_ext"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]

@@ -24,6 +24,14 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "docs/game.md",
         "quiltwork attack --defence gaussian:0.1",
     ): "trains networks for a minute; the next block is quick",
+    (
+        "docs/gallery.md",
+        "python -m examples.gallery",
+    ): "takes a minute; tests/gallery runs the command on small studies",
+    (
+        "docs/soundness.md",
+        "python -m benchmarks.soundness",
+    ): "takes minutes; tests/soundness runs the command on one kind",
     ("docs/howto/run_the_service.md", "quiltwork ledger admit nightly"): "asks for the ledger of the service above",
     ("docs/howto/run_the_service.md", "curl https://budgets.example"): "asks for the ledger of the service above",
     ("docs/ledger.md", "createdb budgets"): "needs a PostgreSQL server and a place for its key",

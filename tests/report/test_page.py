@@ -23,6 +23,7 @@ from quiltwork.report.layout.page import (
     Picture,
     Report,
     Section,
+    Terms,
     Words,
     joined,
     report_format,
@@ -46,7 +47,14 @@ def everything(word: str = "plain") -> Report:
                 "Tables", [Grid([word, (word, "number")], [[word, 1234], [Cell(word, word), None]], word, [word, 5])]
             ),
             Section("Pictures", [Picture(word, word, word, SVG), Picture("line", "b", "", SVG)]),
-            Section("More", [Code(word), Details(word, [Words(word), Section("Inside", [Words(word)])])]),
+            Section(
+                "More",
+                [
+                    Terms([Fact(word, word, word), Fact(word, word, "", "warm")]),
+                    Code(word),
+                    Details(word, [Words(word), Section("Inside", [Words(word)])]),
+                ],
+            ),
         ],
         {"word": word, "numbers": [1, 2.5, math.inf]},
     )
@@ -84,6 +92,42 @@ def test_equal_headings_get_names_of_their_own():
     sections = [Section(heading, []) for heading in ("A b", "A b", "a B!", "\N{GREEK SMALL LETTER ALPHA}")]
     found = check_page(Report("t", sections=sections).to_html())
     assert found.ids == ["a-b", "a-b-2", "a-b-3", "section"]
+
+
+def linked():
+    """A section with a name of its own, behind one whose heading would take it; cells lead to it."""
+    grid = Grid(("a", "b"), [[Cell("there", link="own-name"), Cell("|", link="own-name", strong=True)]], "Links.")
+    sections = [Section("Own name", [grid]), Section("X", [Words("x")], "own-name"), Section("X", [], "own-name")]
+    return Report("t", sections=sections)
+
+
+def test_cells_lead_to_sections():
+    page = linked().to_html()
+    found = check_page(page)
+    assert found.ids == ["own-name-2", "own-name", "own-name-3"]
+    assert found.addresses == ["#own-name", "#own-name"]
+    assert '<h2 id="own-name">X</h2>' in page
+    text = linked().to_markdown()
+    assert "| [there](#own-name) | **[\\|](#own-name)** |" in text
+    assert '<a id="own-name"></a>\n\n## X' in text
+    assert Report.from_json(json.loads(json.dumps(linked().to_json()))) == linked()
+
+
+def test_terms_are_a_list_of_names_and_texts():
+    page = everything().to_html()
+    assert page.count("<dt>plain</dt>") == 2
+    assert "<dd>plain\n<small>plain</small></dd>" in page
+    assert '<dd><span class="badge warm">plain</span></dd>' in page
+    assert "- **plain:** plain (plain)\n- **plain:** plain\n" in everything().to_markdown()
+    assert "<dl" not in Report("t", sections=[Section("s", [Terms([])])]).to_html()
+
+
+@pytest.mark.parametrize("name", ["A", "a b", "a--b", "-a", "a.b", 'a"><b', "a\n", 3])
+def test_names_that_are_no_anchor(name):
+    with pytest.raises(InvalidParameter, match="small letters, digits"):
+        Section("x", [], name)
+    with pytest.raises(InvalidParameter, match="small letters, digits"):
+        Cell("x", link=name)
 
 
 def test_hostile_words_are_only_words_in_html():

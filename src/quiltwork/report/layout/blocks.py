@@ -6,6 +6,7 @@ markup of a `Picture` is passed on, and it is looked through first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
@@ -25,12 +26,13 @@ __all__ = [
     "Grid",
     "Picture",
     "Section",
+    "Terms",
     "Words",
     "as_text",
     "nested",
 ]
 
-Tone = Literal["", "good", "bad"]
+Tone = Literal["", "good", "warm", "bad"]
 DASH = "\N{EN DASH}"
 
 
@@ -46,9 +48,16 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _tone(value: Any) -> Tone:
-    if value not in ("", "good", "bad"):
-        raise InvalidParameter("tone", value, "'', 'good' or 'bad'")
+    if value not in ("", "good", "warm", "bad"):
+        raise InvalidParameter("tone", value, "'', 'good', 'warm' or 'bad'")
     return value  # type: ignore[no-any-return]
+
+
+def _anchor(value: Any) -> str:
+    """The name of a place on the page, or none."""
+    if not isinstance(value, str) or not re.fullmatch(r"([a-z0-9]+(-[a-z0-9]+)*)?", value):
+        raise InvalidParameter("the name of a section", value, "small letters, digits and single hyphens")
+    return value
 
 
 def _blocks(values: Iterable[Any]) -> tuple[Block, ...]:
@@ -106,14 +115,28 @@ class Facts:
 
 
 @attrs.frozen
+class Terms:
+    """Facts below each other, as a glossary has them: what it is on the left, its text on the right.
+
+    A text with a tone is short, and shown as a badge.
+    """
+
+    items: tuple[Fact, ...] = attrs.field(converter=_facts)
+
+
+@attrs.frozen
 class Cell:
-    """A cell that is more than a text: a smaller line under it, a colour, bold, or a bar of this share of the width."""
+    """A cell that is more than a text: a smaller line under it, a colour, bold, or a bar of this share of the width.
+
+    `link` is the name of a section of the same report.
+    """
 
     text: str = attrs.field(converter=as_text)
     note: str = attrs.field(default="", converter=as_text)
     tone: Tone = attrs.field(default="", converter=_tone)
     strong: bool = False
     share: float | None = None
+    link: str = attrs.field(default="", converter=_anchor)
 
 
 def _cell(value: Any) -> Cell:
@@ -190,15 +213,19 @@ class Details:
 
 @attrs.frozen
 class Section:
-    """A heading and what stands under it; a section may hold sections."""
+    """A heading and what stands under it; a section may hold sections.
+
+    Cells that link to the section use its `name`; without one it is named after its heading.
+    """
 
     heading: str = attrs.field(converter=as_text)
     blocks: tuple[Block, ...] = attrs.field(converter=_blocks)
+    name: str = attrs.field(default="", converter=_anchor)
 
 
-Block: TypeAlias = Words | Bullets | Code | Facts | Grid | Picture | Details | Section
+Block: TypeAlias = Words | Bullets | Code | Facts | Terms | Grid | Picture | Details | Section
 KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Words, Bullets, Code, Facts, Grid, Picture, Details, Section)
+    kind.__name__.lower(): kind for kind in (Words, Bullets, Code, Facts, Terms, Grid, Picture, Details, Section)
 }
 
 

@@ -23,7 +23,9 @@ from quiltwork.report.layout.blocks import (
     Grid,
     Picture,
     Section,
+    Terms,
     Words,
+    nested,
 )
 from quiltwork.report.layout.escape import html_text, slug
 from quiltwork.report.layout.svg import apart
@@ -67,7 +69,7 @@ def style() -> str:
 
 def fragment(report: Report, level: int = 2) -> str:
     """What stands on the page, for a page of one's own; its title is a heading of this level."""
-    writer = _Writer()
+    writer = _Writer(names={block.name for block in nested(report.sections) if isinstance(block, Section)})
     body = "\n".join(writer.all(report.sections, level + 1))
     lead = f'\n<p class="lead">{html_text(report.lead)}</p>' if report.lead else ""
     head = f"<h{level}>{html_text(report.title)}</h{level}>{lead}"
@@ -97,7 +99,8 @@ class _Writer:
     """Draws blocks one after the other, and keeps the names of one page apart."""
 
     headings: list[tuple[int, str, str]] = attrs.field(factory=list)
-    names: set[str] = attrs.field(factory=set)
+    names: set[str] = attrs.field(factory=set)  # taken; at first those that sections bring along
+    used: set[str] = attrs.field(factory=set)  # those of them that are on the page by now
     pictures: int = 0
 
     def all(self, blocks: Iterable[Block], level: int) -> list[str]:
@@ -122,6 +125,8 @@ class _Writer:
             yield f'<pre tabindex="0"><code>{html_text(block.text)}</code></pre>'
         elif isinstance(block, Facts) and block.items:
             yield '<div class="facts">\n' + "\n".join(map(_fact, block.items)) + "\n</div>"
+        elif isinstance(block, Terms) and block.items:
+            yield '<dl class="terms">\n' + "\n".join(map(_term, block.items)) + "\n</dl>"
         elif isinstance(block, Grid):
             yield _table(block)
         elif isinstance(block, Details):
@@ -131,7 +136,10 @@ class _Writer:
             yield self._section(block, level)
 
     def _section(self, block: Section, level: int) -> str:
-        name = self._name(slug(block.heading) or "section")
+        name = block.name
+        if not name or name in self.used:
+            name = self._name(name or slug(block.heading) or "section")
+        self.used.add(name)
         self.headings.append((level, name, block.heading))
         tag = f"h{min(level, DEEPEST)}"
         inner = "\n".join(self.all(block.blocks, level + 1))
@@ -171,6 +179,13 @@ def _fact(fact: Fact) -> str:
     return f'<div class="fact">\n<span class="muted">{html_text(fact.label)}</span>\n{value}{note}\n</div>'
 
 
+def _term(fact: Fact) -> str:
+    value = html_text(fact.value)
+    value = f'<span class="badge {fact.tone}">{value}</span>' if fact.tone else value
+    note = f"\n<small>{html_text(fact.note)}</small>" if fact.note else ""
+    return f"<dt>{html_text(fact.label)}</dt>\n<dd>{value}{note}</dd>"
+
+
 def _table(grid: Grid) -> str:
     caption = f"\n<caption>{html_text(grid.caption)}</caption>" if grid.caption else ""
     narrow = ' class="narrow"' if _width(grid) <= NARROW else ""
@@ -207,6 +222,8 @@ def _row(row: tuple[Cell, ...], grid: Grid) -> str:
 
 def _inside(cell: Cell) -> str:
     text = html_text(cell.text)
+    if cell.link:
+        text = f'<a href="#{cell.link}">{text}</a>'
     if cell.strong:
         text = f"<strong>{text}</strong>"
     if cell.share is not None:

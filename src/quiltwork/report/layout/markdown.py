@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from quiltwork import __version__
-from quiltwork.report.layout.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Words
+from quiltwork.report.layout.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Terms, Words
 from quiltwork.report.layout.escape import clean, markdown_cell, markdown_line
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def _parts(block: Block, level: int, names: Mapping[int, str]) -> list[str]:
         return ["\n".join(f"- {markdown_line(item)}" for item in block.items)] if block.items else []
     if isinstance(block, Facts):
         return ["\n".join(_fact(item.label, item.value, item.note) for item in block.items)] if block.items else []
+    if isinstance(block, Terms):
+        return ["\n".join(_term(item.label, item.value, item.note) for item in block.items)] if block.items else []
     if isinstance(block, Code):
         return [_fenced(block.text)]
     if isinstance(block, Grid):
@@ -47,12 +49,19 @@ def _parts(block: Block, level: int, names: Mapping[int, str]) -> list[str]:
         return _picture(block, names)
     if isinstance(block, Details):
         return [f"**{markdown_line(block.summary)}**", *_all(block.blocks, level, names)]
-    return [f"{'#' * min(level, DEEPEST)} {markdown_line(block.heading)}", *_all(block.blocks, level + 1, names)]
+    anchor = [f'<a id="{block.name}"></a>'] if block.name else []  # hosts name headings in ways of their own
+    heading = f"{'#' * min(level, DEEPEST)} {markdown_line(block.heading)}"
+    return [*anchor, heading, *_all(block.blocks, level + 1, names)]
 
 
 def _fact(label: str, value: str, note: str) -> str:
     more = f" ({markdown_line(note)})" if note else ""
     return f"- {markdown_line(label)}: **{markdown_line(value)}**{more}"
+
+
+def _term(label: str, value: str, note: str) -> str:
+    more = f" ({markdown_line(note)})" if note else ""
+    return f"- **{markdown_line(label)}:** {markdown_line(value)}{more}"
 
 
 def _fenced(text: str) -> str:
@@ -89,6 +98,8 @@ def _line(cells: Iterable[str]) -> str:
 
 def _shown(cell: Cell, strong: bool = False) -> str:
     text = markdown_cell(cell.text)
+    if cell.link:
+        text = f"[{text}](#{cell.link})"
     if (cell.strong or strong) and text.strip():
         text = f"**{text}**"
     return f"{text} ({markdown_line(cell.note)})" if cell.note else text

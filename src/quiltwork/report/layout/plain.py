@@ -10,7 +10,7 @@ import numpy as np
 
 from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.layout.blocks import KINDS, Cell, Fact
+from quiltwork.report.layout.blocks import KINDS, Cell, Fact, Section
 
 __all__ = ["block_from", "block_json", "plain"]
 
@@ -35,6 +35,8 @@ def block_json(block: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": type(block).__name__.lower()}
     for field in attrs.fields(type(block)):
         value = getattr(block, field.name)
+        if isinstance(block, Section) and field.name == "name" and not value:
+            continue  # its heading names it
         found[field.name] = _field_json(value)
     return found
 
@@ -64,7 +66,7 @@ def block_from(document: Mapping[str, Any]) -> Any:
         raise InvalidParameter("kind", document.get("kind"), f"one of {', '.join(KINDS)}")
     if "blocks" in fields:
         fields["blocks"] = [block_from(block) for block in fields["blocks"]]
-    if kind is KINDS["facts"]:
+    if kind in (KINDS["facts"], KINDS["terms"]):
         fields["items"] = [Fact(**{"label": "", **item}) for item in fields["items"]]
     if kind is KINDS["grid"]:
         fields["rows"] = [_cells(row) for row in fields["rows"]]

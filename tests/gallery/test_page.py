@@ -1,0 +1,127 @@
+"""The page: every item is on it once, can be reached, and says what was found; long tables are folded."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from examples.gallery.hung import LONG, compared, folded
+from examples.gallery.item import Check, Effort, Finding, Item, Study
+from examples.gallery.keep import Outcome
+from examples.gallery.page import Visit, gallery, written_pages
+from examples.gallery.rooms import Room
+from tests.gallery import fakes
+from tests.report.outline import check_page, text_of
+
+from quiltwork.report.layout.blocks import Details, Grid, Picture, nested
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="a line" viewBox="0 0 9 9"><path d="M 0 0"/></svg>'
+NASTY = "<script>alert(1)</script> [a](b) | *c*"
+DATE = datetime(2026, 11, 16, 21, 30, tzinfo=UTC)
+
+
+def visit(**changes):
+    words = {"effort": Effort(), "date": DATE, "versions": {"numpy": "9.9"}, "seconds": 75.2, "workers": 2, **changes}
+    return Visit(**words)
+
+
+def hanging():
+    """Three items: one with a picture and a long table, one wrong in print, one that could not be measured."""
+    grid = Grid(("k", "printed"), [[str(k), "1"] for k in range(LONG + 1)], "Many rows.")
+    seen = Finding("It is 3.", "Because.", [Check("same", True, "3", "3")], [grid, Picture("p", "t", "Seen.", SVG)])
+    wrong = Finding(NASTY, NASTY, [Check(NASTY, False, NASTY, NASTY, disproves=True), Check("corrected", True)])
+    one = Study([Item("fake-a", "Figure 1", "It is 3."), Item("fake-b", NASTY, NASTY, "Theorem 2")], fakes.two)
+    two = fakes.study(fakes.raising, "fake-d")
+    ended = [Outcome(one, {"fake-a": seen, "fake-b": wrong}, seconds=1.25), Outcome(two, {}, "ValueError: gone")]
+    return [Room(fakes.PAPER, [one, two])], ended
+
+
+def test_every_item_is_there_once_and_linked():
+    report = gallery(*hanging(), visit())
+    page = report.to_html()
+    found = check_page(page)  # every link leads to a place on the page
+    for key in ("fake", "fake-a", "fake-b", "fake-d"):
+        assert found.ids.count(key) == 1
+        assert found.addresses.count(f"#{key}") >= 2
+    told = text_of(page)
+    for words in ("wrong in print", "disproves the claim", "Theorem 2 (in docs/errata.md)", "tests.gallery.fakes.two"):
+        assert words in told
+    assert "This could not be measured: ValueError: gone" in told
+    assert "alert(1)" in told
+
+
+def test_what_the_clock_says_is_told():
+    told = text_of(gallery(*hanging(), visit()).to_html())
+    for words in ("2026-11-16 21:30 UTC", "1 min 15 s with 2 processes", "numpy 9.9", "Seed 7", "Effort whole"):
+        assert words in told
+    assert "QUICK" not in told
+
+
+def test_a_quick_run_and_a_part_are_told_loudly():
+    report = gallery(*hanging(), visit(effort=Effort(quick=True), only=("fake-a", "fake-d")))
+    assert "QUICK RUN" in text_of(report.to_html())
+    assert "Only fake-a, fake-d: a part of the gallery." in report.lead
+    assert report.data["quick"] is True
+
+
+def test_verdicts_are_counted():
+    report = gallery(*hanging(), visit())
+    assert report.data["counts"] == {"agree": 1, "differ": 0, "wrong in print": 1, "not measured": 1}
+    assert "3 items" in report.lead
+    table = next(block for block in nested(report.sections) if isinstance(block, Grid))
+    assert [cell.text for cell in table.rows[0]] == [fakes.PAPER.title, "3", "1", "0", "1", "1"]
+    assert [cell.text for cell in table.foot] == ["All", "3", "1", "0", "1", "1"]
+    rooms, ended = hanging()
+    whole = gallery([Room(fakes.PAPER, rooms[0].studies[:1])], ended[:1], visit())
+    assert "not measured" not in whole.data["counts"]
+
+
+def test_programs_read_what_people_do(tmp_path):
+    rooms, ended = hanging()
+    assert written_pages(rooms, ended, visit(), tmp_path) == tmp_path / "index.html"
+    document = json.loads((tmp_path / "gallery.json").read_text())
+    items = {item["key"]: item for item in document["items"]}
+    assert document["schema"] == "quiltwork/gallery/1"
+    assert items["fake-b"]["checks"][0]["disproves"] is True
+    assert (items["fake-a"]["room"], items["fake-a"]["verdict"]) == ("fake", "agree")
+    assert items["fake-d"]["problem"] == "ValueError: gone"
+
+
+def test_markdown_has_its_pictures_beside_it_and_no_old_ones(tmp_path):
+    (tmp_path / "gallery-old.svg").write_text("")
+    (tmp_path / "mine.svg").write_text("")
+    written_pages(*hanging(), visit(), tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["gallery-p.svg", "gallery.json", "gallery.md", "index.html", "mine.svg"]
+    text = (tmp_path / "gallery.md").read_text()
+    assert "![t](<gallery-p.svg>)" in text
+    assert "[Figure 1](#fake-a)" in text
+    assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= set(re.findall(r'<a id="([\w-]+)">', text))
+
+
+def test_long_tables_are_folded():
+    short, long = (Grid(("a",), [["x"]] * rows, "Rows.") for rows in (LONG, LONG + 1))
+    assert folded(short) is short
+    assert folded(long) == Details(f"Rows ({LONG + 1} rows)", [long])
+    assert folded(Grid(("a",), [["x"]])).caption  # every table has a name
+
+
+@pytest.mark.parametrize(
+    ("checks", "columns"),
+    [
+        ([Check("a", True)], ["Check", "Holds"]),
+        ([Check("a", True, printed="1"), Check("b", True)], ["Check", "Printed", "Holds"]),
+        ([Check("a", False, "1", "2")], ["Check", "Printed", "Ours", "Holds"]),
+    ],
+)
+def test_empty_columns_are_left_out(checks, columns):
+    assert [name for name, _ in compared(tuple(checks)).columns] == columns
+
+
+def test_a_failure_that_disproves_is_told_from_one_that_does_not():
+    rows = compared((Check("a", False), Check("b", False, disproves=True), Check("c", True, disproves=True))).rows
+    assert [(row[-1].text, row[-1].note, row[-1].tone) for row in rows] == [
+        ("no", "", "warm"),
+        ("no", "disproves the claim", "bad"),
+        ("yes", "", "good"),
+    ]
