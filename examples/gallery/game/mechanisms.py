@@ -1,0 +1,85 @@
+"""Two private mechanisms that the paper compares with and the library does not have: pure DP noise, and peeling.
+
+pure        noise with density proportional to exp(-epsilon n |z|_oo): a radius from a Gamma law times a uniform point
+            of the cube.  One swap moves each share by at most 1/n, so that this is epsilon-DP, exactly.
+            Steinke and Ullman 2016, section 4.
+peeling     s times: publish the name of the largest share plus Laplace noise among those left; then these s shares with
+            fresh Laplace noise.  The scale 2 sqrt(3 s log(1/delta)) / (epsilon n) makes it (epsilon, delta)-DP.
+            Dwork, Su and Zhang 2018; Cai, Wang and Zhang 2021.  Shares that are not named are filled with the public
+            reference frequency, which tells nothing.
+
+Here they are simulated, to be attacked: noise that protects people comes from `quiltwork.mechanisms`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.errors import NotCertified
+from quiltwork.game.defenders.plain import statistic_of
+from quiltwork.game.population import Population
+from quiltwork.game.priors import Members
+from quiltwork.game.statistics import Statistic
+
+
+@attrs.frozen(eq=False)
+class Simulated:
+    """A defence given by a function of exact shares; `channel` None leaves attackers to simulate it."""
+
+    name: str
+    statistic: Statistic
+    release: Callable[[FloatArray, np.random.Generator], FloatArray]
+    channel: None = None
+
+    def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
+        """Simulated outputs."""
+        return self.release(exact, rng)
+
+    def certificate(self, rows: Any = None) -> NoReturn:
+        """Refused here: the proofs are the cited papers'."""
+        raise NotCertified("a simulated mechanism", "its proof is in the paper that its docstring names")
+
+
+def pure(population: Population, epsilon: float) -> Simulated:
+    """Epsilon-DP noise that is small in every share at once."""
+    statistic = statistic_of(population, "members")
+    scale = 1.0 / (_size(population) * epsilon)
+
+    def release(exact: FloatArray, rng: np.random.Generator) -> FloatArray:
+        count, attributes = exact.shape
+        radius = rng.gamma(attributes + 1.0, scale, (count, 1))
+        return exact + radius * rng.uniform(-1.0, 1.0, (count, attributes))
+
+    return Simulated(f"pure DP, epsilon {epsilon:g}", statistic, release)
+
+
+def peeling_scale(members: int, named: int, epsilon: float, delta: float) -> float:
+    """Of the Laplace noise, for shares of `members` people."""
+    return 2.0 * math.sqrt(3.0 * named * math.log(1.0 / delta)) / (epsilon * members)
+
+
+def peeling(population: Population, named: int, epsilon: float, delta: float) -> Simulated:
+    """The `named` largest shares, chosen and published with Laplace noise."""
+    statistic = statistic_of(population, "members")
+    scale, usual = peeling_scale(_size(population), named, epsilon, delta), population.frequencies
+
+    def release(exact: FloatArray, rng: np.random.Generator) -> FloatArray:
+        left = np.ones(exact.shape, dtype=np.bool_)
+        rows = np.arange(len(exact))
+        for _ in range(named):
+            noisy = np.where(left, exact + rng.laplace(0.0, scale, exact.shape), -np.inf)
+            left[rows, noisy.argmax(axis=1)] = False
+        return np.where(left, usual, exact + rng.laplace(0.0, scale, exact.shape))
+
+    return Simulated(f"peeling, epsilon {epsilon:g}", statistic, release)
+
+
+def _size(population: Population) -> int:
+    people = population.size[0]
+    return round(float(population.prior.rates(people).sum()))
