@@ -24,7 +24,8 @@ TITLE = "Gallery: what five papers print, measured again"
 MEANING = {
     "agree": "Everything that was compared holds, up to the precision that the check names.",
     "differ": "Something that was compared does not hold, and that does not show the paper to be wrong: samples and "
-    "data of our own stand in for the paper's, or the paper leaves a parameter open. The reason is given.",
+    "data of our own stand in for the paper's, the paper leaves a parameter or an edge case open, or an argument has a "
+    "gap though its conclusion is true. The reason is given.",
     "wrong in print": "A counterexample, exact arithmetic or a certified bracket shows that the claim as printed is "
     "false. The corrected form is in docs/errata.md, with its tests.",
     "not measured": "The study ended with an error in this run.",

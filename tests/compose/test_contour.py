@@ -10,6 +10,7 @@ from tests.compose import naive
 from tests.losses import laws
 from tests.losses.laws import mp
 
+import quiltwork as qw
 from quiltwork.compose import contour
 from quiltwork.compose.contour import ContourEngine, transforms_of
 from quiltwork.losses.gaussian import GaussianPair
@@ -135,3 +136,11 @@ def test_batches_answer_like_single_transforms():
     one, two = whole.logs(spots), alone.logs(spots)
     assert (np.maximum(one.low, two.low) <= np.minimum(one.high, two.high)).all()
     np.testing.assert_allclose(one.middle, two.middle, rtol=1e-9)
+
+
+def test_losses_without_spread_are_declined():
+    """All or nothing: the loss is 0 or infinite, and there is nothing to integrate."""
+    loss = 5 * qw.approximate(0.0, 0.5)
+    found = loss.epsilon(0.99, method="characteristic function")
+    assert found.lower == 0.0 <= found.upper
+    assert loss.epsilon(0.9, method="characteristic function").upper == math.inf

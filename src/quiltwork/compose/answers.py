@@ -11,6 +11,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose import renyi, route
+from quiltwork.compose.apart import Apart
 from quiltwork.compose.engine import Engine
 from quiltwork.compose.parts import Counted, Part, directed, is_open, is_renyi, refined, sandwiched, telling
 from quiltwork.compose.questions import Declined
@@ -52,14 +53,14 @@ def _checked(method: str | None) -> str | None:
 
 
 def _run(ask: Ask, pairs: Counted, trivial: Callable[[Counted], tuple[FloatArray, FloatArray]]) -> route.Answer:
-    """The routed answer; where it is wide, or every method declines, also the bracket that moments alone certify."""
+    """The routed answer; where it is wide, or every method declines, also what moments and parts of it certify."""
     try:
         low, high, name = ask(pairs)
     except Declined:
         with np.errstate(all="ignore"):
             return (*trivial(pairs), renyi.METHOD)
     with np.errstate(all="ignore"):
-        if np.all((low == high) | (high - low <= WIDE * high)):
+        if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
             return low, high, name
         floor, roof = trivial(pairs)
     return np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), name
@@ -72,7 +73,8 @@ def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
         upper = np.full(delta.size, case.top)
         if moments is not None:
             upper = np.fmin(upper, renyi.epsilon_bound(moments, case.reveal[1], delta))
-        return np.zeros(delta.size), np.where(delta < case.reveal[1], np.inf, upper)
+        upper = np.where(delta < case.reveal[1], np.inf, upper)
+        return _cut((np.zeros(delta.size), upper), pairs, lambda apart: apart.epsilon(delta))
 
     return ends
 
@@ -84,7 +86,8 @@ def _wide_delta(epsilon: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
         upper = np.ones(epsilon.size)
         if moments is not None:
             upper = np.fmin(upper, renyi.delta_bound(moments, reveal[1], epsilon))
-        return np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT), reveal[0]), upper
+        lower = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT), reveal[0])
+        return _cut((lower, upper), pairs, lambda apart: apart.delta(epsilon))
 
     return ends
 
@@ -97,9 +100,19 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
         lower: FloatArray = np.zeros(alpha.size)
         if all(moments is not None for moments in both):
             lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
-        return np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0)), np.nextafter(1.0 - alpha, 2.0)
+        lower = np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0))
+        return _cut((lower, np.nextafter(1.0 - alpha, 2.0)), pairs, lambda apart: apart.beta(alpha))
 
     return ends
+
+
+def _cut(ends: route.Ends, pairs: Counted, ask: Callable[[Apart], route.Ends]) -> route.Ends:
+    """The ends, and what leaving the rarely telling releases out adds to them."""
+    found = Apart.of(pairs)
+    if found is None:
+        return ends
+    low, high = ask(found)
+    return np.maximum(ends[0], low), np.minimum(ends[1], high)
 
 
 def _slack(parts: Sequence[Part]) -> float:

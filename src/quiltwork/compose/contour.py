@@ -204,6 +204,8 @@ class ContourEngine:
         return None
 
     def view(self, theta: float, log_width: float) -> View | None:
+        if not log_width > 0:  # a loss without any spread: nothing to integrate
+            return None
         try:
             return self._view(theta, log_width)
         except (TooCostly, OverflowError, FloatingPointError):

@@ -6,8 +6,10 @@ Both orders of the two worlds give the same number, because a function and its i
 
     AUC <= 1 - (1 - delta)^2 / (1 + e^epsilon).
 
-This is the AUC of a test on one protected difference, hence also the expected AUC over members and non-members whose
-membership is exchangeable or independent; an attacker whose score also uses what he knew beforehand may exceed it.
+This is the AUC of a test on one protected difference, hence also the expected AUC over members and non-members if a
+fixed number of members is drawn exchangeably, or if members are independent and scores are pooled over releases. The
+mean of areas within single releases may exceed it for few independent members, and so may an attacker whose score also
+uses what he knew beforehand.
 
 Reference: theory/confounding.md, verdict on Table VIII of seed 000; Dong, Roth and Su 2022 for the trade-off functions.
 """
