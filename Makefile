@@ -4,10 +4,12 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 REPORT := build/report.html
+MINUTES ?= 15
+GALLERY := build/gallery
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage lint format soundness benchmark figures docs clean
+.PHONY: help run test coverage lint format soundness benchmark figures gallery docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -48,24 +50,11 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-soundness: .venv/dev.stamp  ## check random brackets against high-precision truth (long)
-	$(BIN)/python benchmarks/soundness.py
-	$(BIN)/python benchmarks/soundness_pufferfish.py
-	$(BIN)/python benchmarks/soundness_confounding.py
-	$(BIN)/python benchmarks/soundness_game.py
+soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
+	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
 
-benchmark: .venv/benchmark.stamp  ## time the engine beside its peers
-	$(BIN)/python benchmarks/engine.py
-	$(BIN)/python benchmarks/regions.py
-	$(BIN)/python benchmarks/tables.py
-	$(BIN)/python benchmarks/tables_peers.py
-	$(BIN)/python benchmarks/pufferfish.py
-	$(BIN)/python benchmarks/confounding.py
-	$(BIN)/python benchmarks/data.py
-	$(BIN)/python benchmarks/ledger.py
-	$(BIN)/python benchmarks/game.py --check
-	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/web.py
+benchmark: .venv/benchmark.stamp  ## this library beside its peers, about 20 minutes; QUICK=1 for three, LONG=1 for all
+	$(BIN)/python benchmarks/all.py $(if $(filter-out 0 no,$(QUICK)),--quick,$(if $(filter-out 0 no,$(LONG)),--long))
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
 	$(BIN)/python examples/regions.py build/figures
@@ -76,6 +65,14 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 	$(BIN)/python examples/confounding_xor_pad.py --figure build/figures/confounding_xor_pad.svg
 	$(BIN)/python examples/game_composition.py --figure build/figures/game_composition.svg
 	$(BIN)/python examples/game_audit.py --figure build/figures/game_audit.svg
+
+# What is in .venv for the tests serves the gallery as well.
+.venv/gallery.stamp: $(or $(wildcard .venv/dev.stamp),$(INPUTS)) | $(BIN)/python
+	$(if $(wildcard .venv/dev.stamp),,$(PIP) --editable '.[cli,report,design,noise,data,game]' torch mpmath)
+	@touch $@
+
+gallery: .venv/gallery.stamp  ## measure what the papers print, into build/gallery; QUICK=1 for smaller samples
+	$(BIN)/python -m examples.gallery --out $(GALLERY) $(if $(filter-out 0 no,$(QUICK)),--quick)
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -25,7 +25,6 @@ class Case:
     loss: Callable[[], qw.Loss]
     delta: float
     grid: Callable[[float], Any]  # dp_accounting's distribution at a discretisation interval
-    interval: Callable[[], tuple[float, float]]  # prv_accountant's ends
     faster: float | None = None  # bar: times faster than dp_accounting's default
     faster_coarse: float | None = None  # bar: times faster than its coarsest grid within 1e-3
 
@@ -56,7 +55,6 @@ def _dpsgd_case(sigma: float, rate: float, count: int, delta: float) -> Case:
         functools.partial(dpsgd, sigma, rate, count),
         delta,
         lambda step: peers.gaussian(sigma, count, step, rate),
-        functools.partial(peers.dpsgd_interval, sigma, rate, count, delta),
         faster=100,
         faster_coarse=10,
     )
@@ -69,7 +67,6 @@ def _response_case(delta: float) -> Case:
         lambda: 1000 * qw.pure(0.1),
         delta,
         functools.partial(peers.response, 0.1, 1000),
-        functools.partial(peers.response_interval, [(0.1, 1000)], delta),
         faster=50,
     )
 
@@ -89,7 +86,6 @@ GAUSSIAN = Case(
     lambda: 1000 * qw.gaussian(10.0),
     1e-6,
     functools.partial(peers.gaussian, 10.0, 1000),
-    functools.partial(peers.gaussian_interval, 10.0, 1000, 1e-6),
     faster=100,
 )
 
@@ -101,7 +97,6 @@ OTHERS = [
         lambda: 500 * qw.pure(0.1) + 500 * qw.pure(0.05),
         1e-6,
         lambda step: peers.response(0.1, 500, step).compose(peers.response(0.05, 500, step)),
-        functools.partial(peers.response_interval, [(0.1, 500), (0.05, 500)], 1e-6),
     ),
     Case(
         "Laplace scale 10 x 1000, delta 1e-06",
@@ -109,7 +104,6 @@ OTHERS = [
         lambda: 1000 * qw.laplace(10.0),
         1e-6,
         functools.partial(peers.laplace, 10.0, 1000),
-        functools.partial(peers.laplace_interval, 10.0, 1000, 1e-6),
     ),
 ]
 
@@ -119,7 +113,6 @@ MANY = Case(
     distinct,
     1e-6,
     functools.partial(peers.distinct, DISTINCT),
-    functools.partial(peers.distinct_interval, DISTINCT, 1e-6),
     faster=200,
 )
 

@@ -1,8 +1,8 @@
-"""The engine beside its peers, and the bars it has to clear.
+"""The engine beside grids of dp_accounting, and the bars it has to clear; everybody.py asks all peers.
 
     python benchmarks/engine.py [--quick] [--check] [--markdown FILE]
 
-Exit code 0, or 1 with --check when a bar is missed. A full run takes about five minutes, --quick about one.
+Exit code 0, or 1 with --check when a bar is missed. A full run takes about two minutes, --quick about one.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks.report import BOTH, NO, UPPER, Bar, Line, at_least, at_most
 from benchmarks.timing import PATIENCE, Timing, interleaved
 
 GOOD = 1e-3  # the error that a coarse grid of dp_accounting has to reach
-OURS, DEFAULT, INTERVAL = "quiltwork", f"dp_accounting h {peers.DEFAULT_STEP:g} (default)", "prv_accountant"
+OURS, DEFAULT = "quiltwork", f"dp_accounting h {peers.DEFAULT_STEP:g} (default)"
 Found = Iterator[Line | Bar]
 
 
@@ -54,7 +54,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def measured(quick: bool) -> Found:
     """All lines and bars, in the order of the report."""
-    repeats, patience = (5, 1.0) if quick else (9, PATIENCE)
+    repeats, patience = (5, 1.0) if quick else (7, PATIENCE / 3)
     for case in [*cases.SMALL_DELTAS, *cases.LONG]:
         yield from compared(case, repeats, patience, coarse=not quick)
     yield from flat("T 1e4, 1e5, 1e6 at sigma 1, rate 0.001", cases.LONG, repeats)
@@ -81,7 +81,6 @@ def compared(case: Case, repeats: int, patience: float, coarse: bool, alone: boo
         calls[DEFAULT] = lambda: case.theirs(peers.DEFAULT_STEP)
         if step:
             calls[tuned] = lambda: case.theirs(step)
-        calls[INTERVAL] = case.interval
     found = interleaved(calls, repeats, patience)
     mine = found.pop(OURS)
     if mine.refusal:
@@ -113,8 +112,7 @@ def peer_line(case: Case, method: str, timing: Timing, ratio: float) -> Line:
     """A peer's answer, or its refusal."""
     if timing.refusal:
         return Line.of(case.name, method, timing, ratio, certified=NO, fails=f"refuses: {timing.refusal}")
-    ends = timing.value if method == INTERVAL else (-math.inf, timing.value)
-    return judged(case, method, timing, ends, ratio)
+    return judged(case, method, timing, (-math.inf, timing.value), ratio)
 
 
 def judged(case: Case, method: str, timing: Timing, ends: tuple[float, float], ratio: float) -> Line:

@@ -23,7 +23,6 @@ IMPORTS = {
     "import numpy": "import numpy",
     "import quiltwork": "import quiltwork",
     "import quiltwork and a first loss": "import quiltwork; quiltwork.gaussian(1.0)",
-    "import dp_accounting": "import dp_accounting",
 }
 
 

@@ -1,18 +1,14 @@
-"""How the peers are asked: dp_accounting (privacy loss distributions on a grid) and prv_accountant (two-sided)."""
+"""How the engine's benchmark asks dp_accounting: privacy loss distributions on a grid, both directions."""
 
 from collections.abc import Iterable
 
 import dp_accounting
-import prv_accountant
 from dp_accounting.pld import PLDAccountant, common
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 DEFAULT_STEP = 1e-4
 STEPS = (1e-2, 5e-3, 3e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1.3e-4)
 """Coarser grids than the default, coarsest first."""
-
-INTERVAL_ERROR = 0.1
-"""Half the width that prv_accountant is asked for; a tenth of it costs ten times as much."""
 
 
 def gaussian(sigma: float, count: int, step: float, rate: float = 1.0) -> pld.PrivacyLossDistribution:
@@ -59,36 +55,3 @@ def calibrated_sigma(rate: float, count: int, epsilon: float, delta: float, step
         dp_accounting.LowerEndpointAndGuess(0.5, 4.0),
         tol=tolerance,
     )
-
-
-def interval(mechanisms: list[tuple[prv_accountant.PrivacyRandomVariable, int]], delta: float) -> tuple[float, float]:
-    """prv_accountant's lower and upper epsilon."""
-    variables, counts = map(list, zip(*mechanisms, strict=True))
-    accountant = prv_accountant.PRVAccountant(
-        prvs=variables, eps_error=INTERVAL_ERROR, delta_error=1e-3 * delta, max_self_compositions=counts
-    )
-    low, _, high = accountant.compute_epsilon(delta, counts)
-    return float(low), float(high)
-
-
-def dpsgd_interval(sigma: float, rate: float, count: int, delta: float) -> tuple[float, float]:
-    one = prv_accountant.PoissonSubsampledGaussianMechanism(noise_multiplier=sigma, sampling_probability=rate)
-    return interval([(one, count)], delta)
-
-
-def distinct_interval(rows: Iterable[tuple[float, float, int]], delta: float) -> tuple[float, float]:
-    one = prv_accountant.PoissonSubsampledGaussianMechanism
-    mechanisms = [(one(noise_multiplier=sigma, sampling_probability=rate), count) for sigma, rate, count in rows]
-    return interval(mechanisms, delta)
-
-
-def gaussian_interval(sigma: float, count: int, delta: float) -> tuple[float, float]:
-    return interval([(prv_accountant.GaussianMechanism(noise_multiplier=sigma), count)], delta)
-
-
-def laplace_interval(scale: float, count: int, delta: float) -> tuple[float, float]:
-    return interval([(prv_accountant.LaplaceMechanism(mu=1 / scale), count)], delta)
-
-
-def response_interval(parts: list[tuple[float, int]], delta: float) -> tuple[float, float]:
-    return interval([(prv_accountant.PureDPMechanism(epsilon), count) for epsilon, count in parts], delta)

@@ -41,7 +41,7 @@ class Line:
         return [
             self.case,
             self.method,
-            _milliseconds(self.milliseconds),
+            milliseconds(self.milliseconds),
             "" if math.isnan(self.ratio) else f"{self.ratio:.3g}",
             "inf" if math.isinf(self.error) else "" if math.isnan(self.error) else f"{self.error:+.1e}",
             "" if math.isnan(self.width) else f"{self.width:.1e}",
@@ -79,17 +79,25 @@ def at_most(name: str, most: float, measured: float, unit: str = "x", note: str 
     return Bar(name, f"<= {most:g}{unit}", f"{measured:.3g}{unit}{note}", measured <= most)
 
 
-def _milliseconds(value: float) -> str:
+def milliseconds(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def version(package: str) -> str:
+    """Of a package, or that it is not here."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def versions() -> list[str]:
     """When, where and with what."""
     when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return [
         f"{when}; Python {platform.python_version()}, {packages}.",
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}.",
@@ -98,11 +106,10 @@ def versions() -> list[str]:
 
 NOTES = [
     "Medians of n interleaved repeats in one process, CPU time on one thread; compare ratios. Everything from the "
-    "constructor to the answer is timed, and both directions (add, remove) are covered by all but prv_accountant, "
-    "which is asked for +-0.1.",
+    "constructor to the answer is timed, in both directions (add, remove).",
     "error: of the reported epsilon (for brackets the upper end), relative to the truth. width: of the bracket, "
-    "relative. certified: what the method claims to bound; dp_accounting and prv_accountant do not track the rounding "
-    'of their FFTs, so where that shows, "fails" says so.',
+    "relative. certified: what the method claims to bound; dp_accounting does not track the rounding of its FFTs, so "
+    'where that shows, "fails" says so. All peers on more questions: [everybody](benchmarks_peers.md).',
 ]
 
 
@@ -118,7 +125,7 @@ def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
     return (
         "\n\n".join(
             [
-                "# The engine beside its peers",
+                "# The engine beside grids",
                 "\n".join(versions()),
                 *NOTES,
                 rows_as_markdown([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),

@@ -42,6 +42,12 @@ def least(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, floa
     return found
 
 
+def rows(found: Mapping[str, float]) -> list[list[str]]:
+    """A table for the documentation."""
+    lines = [[f"`{name}`", f"{1e3 * seconds:,.0f}", f"{seconds / found[BASE]:.2f}"] for name, seconds in found.items()]
+    return [["command", "least ms", f"ratio to `{BASE}`"], *lines]
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

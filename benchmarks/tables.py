@@ -174,7 +174,7 @@ def answered(plan: Plan) -> tuple[PlanGuarantee, qw.Bracket]:
     return guarantee, guarantee.epsilon(DELTA)
 
 
-def drawn(draw: Draw, notion: Notion, seed: int) -> Plan:
+def drawn(draw: Draw, notion: Notion, seed: int, queries: int = QUERIES) -> Plan:
     """Random conjunctions: which conditions a query has, and which bounds, is drawn for each."""
     rng = np.random.default_rng(seed)
     table = Table(
@@ -184,7 +184,7 @@ def drawn(draw: Draw, notion: Notion, seed: int) -> Plan:
         day=Date("2026-01-01", "2026-12-31"),
     )
     plan = Plan(table, notion)
-    for number in range(QUERIES):
+    for number in range(queries):
         where = table.everything
         if rng.random() < 0.6:
             where = where & table.region.isin(rng.choice(20, int(rng.integers(1, 8)), replace=False).tolist())

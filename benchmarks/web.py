@@ -21,9 +21,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.ledger.servers import NoServer, PostgresServer
 from tests.web import load
 
-from benchmarks import report
+from benchmarks import report, start
 from benchmarks.report import plain, rows_as_markdown
 
+TITLE = "# The service under load, and the start of a command"
+INTRODUCTION = (
+    "`make benchmark LONG=1` writes this page: `benchmarks/web.py` asks a real server over loopback, without any\n"
+    "pause between two requests of one client, and `benchmarks/start.py` times whole commands."
+)
+PAUSES = (
+    "Clients that never pause always wait for each other, so that the times are those of a full queue. An officer who\n"
+    "reads a page every few seconds does not wait like that."
+)
 SECTION = "Milliseconds from the first byte sent to the last byte received."
 
 
@@ -54,7 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     print(f"\n{told}")
     if options.markdown:
-        text = ["# The service under load", "\n".join(versions()), words, rows_as_markdown(lines, right), told]
+        text = [TITLE, INTRODUCTION, "\n".join(versions()), words, rows_as_markdown(lines, right), told, PAUSES]
+        text.append(rows_as_markdown(start.rows(start.least(start.COMMANDS, 3 if options.quick else 15)), {1, 2}))
         options.markdown.write_text("\n\n".join(text) + "\n", encoding="utf-8")
     return 1 if options.check and wrong else 0
 

@@ -96,7 +96,7 @@ def area(false_alarms, hits):
 
 
 def sensitivity(attributes, members):
-    """Theorem 3 and appendix E: the sensitivity of each attribute's share is |Q| / K'."""
+    """Theorem 3: |Q| / K' for the noise of each attribute.  Appendix E has it as the sensitivity of all together."""
     return attributes / members
 
 

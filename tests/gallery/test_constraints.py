@@ -20,25 +20,19 @@ ITEMS = [item for study in STUDIES for item in study.items]
 
 WRONG = {
     "constraints-remark-2-eta",
-    "constraints-section-4-transform",
     "constraints-proposition-1-epsilon",
     "constraints-proposition-1-area",
     "constraints-proposition-1-root",
     "constraints-conjecture-1-counts",
     "constraints-appendix-d",
+}
+# not certain: words that are too kind, an argument with a gap, an index, and a letter that may be typesetting
+DIFFER = {
+    "constraints-figure-3-k10",
+    "constraints-section-4-transform",
     "constraints-appendix-f-line",
     "constraints-appendix-f-convexity",
     "constraints-appendix-h",
-}
-# right as mathematics: doubles lose what is printed, a branch is never taken, a word is too narrow or too kind
-DIFFER = {
-    "constraints-figure-3-k10",
-    "constraints-theorem-3-ceiling",
-    "constraints-algorithm-1-ties",
-    "constraints-theorem-3-overflow",
-    "constraints-theorem-2-alpha",
-    "constraints-proposition-2",
-    "constraints-assumption-2",
 }
 
 

@@ -14,6 +14,7 @@ from examples.gallery.game import (
     figure_1c,
     gaussian,
     optimal,
+    penalty,
     posteriors,
     printed,
 )
@@ -48,7 +49,7 @@ QUICK = Effort(quick=True)
 WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"
 FAST = [
     study
-    for room in (advantages, equilibrium, composing, posteriors, optimal, gaussian, fifth, figure_1c)
+    for room in (advantages, equilibrium, composing, posteriors, optimal, gaussian, fifth, penalty, figure_1c)
     for study in room.STUDIES
     if study.measure not in (fifth.five, figure_1c.weighted)
 ]
@@ -57,6 +58,7 @@ NOT_WRONG = {
     "game-proposition-3": AGREE,
     "game-appendix-p3": AGREE,
     "game-appendix-p6": DIFFER,
+    "game-theorem-3-sensitivity": DIFFER,
 }
 PEOPLE = independent(12, 30, 40, seed=3)
 
@@ -84,6 +86,18 @@ def test_every_figure_and_table_hangs_in_the_room():
     assert {f"game-figure-2{panel}" for panel in "acd"} <= keys  # 2b is 1a
     assert {f"game-table-4-1{panel}" for panel in "bcdefgh"} <= keys
     assert {"game-table-3-kappa-0", "game-table-3-kappa-1-5", "game-table-3-kappa-50", "game-table-5"} <= keys
+
+
+def test_table_5_is_above_a_ceiling_and_wrong_in_one_reading_only():
+    checks = fifth.under()
+    assert [check.holds for check in checks] == [False, False, False, True, True]
+    assert not any(check.disproves for check in checks)  # the paper says that pure privacy is relaxed
+    assert [fifth.sure(e) > fifth.ceiling(2 * e) for e in printed.PRINTED_TABLE_5] == [True, True, False, False, False]
+
+
+def test_numbers_are_shown_as_printed():
+    assert str(printed.PRINTED_1G[printed.BAYESIAN]) == "1 ± 0"
+    assert str(printed.PRINTED_1D[printed.BAYESIAN]) == "0.5600 ± 0.0040"
 
 
 def test_the_tables_are_those_of_the_errata():
@@ -138,13 +152,31 @@ def test_peeling_names_the_largest_shares():
     rng = np.random.default_rng(2)
     exact = rng.random((5, 40))
     usual = PEOPLE.frequencies
-    found = peeling(PEOPLE, 7, 1e9, 1e-5).defend(exact, np.ones((5, 12), dtype=bool), rng)
+    found = peeling(PEOPLE, 7, 1e9).defend(exact, np.ones((5, 12), dtype=bool), rng)
     for row, truth in zip(found, exact, strict=True):
         named = np.argsort(-truth)[:7]
         assert row[named] == pytest.approx(truth[named], abs=1e-6)
         rest = np.setdiff1d(np.arange(40), named)
         assert (row[rest] == usual[rest]).all()
-    assert peeling_scale(6, 7, 2.0, 1e-5) == pytest.approx(2 * np.sqrt(3 * 7 * np.log(1e5)) / 12)
+    # names at 2 / (n scale) and shares at 1 / (n scale) add up to epsilon
+    scale = peeling_scale(6, 7, 2.0)
+    assert 7 * (2 / (6 * scale) + 1 / (6 * scale)) == pytest.approx(2.0)
+
+
+def test_peeling_keeps_its_epsilon_for_two_attributes():
+    """P(name) for the two shares of one swap, exactly: the difference of two Laplace variables against a bound."""
+    scale = peeling_scale(6, 1, 1.0)
+    bound = 2 / (6 * scale)  # of the name alone, two thirds of epsilon
+    assert bound == pytest.approx(2 / 3)
+    for gap in np.linspace(-1.0, 1.0, 41):  # of the shares, in sixths; a swap moves the gap by two of them
+        chances = [_first(shift / (6 * scale)) for shift in (gap * 6, gap * 6 + 2)]
+        assert chances[1] <= np.exp(bound) * chances[0] * (1 + 1e-12)
+
+
+def _first(gap):
+    """P(the first is named) for a gap in units of the scale."""
+    tail = (1 + abs(gap) / 2) * np.exp(-abs(gap)) / 2  # of the difference of two Laplace variables
+    return 1 - tail if gap > 0 else tail
 
 
 # ---- responses

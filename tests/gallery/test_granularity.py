@@ -14,18 +14,29 @@ from quiltwork.tables.channels import gaussian_mu, hockey_stick, max_divergence,
 
 QUICK = Effort(quick=True)
 ITEMS = [item for study in STUDIES for item in study.items]
+# not certain: a product and the ends of two ranges that the paper leaves open, and what follows from which theorem
+DIFFER = {
+    "granularity-propositions-iii-6-iii-8",
+    "granularity-corollary-iv-13-one-part",
+    "granularity-section-vi-b-weak-triangle",
+    "granularity-section-iv-d-order",
+}
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.measure.__name__)
-def test_what_has_an_erratum_is_wrong_in_print_and_the_rest_agrees(study):
+def test_what_has_an_erratum_does_not_hold_and_the_rest_agrees(study):
     found = study.measure(QUICK)
     assert found.keys() == {item.key for item in study.items}
     for item in study.items:
         finding = found[item.key]
         failed = [check.says for check in finding.checks if not check.holds]
-        assert finding.verdict == ("wrong in print" if item.errata else "agree"), (item.key, failed)
+        expected = "differ" if item.key in DIFFER else "wrong in print" if item.errata else "agree"
+        assert finding.verdict == expected, (item.key, failed)
         if item.errata:  # the corrected form is there, and holds
             assert any(check.holds for check in finding.checks)
+        if item.key in DIFFER:
+            assert len(failed) == 1
+        else:
             assert all(check.holds for check in finding.checks if not check.disproves)
 
 

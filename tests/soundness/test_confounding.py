@@ -1,4 +1,4 @@
-"""A part of the campaign about confounded secrets; `benchmarks/soundness_confounding.py` runs all of it."""
+"""A part of the campaign about confounded secrets; `python -m benchmarks.soundness` runs all of it."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""A part of the soundness campaign: no bracket may miss the truth. `benchmarks/soundness.py` runs all of it."""
+"""A part of the soundness campaign: no bracket may miss the truth. `python -m benchmarks.soundness` runs all of it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A part of the campaign about the game and audits; `benchmarks/soundness_game.py` runs all of it."""
+"""A part of the campaign about the game and audits; `python -m benchmarks.soundness` runs all of it."""
 
 import math
 from fractions import Fraction

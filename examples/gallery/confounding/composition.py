@@ -143,11 +143,12 @@ def copies(effort: Effort) -> Mapping[str, Finding]:
         "confounding-theorem-5": Finding(
             f"{COPIES[3]} copies with lies of {worlds.LIES[0][1]}: epsilon is {ends[3]:.4f}, the product says "
             f"{COPIES[3] * slope:.4f}.",
-            f"No number of copies tells more than the bit, log 3 = {cap:.4f}; the product grows without end.",
+            f"No number of copies tells more than the bit, log 3 = {cap:.4f}; the product grows without end. Part (ii) "
+            "is printed with its sign the other way round: with (i) it would make both equal.",
             [
                 Check(
-                    "the product underestimates for every number of copies (certified)",
-                    all(count * slope < float(one.upper) for count, one in zip(COPIES, true, strict=True)),
+                    "(i) the product is at most the truth for every number of copies (certified)",
+                    all(count * slope <= float(one.upper) for count, one in zip(COPIES, true, strict=True)),
                     disproves=True,
                 ),
                 Check("corrected: the truth stays below the cap of the data", max(ends) <= cap),
@@ -268,7 +269,8 @@ STUDIES = (
     alone(
         "confounding-theorem-5",
         "Theorem 5",
-        "For any number of mechanisms that read the same data, the product of the effective ones underestimates.",
+        "(i) The true epsilon is at least that of the product of the effective mechanisms, for any number of them, "
+        "with equality only if the joint law is the product.",
         copies,
         ORDER,
     ),

@@ -203,7 +203,8 @@ def calibration(effort: Effort) -> Mapping[str, Finding]:
         "confounding-appendix-g-calibration": Finding(
             f"At delta {DELTA_C:g} the noise is {times} times what epsilon {', '.join(f'{eps:g}' for eps in USUAL)} "
             f"need, and beyond epsilon {ends[DELTA_C]:.1f} it is too little.",
-            "It has mu = epsilon / w, whose delta at epsilon passes the promise when epsilon is "
+            "Right for every usual epsilon, and said of every one. It has mu = epsilon / w, whose delta at "
+            "epsilon passes the promise when epsilon is "
             f"{min(last / printed.weight(delta) ** 2 for delta, last in ends.items()):.1f} to "
             f"{max(last / printed.weight(delta) ** 2 for delta, last in ends.items()):.1f} times w^2. The exact "
             "test of Gaussian noise gives the least noise for every epsilon.",
@@ -243,10 +244,15 @@ STUDIES = (
             Item(
                 "confounding-appendix-g-copula",
                 "Appendices G and H",
-                "The copula perturbation is (eps_c, delta_c)-private, and these parameters are tight.",
+                "The copula perturbation is (eps_c, delta_c)-private, and these parameters are tight given "
+                "(z_1(s), z_2).",
                 "Appendices G and H: the copula tells nothing",
             ),
-            Item("confounding-theorem-4-i", "Theorem 4 (i)", "The perturbed noises keep their marginal laws."),
+            Item(
+                "confounding-theorem-4-i",
+                "Theorem 4 (i)",
+                "Each of the two mechanisms keeps its epsilon and delta: the copula retains the marginals.",
+            ),
             Item(
                 "confounding-appendix-g-joint",
                 "Appendix G, joint function",

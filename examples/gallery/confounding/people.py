@@ -1,7 +1,7 @@
 """The people of Figure 1, simulated, and the two strongest attackers on Gaussian releases about them.
 
-The paper has single-nucleotide variants of 800 people on chromosome 10, of whom half are in the data; its defender's
-network has 5000 outputs.  Ours are simulated by the coalescent, with as many people and unlinked variants.
+The paper has single-nucleotide variants of 800 people on chromosome 10, and does not say how
+many variants.  Ours are simulated by the coalescent: as many people, and 5000 unlinked variants.
 """
 
 from __future__ import annotations

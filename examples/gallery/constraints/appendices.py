@@ -31,8 +31,8 @@ NEVER = Item(
 SLOPES = Item(
     "constraints-appendix-e",
     "Appendix E",
-    "The slopes of k releases are in bijection with the pairs (u, v) of numbers from 0 to k, so that there are at most "
-    "(k + 1)^2 of them.",
+    "The differences (a - d, b - c) of all outputs are the set B of pairs (x, y) with |x| + |y| at most k and x + y "
+    "as odd or even as k; B is in bijection with the pairs (u, v) of numbers from 0 to k and has (k + 1)^2 elements.",
     APPENDICES,
 )
 LINE = Item(
@@ -50,8 +50,8 @@ BEND = Item(
 CONJUGATE = Item(
     "constraints-appendix-h",
     "Appendix H, Proposition 5",
-    "The conjugate of the maximum of m lines is the maximum over j = 0, ..., m of t_j s - f(t_j), with t_j defined for "
-    "j = 1, ..., m - 1; mixtures are computed by conjugating twice.",
+    "The conjugate of the maximum of m lines on the real line is the maximum of t_j s - f(t_j) with the index from "
+    "0 to m, where t_j is defined for j = 1, ..., m - 1; mixtures are computed by conjugating twice.",
     APPENDICES,
 )
 
@@ -73,8 +73,8 @@ def never(effort: Effort) -> dict[str, Finding]:
         NEVER.key: Finding(
             f"delta_1 = {float(delta):g}, k = 3: the printed value is {rows[1][1]}; counted over all picks, never has "
             f"probability {rows[1][2]}.",
-            "The printed value is the probability of at least once. The theorem uses the right one: what no epsilon "
-            "hides is the chance of at least one reveal.",
+            "A slip of one word: the printed value is the probability of at least once. The theorem uses it "
+            "rightly: what no epsilon hides is the chance of at least one reveal.",
             [
                 Check("never has the printed probability", rows[1][1] == rows[1][2], rows[1][1], rows[1][2],
                       disproves=True),
@@ -96,7 +96,8 @@ def slopes(effort: Effort) -> dict[str, Finding]:
         }  # fmt: skip
         found = {(u + v - k, u - v) for u in range(k + 1) for v in range(k + 1)}
         wrong += found != places or len(found) != (k + 1) ** 2
-        odd += any(abs(x) + abs(y) > k or (x + y - k) % 2 for x, y in places)
+        steps = range(-k, k + 1)
+        odd += places != {(x, y) for x in steps for y in steps if abs(x) + abs(y) <= k and (x + y - k) % 2 == 0}
     last = max(counts)
     distinct = len({2 * (u + v - 20) + (u - v) for u in range(21) for v in range(21)})
     return {
@@ -104,10 +105,15 @@ def slopes(effort: Effort) -> dict[str, Finding]:
             f"For every k up to {last} the differences of all outputs are the (k + 1)^2 pairs of the appendix, "
             f"{(last + 1) ** 2} at k = {last}. For Figure 2 with k = 20 only {distinct} of {21**2} slopes are "
             "distinct, since one epsilon is twice the other.",
-            "Both inclusions of the proof were enumerated. The printed (x, y) in A is meant to be in A tilde.",
+            "All three sets were written out. The printed (x, y) in A is a misprint for A tilde.",
             [
-                Check("the slopes are the pairs (u, v)", wrong == 0, ours=f"{wrong} counts differ", disproves=True),
-                Check("they satisfy the two conditions of the set B", odd == 0, disproves=True),
+                Check(
+                    "the differences are the pairs (u, v), one for one",
+                    wrong == 0,
+                    ours=f"{wrong} counts differ",
+                    disproves=True,
+                ),
+                Check("they are the set B", odd == 0, ours=f"{odd} counts differ", disproves=True),
             ],
         )
     }
@@ -127,11 +133,11 @@ def line(effort: Effort) -> dict[str, Finding]:
         LINE.key: Finding(
             f"At t = 0 the printed line is {rows[0][1]}, and the trade-off function of ({epsilon:g}, {delta:g}) is "
             f"{rows[0][3]}.",
-            "t has slipped into the exponent: -e^epsilon t + (1 - delta) is a line and fits, -e^(epsilon t) + (1 - "
-            "delta) is neither.",
+            "A slip of typesetting, if it is one: in the text that we read t stands in the exponent, where "
+            "-e^epsilon t + (1 - delta) is meant. The epsilon and delta that the paper reads off the line are right.",
             [
                 Check("the printed line is the trade-off function near 0", abs(literal[0] - right[0]) < 1e-9,
-                      rows[0][1], rows[0][3], disproves=True),
+                      rows[0][1], rows[0][3]),
                 Check("the corrected line is", apart < 1e-9, ours=power(apart)),
             ],
             [Grid([("t", "number"), ("line, printed", "number"), ("corrected", "number"),
@@ -161,11 +167,12 @@ def bend(effort: Effort) -> dict[str, Finding]:
             f"For the Gaussian with mu = 1, x + f(x) falls from {number(sums[0])} to {number(sums[-1])} on [0, c]. The "
             f"formula for g'' agrees with differences of g' up to {power(max(errors))}, and is at least "
             f"{number(least, 3)}.",
-            "A convex function of a convex one is convex when the outer one rises; here it falls, so the argument "
-            "proves nothing. The conclusion is right, by the formula for g'', which the paper also prints.",
+            "A gap in a proof. A convex function of a convex one is convex when the outer one rises; here it falls, "
+            "so this argument does not show it. The conclusion is right, by the formula for g'', which the paper "
+            "also prints.",
             [
                 Check("the outer function rises, as the argument needs", np.all(np.diff(sums) >= 0),
-                      ours=f"falls at {int(np.sum(np.diff(sums) < 0))} of {len(sums) - 1} steps", disproves=True),
+                      ours=f"falls at {int(np.sum(np.diff(sums) < 0))} of {len(sums) - 1} steps"),
                 Check("g'' has the printed formula and is positive", max(errors) < 1e-5 and least > 0,
                       ours=power(max(errors))),
             ],
@@ -209,14 +216,15 @@ def conjugates(effort: Effort) -> dict[str, Finding]:
     linear = max(abs(total - float(mixed.delta(p, rtol=1e-9).upper)) for total, p in zip(sums, places, strict=True))
     return {
         CONJUGATE.key: Finding(
-            f"{computed} of {cases} random maxima of lines can be conjugated as printed, since t_0 and t_m are never "
+            f"{computed} of {cases} random maxima of lines can be conjugated by the letter, since t_0 and t_m are not "
             f"defined. With j from 1 to m - 1 the formula agrees with a search up to {power(error)}.",
-            "Proposition 5 has no corners outside: only t_1 to t_(m-1) exist, and one line alone has its conjugate at "
-            "its own slope. Nothing of it is needed: the delta of a mixture is the mean of the deltas, here up to "
+            "A slip of an index, carried over from Proposition 4, where t_0 and t_m are the ends of the domain. "
+            "Here they could only be minus and plus infinity, which as limits add nothing, except for one line "
+            "alone. Nothing of it is needed: the delta of a mixture is the mean of the deltas, here up to "
             f"{power(linear)}.",
             [
-                Check("the printed maximum can be computed", computed == cases, "j = 0, ..., m",
-                      f"{computed} of {cases}", disproves=True),
+                Check("all corners that the maximum names are defined", computed == cases, "0, ..., m",
+                      f"{computed} of {cases}"),
                 Check("with the corners that exist it is the conjugate", error < 1e-9, ours=power(error)),
                 Check("deltas of mixtures are means of deltas", linear < 1e-12, ours=power(linear)),
             ],

@@ -78,8 +78,9 @@ def epsilon(effort: Effort) -> dict[str, Finding]:
             f"At all {len(rows)} points of contact of {len(FUNCTIONS)} functions the printed fraction is "
             f"{number(max(fractions))}, and has no logarithm. With (1 - g') / (1 + g') the epsilons are those of the "
             f"tangents, up to {power(max(apart))}.",
-            "(-g' - 1) / (g' + 1) is -1 whatever g' is: a sign was lost. The printed delta is right. No rotation is "
-            "needed: epsilon = ln(-f'(x)) and delta = 1 - f(x) + x f'(x) at the point of contact x.",
+            "A misprint: (-g' - 1) / (g' + 1) is -1 whatever g' is. Appendix F has the sign right. The printed "
+            "delta is right. No rotation is needed: epsilon = ln(-f'(x)) and delta = 1 - f(x) + x f'(x) at the "
+            "point of contact x.",
             [
                 Check("the printed fraction has a logarithm", min(fractions) > 0, "an epsilon",
                       number(min(fractions)), disproves=True),
@@ -129,7 +130,7 @@ def least(effort: Effort) -> dict[str, Finding]:
             "what Proposition 1 minimises is the area and two triangles outside. The true minimiser touches in the "
             "middle of each piece. It is not the better choice for composition: at 3 and 10 releases Proposition 1 "
             "gives more misses at every error rate of the table of Figure 3 up to "
-            f"{ERRORS[4]:g}, because its smaller delta is revealed each time.",
+            f"{ERRORS[4]:g}, because the smaller of its deltas, which every release reveals, is less.",
             [
                 Check("no other two tangents leave less area", beaten == 0, "the minimum", f"{beaten} of {len(rows)}",
                       disproves=True),
@@ -165,9 +166,9 @@ def root(effort: Effort) -> dict[str, Finding]:
             f"z is negative for all {total} functions, so that [0, z] is empty. The equation is positive near z and "
             f"negative near 0 for {inside} of {total}, so that t* lies inside; for the Gaussian with mu = 1 it is "
             f"{rows[0][2]}, with z = {rows[0][1]}.",
-            "The domain is [z, 0]. For a strictly convex f the equation has its sign change inside, and t* = z, with "
-            f"one constraint, does not occur. On {len(shares)} places it changes sign once for {single} of {total} "
-            "functions; that the root is unique is not proved.",
+            "A misprint in Definition 5, which itself takes u in [z, 0] before. For a strictly convex f the "
+            f"equation has its sign change inside, and t* = z, with one constraint, does not occur. On {len(shares)} "
+            f"places it changes sign once for {single} of {total} functions; that the root is unique is not proved.",
             [
                 Check("the printed domain [0, z] holds a point other than 0", empty < total, "[0, z]", "z < 0",
                       disproves=True),
@@ -199,9 +200,10 @@ def branch(effort: Effort) -> dict[str, Finding]:
             f"h(t*) is negative for all {len(rows)} functions: {rows[0][2]} for the Gaussian with mu = 1, whose two "
             f"chords {words(chords(f, slope))} leave {rows[0][3]}; one chord leaves {rows[0][4]}.",
             "h(t*) is c times the height of f over its chord from (0, f(0)) to (c, c), and a strictly convex f lies "
-            "below its chords. The proposition is right, and its first branch is never taken.",
+            "below its chords. The proposition is right; its first branch, one constraint, is never taken.",
             [
-                Check("the first branch is taken by some function", taken > 0, ours=f"{taken} of {len(rows)}"),
+                Check("h(t*) is negative, and two constraints are taken", taken == 0,
+                      ours=f"{len(rows) - taken} of {len(rows)}"),
                 Check("two chords leave less area than one", better == len(rows), disproves=True),
                 Check("no other node leaves less area", beaten < 1e-12, ours=power(max(beaten, 0.0))),
             ],
@@ -228,9 +230,10 @@ def convex(effort: Effort) -> dict[str, Finding]:
             f"on. Proposition 2 gives {words(above)} for it, and the chords stay above f.",
             "A function that is strictly convex on the whole of [0, 1] and its own inverse has f(0) = 1, so that the "
             "printed assumption leaves out every mechanism with a delta, and 1 - f(0) in Proposition 2 would always be "
-            "0. Strictly convex on [0, f(0)] is what is meant and used; f'(0) may be infinite, as for the Gaussian.",
+            "0. Narrower than needed: strictly convex on [0, f(0)] is enough, and f'(0) may be infinite, as for the "
+            "Gaussian.",
             [
-                Check("the assumption, as printed, covers this function", not flat, "strictly convex", "flat"),
+                Check("this function is not strictly convex on [0, 1]", flat, "strictly convex", "flat"),
                 Check("Proposition 2 holds for it", kept > -1e-12 and abs(above[0][1] - (1 - top)) < 1e-12,
                       ours=f"delta_1 = {number(above[0][1])}"),
             ],

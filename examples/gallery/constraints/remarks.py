@@ -44,9 +44,10 @@ def eta(effort: Effort) -> dict[str, Finding]:
         ETA.key: Finding(
             f"For the second constraint of Figure 2 the printed eta is {number(wrong)}; with e^epsilon for epsilon it "
             f"is {number(right)}.",
-            f"No total variation is negative. The worst pair of both constraints has {number(found.upper)}, certified "
-            f"to {power(found.upper - found.lower)}. The printed eta is too small for {low} of {len(SMALL)} epsilons "
-            "in the table, and a total variation that is too small makes the bound unsound.",
+            "A misprint, epsilon for e^epsilon: no total variation is negative. The worst pair of both constraints "
+            f"has {number(found.upper)}, certified to {power(found.upper - found.lower)}. The printed eta is too "
+            f"small for {low} of {len(SMALL)} epsilons in the table, and a total variation that is too small makes "
+            "the bound unsound.",
             [
                 Check("the printed eta is a total variation", 0 <= wrong <= 1, "eta", number(wrong), disproves=True),
                 Check("the corrected eta is the total variation of the worst pair", encloses, "", number(right)),

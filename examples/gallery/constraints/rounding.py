@@ -1,4 +1,7 @@
-"""Theorems 1 to 3 as a program would compute them: right as mathematics, and what doubles make of the formulas."""
+"""Theorems 1 to 3 as a program would compute them: right as mathematics, and what doubles make of the formulas.
+
+The paper claims nothing about doubles, so that what doubles lose is told and decides no verdict.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
 import quiltwork as qw
+from examples.gallery.constraints import literal
 from examples.gallery.constraints.figure_2 import PRINTED_POINTS
 from examples.gallery.constraints.showing import number, plot, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
@@ -61,9 +65,12 @@ ALPHA = Item(
 
 def ceiling(effort: Effort) -> dict[str, Finding]:
     """How often the ceiling of a double loses a slope, and what that does to the total variation."""
-    dropped, cases, all_ties = 0, 0, True
+    dropped, cases, all_ties, wrong = 0, 0, True, 0
     for (e1, e2), k in itertools.product(PAIRS, COUNTS):
         missing = lost_by_the_ceiling(e1, e2, k)
+        places = itertools.product(range(k + 1), repeat=2)
+        right = {(u, v) for u, v in places if e1 * (u + v - k) + e2 * (u - v) >= 0}  # in fractions
+        wrong += set(printed.theorem_3_slopes(e1, e2, k)) != right
         all_ties = all_ties and all(slope == 0 for slope in missing)
         cases, dropped = cases + 1, dropped + bool(missing)
     rows, loose = [], []
@@ -78,13 +85,15 @@ def ceiling(effort: Effort) -> dict[str, Finding]:
             f"Over the epsilons that are multiples of one twentieth and {len(COUNTS)} counts, doubles lose a slope in "
             f"{dropped} of {cases} cases, each time one that is exactly zero. For {rows[0][0]} and k = 6 the region "
             f"then has total variation {rows[0][1]} instead of {rows[0][2]}.",
-            "In exact arithmetic the condition is right. In doubles a quotient that is a whole number comes out a "
-            "little larger, and its ceiling is one too many. The region that is left is too large, which is safe but "
-            "not exact. The engine has no ceiling: a tie enters as a term that is worth nothing.",
+            "The condition is right. In doubles a quotient that is a whole number may come out a little larger, and "
+            "its ceiling is one too many. The region that is left is too large, which is safe but not exact. The "
+            "engine has no ceiling: a tie enters as a term that is worth nothing.",
             [
-                Check("what is lost is always a slope of exactly zero", all_ties),
-                Check("doubles find all slopes that are not negative", dropped == 0, ours=f"{dropped} cases lose one"),
-                Check("the region in doubles is the exact one", max(loose) < 1e-9, ours=power(max(loose))),
+                Check("in exact arithmetic the ceiling keeps the slopes that are not negative, and no others",
+                      wrong == 0, ours=f"{wrong} of {cases} cases differ", disproves=True),
+                Check("what doubles lose is always a slope of exactly zero", all_ties),
+                Check("the region in doubles is never too small", min(loose) > -1e-12,
+                      ours=f"too large by up to {power(max(loose))}"),
             ],
             [Grid(["epsilons, k = 6", ("total variation, formula in doubles", "number"), ("exact", "number"),
                    ("difference", "number")], rows)],
@@ -94,12 +103,13 @@ def ceiling(effort: Effort) -> dict[str, Finding]:
 
 def starts(effort: Effort) -> dict[str, Finding]:
     """The two tests of Algorithm 1 in doubles, and that neither changes the region."""
-    late = asked = lost = settings = 0
+    late = asked = lost = settings = wrong = 0
     worst, one_of_each = 0.0, True
     for (e1, e2), (x, y) in itertools.product(PAIRS, SIZES[: effort.pick(4, 3)]):
         missing, true = lost_by_the_sign(e1, e2, x, y)
         off, number_asked = late_starts(e1, e2, x, y, true)
         settings, lost = settings + 1, lost + bool(missing)
+        wrong += sum(not begins_right(e1, e2, x, y, *place, b) for place in true for b in range(y + 1))
         late, asked = late + len(off), asked + number_asked
         one_of_each = one_of_each and not {(x - a, y - b) for a, b in missing} & missing
         for a, b in {place[:2] for place in off}:
@@ -113,13 +123,27 @@ def starts(effort: Effort) -> dict[str, Finding]:
             "Of two mirrored zero slopes one always stays, and the term that is skipped is a tie, so that it is zero. "
             "The formulas are right, and here rounding is harmless.",
             [
-                Check("doubles find all slopes", lost == 0, ours=f"{lost} settings lose one"),
-                Check("doubles begin every inner sum where it begins", late == 0, ours=f"{late} begin one late"),
-                Check("of two mirrored slopes one stays", one_of_each),
-                Check("no delta changes", worst < 1e-14, ours=power(worst)),
+                Check(
+                    "in exact arithmetic the sum begins at the first term that is not negative",
+                    wrong == 0,
+                    ours=f"{wrong} of {asked:,} begin elsewhere",
+                    disproves=True,
+                ),
+                Check("of two mirrored slopes doubles keep one", one_of_each),
+                Check("doubles change no delta", worst < 1e-14, ours=power(worst)),
             ],
         )
     }
+
+
+def begins_right(e1: Any, e2: Any, x: int, y: int, a_star: int, b_star: int, b: int) -> bool:
+    """Whether a_0(b), in fractions, is the first a with a term that is not negative."""
+    start = printed.algorithm_1_start(e1, e2, x, y, a_star, b_star, b)
+
+    def worth(a: int) -> bool:
+        return bool((a - x + a_star) * e1 + (b - y + b_star) * e2 >= 0)
+
+    return worth(start) and not (start > 0 and worth(start - 1))
 
 
 def overflow(effort: Effort) -> dict[str, Finding]:
@@ -127,8 +151,9 @@ def overflow(effort: Effort) -> dict[str, Finding]:
     first, second = (1.0, 0.0), (0.5, 0.1)
 
     def fails(k: int) -> bool:
+        half = (k + 1) // 2  # the smallest slope of u = v, at which all releases in the first class count
         try:
-            printed.theorem_3_term(first, second, k, k, k, (k, 0, 0, 0))
+            printed.theorem_3_term(first, second, k, half, half, (k, 0, 0, 0))
         except OverflowError:
             return True
         return False
@@ -143,6 +168,8 @@ def overflow(effort: Effort) -> dict[str, Finding]:
         answered += found.met and found.lower > 0
         ends = [number(end, 8) for end in (found.lower, found.upper)]
         rows.append([f"{k:,}", "overflows" if fails(k) else "a number", *ends])
+    k, weight = 800, 1 - literal.alpha(*((str(epsilon), str(delta)) for epsilon, delta in (first, second)))
+    term = (weight / (mp.e + 1)) ** k * (mp.exp(k) - 1)  # u = v = k / 2
     return {
         OVERFLOW.key: Finding(
             f"With epsilon = ({first[0]:g}, {second[0]:g}) the first term cannot be computed from k = {high} on. The "
@@ -151,7 +178,8 @@ def overflow(effort: Effort) -> dict[str, Finding]:
             "The sum is right, and no double is as large as its terms. The engine keeps logarithms of probabilities, "
             "and takes differences only inside expm1.",
             [
-                Check("the printed terms are doubles at k = 800", not fails(800), ours="an overflow"),
+                Check(f"with many digits the first term at k = {k} is a probability", 0 < term < 1,
+                      ours=str(mp.nstr(term, 3))),
                 Check("the engine certifies every delta of the table", answered == len(rows), ours=f"{answered}"),
             ],
             [Grid([("k", "number"), "first term", ("engine, lower", "number"), ("engine, upper", "number")], rows,
@@ -181,22 +209,22 @@ def alpha(effort: Effort) -> dict[str, Finding]:
 
     def draw(axes: Any) -> None:
         shown = [(size, value) for size, value in zip(sizes, lost, strict=True) if 0 < value < math.inf]
-        axes.loglog(*zip(*shown, strict=True), "o-", color=COLOURS["bad"], label="as printed")
+        axes.loglog(*zip(*shown, strict=True), "o-", color=COLOURS["bad"], label="formula in doubles")
         axes.loglog(sizes, [max(v, 1e-17) for v in kept], "s-", color=COLOURS["accent"], label="without subtraction")
         axes.set(xlabel="epsilon_1", ylabel="relative error of the weights", ylim=(5e-18, 3))
         axes.legend(loc="upper right")
 
     return {
         ALPHA.key: Finding(
-            f"For Figure 2 alpha is {number(mass[1], 12)}. With epsilon_2 half of epsilon_1 the printed formula has "
+            f"For Figure 2 alpha is {number(mass[1], 12)}. With epsilon_2 half of epsilon_1 the formula in doubles has "
             f"the relative error {power(lost[3])} at {sizes[3]:g}, {power(lost[8])} at {sizes[8]:g} and "
             f"{power(lost[-1])} at {sizes[-1]:g}; the form without subtraction stays below {power(max(kept))}.",
-            "The formula is right. Numerator and denominator are differences of numbers near 1, and their digits are "
-            f"lost as epsilon shrinks. In {unsafe} of {len(sizes)} cases alpha comes out too large, which is the "
-            "unsafe side: the larger epsilon then has too little weight.",
+            "The formula is right. In doubles numerator and denominator are differences of numbers near 1, and "
+            f"their digits are lost as epsilon shrinks. In {unsafe} of {len(sizes)} cases alpha comes out too large, "
+            "which is the unsafe side: the larger epsilon then has too little weight.",
             [
-                Check("the printed formula keeps nine digits", max(lost) < 1e-9, ours=power(max(lost))),
-                Check("the form without subtraction keeps fourteen", max(kept) < 1e-14, ours=power(max(kept))),
+                Check("with many digits the printed formula is the weight of the envelope", max(kept) < 1e-14,
+                      ours=power(max(kept)), disproves=True),
                 Check("the weights of Figure 2 sum to one", abs(reveal + sum(mass) - 1) < 1e-50),
             ],
             [
@@ -210,8 +238,8 @@ def alpha(effort: Effort) -> dict[str, Finding]:
 
 
 STUDIES = (
-    Study((CEILING,), ceiling, (0.6, 0.6)),
-    Study((STARTS,), starts, (1.2, 0.3)),
+    Study((CEILING,), ceiling, (1.3, 1.3)),
+    Study((STARTS,), starts, (3.1, 0.6)),
     Study((OVERFLOW,), overflow, (0.1, 0.1)),
     Study((ALPHA,), alpha, (0.4, 0.4)),
 )

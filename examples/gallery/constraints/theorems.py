@@ -35,7 +35,7 @@ ACTIVE = Item(
     "constraints-assumption-1",
     "Assumption 1",
     "delta_1 < delta_2 and (1 - delta_1)(1 + e^epsilon_2) < (1 - delta_2)(1 + e^epsilon_1) make both constraints "
-    "active; both epsilons are positive.",
+    "active; both epsilons are in R+.",
     TOTAL_VARIATION,
 )
 
@@ -139,8 +139,9 @@ def active(effort: Effort) -> dict[str, Finding]:
         ACTIVE.key: Finding(
             f"{cases:,} random pairs, {met:,} of which meet the condition: it differs {wrong} times from the envelope. "
             f"With epsilon_2 = 0 Theorem 3 differs from brute force by {gap} in {zero} cases, k = 3.",
-            "The condition is right, and it already forces epsilon_1 > epsilon_2. That epsilon_2 be positive is "
-            "narrower than needed: a bound on total variation, the case that the paper generalises, is epsilon_2 = 0.",
+            "The condition is right, and it already forces epsilon_1 > epsilon_2. If R+ leaves out 0, as Theorem 1 "
+            "does, that is narrower than needed: a bound on total variation, the case that the paper generalises, "
+            "is epsilon_2 = 0.",
             [
                 Check("the condition says when both constraints matter", wrong == 0, ours=f"{wrong}", disproves=True),
                 Check("the formulas also hold for epsilon_2 = 0", gap == 0, "not claimed", f"{gap}"),

@@ -34,6 +34,11 @@ from quiltwork.report.layout.blocks import Grid
 
 NETWORK = "network"  # the name of the library's copy of the paper's attacker, trained from scratch
 BEST = "best retrained"
+CLASH = (
+    "Text and table cannot both be right: the text has adaptive LRT slightly ahead of fixed LRT, the table gives it a "
+    "far smaller AUC. A curve that is nowhere below another has no smaller area; if the numbers are areas of curves "
+    "that end early, they are no AUC. "
+)
 TWICE = 2.0  # printed standard deviations that a difference may have
 
 

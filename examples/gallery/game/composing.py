@@ -79,8 +79,7 @@ def independent(effort: Effort) -> dict[str, Finding]:
                 Check(
                     "a coin that tells nothing leaves the printed form as it is",
                     abs(grown) < CLOSE,
-                    printed="0",
-                    ours=f"{grown:.5f}",
+                    ours=f"{grown:+.5f}",
                     disproves=True,
                 ),
                 Check("and adds log 2, exactly", math.isclose(grown, math.log(2), abs_tol=CLOSE), ours=f"{grown:.5f}"),

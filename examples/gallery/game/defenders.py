@@ -115,7 +115,8 @@ STUDIES = (
             Item(
                 "game-figure-1a",
                 "Figures 1a and 2b, kappa = 1.5",
-                "The Bayesian attacker (0.7253) outperforms fixed (0.6214) and adaptive LRT.",
+                "As a measure of the defender's performance: the Bayesian attacker outperforms fixed and adaptive LRT, "
+                "and is the greatest threat of the three.",
                 LOOP,
             ),
             Item(
@@ -127,8 +128,8 @@ STUDIES = (
             Item(
                 "game-figure-1b",
                 "Figure 1b",
-                "Of three defenders, the Bayesian one (0.7237) is the most robust against the Bayesian attacker; those "
-                "that best respond to fixed and adaptive LRT leave 0.9124 and 0.7487.",
+                "Of three defenders the Bayesian one is the most robust against the Bayesian attacker; the others best "
+                "respond to fixed and to adaptive LRT.",
                 LOOP,
             ),
             Item(

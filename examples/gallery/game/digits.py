@@ -46,8 +46,8 @@ def classifier(effort: Effort) -> dict[str, Finding]:
         f"instead: best {other.said}, by {other.who}."
     )
     why = (
-        "The paper states neither what is released about a query set nor how many queries there are: these are two "
-        f"readings, and its numbers cannot be compared with ours. {reason(found)}"
+        "The paper releases class probabilities, and does not say in which form for a set of queries, nor how many "
+        f"queries there are: these are two readings, and its numbers cannot be compared with ours. {reason(found)}"
     )
     order = [at_least(found[one], found[two]) for one, two in itertools.pairwise(NAMES)]
     drawn = pictures.attackers("game-figure-1h", "Attackers on the answers of a digit classifier", found, NAMES)

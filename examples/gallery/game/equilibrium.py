@@ -38,7 +38,8 @@ def true_positives(effort: Effort) -> dict[str, Finding]:
             f"sampling {float(sampled):.4f}, the thresholded posterior {float(thresholded):.4f}; at gamma = 1 the best "
             f"response has {said(nobody)}.",
             "True positives alone are largest for whoever accuses everybody, and smallest for an attacker to whom "
-            "false alarms cost everything: neither end of the chain holds for any response.",
+            "false alarms cost everything: neither end of the chain holds for any response. Every channel is a BNGP "
+            "strategy, for a loss that adds enough to true positives for all other channels.",
             [
                 Check(
                     f"any attacker <= {name}",
@@ -66,6 +67,7 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
     game = three()
     sampled = game.bwma_of(game.marginal_posteriors(), HALF).advantage
     thresholded = game.bwma_of(game.best_response(HALF), HALF).advantage
+    nobody = game.bwma_of(game.best_response(1), HALF).advantage
     gammas = [Fraction(step, 50) for step in range(1, 50)]
 
     def draw(axes: Any) -> None:
@@ -86,7 +88,7 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
     return {
         "game-theorem-1-ii": Finding(
             f"Three candidates with noise: posterior sampling has BWMA(1/2) {float(sampled):.4f}, the posterior "
-            f"thresholded at 1/2 has {float(thresholded):.4f}.",
+            f"thresholded at 1/2 has {float(thresholded):.4f}; the best response at gamma = 1 has {said(nobody)}.",
             "A randomised rule mixes decisions of which one is better, so that mirroring the posterior is a best "
             "response only where the posterior is certain.",
             [
@@ -94,6 +96,12 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
                     "no attacker has more than the mirror of the posterior",
                     printed_game.theorem_1(thresholded, sampled, math.inf),
                     ours=f"{float(thresholded):.4f} and {float(sampled):.4f}",
+                    disproves=True,
+                ),
+                Check(
+                    "the response <= an equilibrium at gamma = 1, for the mirror and for the thresholded posterior",
+                    printed_game.theorem_1(0, min(sampled, thresholded), nobody),
+                    ours=f"{float(sampled):.4f}, {float(thresholded):.4f} and {float(nobody):.4f}",
                     disproves=True,
                 ),
                 Check("the thresholded posterior is the largest there is", thresholded == game.max_bwma(HALF)),
@@ -108,9 +116,10 @@ def committed(effort: Effort) -> dict[str, Finding]:
     bit = FiniteGame(["1/2", "1/2"], [[1, 0], [0, 1]])
     kappas = [Fraction(step, 20) for step in range(2, 20, int(effort.pick(1, 4)))]
     shown = [Fraction(3, 10), Fraction(3, 5)]
-    costs = {}
+    costs, left = {}, {}
     for kappa in sorted({*kappas, *shown}):
         fixed, best = nash(bit, kappa), stackelberg(bit, kappa, loss="tpr")
+        left[kappa] = fixed.regret
         costs[kappa] = tuple(found.game.sum_squared_posteriors() + found.expense for found in (fixed, best))
     zero = nash(bit, shown[0], loss="advantage")
     saddle = zero.regret == 0 and zero.game.bwma_of(zero.attacker, HALF).advantage == zero.game.max_bwma(HALF)
@@ -134,19 +143,20 @@ def committed(effort: Effort) -> dict[str, Finding]:
         "game-definition-3": Finding(
             f"One bit, E[p b] + kappa P(flip), solved in fractions: the fixed point of Definition 3 and the best "
             f"commitment cost {told}.",
-            "Definition 3 lets both players move at once; the defender, who publishes first, can do better by "
-            "committing. If the privacy loss is the advantage or minus the cross-entropy, the game is zero-sum up to a "
-            "term in the channel, and both are the same.",
+            "Definition 3 asks for a best response to a fixed H*. A defender that publishes first meets the response "
+            "to what it publishes, and can do better by committing. If the privacy loss is the advantage or minus the "
+            "cross-entropy, the game is zero-sum up to a term in the channel, and both are the same.",
             [
                 Check(
-                    f"kappa {said(k)}: the fixed point is the optimal commitment",
-                    costs[k][0] == costs[k][1],
+                    f"kappa {said(k)}: the fixed point costs no more than the best commitment",
+                    costs[k][0] <= costs[k][1],
                     ours=f"{said(costs[k][0])} and {said(costs[k][1])}",
                     disproves=True,
                 )
                 for k in shown
             ]
             + [
+                Check("at the fixed point nobody gains by moving alone", not any(left.values())),
                 Check("the commitment is never worse", all(pair[1] <= pair[0] for pair in costs.values())),
                 Check("against the advantage the fixed point is a saddle point", saddle),
             ],
@@ -167,14 +177,16 @@ STUDIES = (
     alone(
         "game-theorem-1-ii",
         "Theorem 1 (ii), Propositions 7 and 9",
-        "The attacker that mirrors its posterior is a best response, and no attacker has a larger BWMA(0.5).",
+        "The attacker that mirrors its posterior is a best response; no attacker has a larger BWMA(0.5), and no "
+        "equilibrium (H', G') a smaller one.",
         mirrored,
         ONE,
     ),
     alone(
         "game-definition-3",
         "Definition 3 and the text after Theorem 1",
-        "G* achieves the optimal privacy-utility trade-off against the worst-case attacker.",
+        'G* "achieves the optimal privacy-utility trade-off" given the defender\'s loss, against the attacker that '
+        "minimises its cross-entropy.",
         committed,
         ONE,
         (5.0, 2.0),

@@ -1,19 +1,20 @@
 """Two private mechanisms that the paper compares with and the library does not have: pure DP noise, and peeling.
 
 pure        noise with density proportional to exp(-epsilon n |z|_oo): a radius from a Gamma law times a uniform point
-            of the cube.  One swap moves each share by at most 1/n, so that this is epsilon-DP, exactly.
-            Steinke and Ullman 2016, section 4.
+            of the cube.  One swap of a person moves each share by at most 1/n, so that this is epsilon-DP, exactly.
+            This is the noise in the largest norm of Steinke and Ullman 2016, as we read it.
 peeling     s times: publish the name of the largest share plus Laplace noise among those left; then these s shares with
-            fresh Laplace noise.  The scale 2 sqrt(3 s log(1/delta)) / (epsilon n) makes it (epsilon, delta)-DP.
-            Dwork, Su and Zhang 2018; Cai, Wang and Zhang 2021.  Shares that are not named are filled with the public
-            reference frequency, which tells nothing.
+            fresh Laplace noise of the same scale b, after Dwork, Su and Zhang 2018; Cai, Wang and Zhang 2021.
+            A swap moves two shares against each other by 2/n at most, so that a name costs 2 / (n b) and a share
+            1 / (n b): b = 3 s / (epsilon n) makes the sum epsilon.  The smaller scales of those papers are for
+            (epsilon, delta) with a small epsilon, and are not used here.  Shares that are not named are filled with
+            the public reference frequency, which tells nothing.
 
 Here they are simulated, to be attacked: noise that protects people comes from `quiltwork.mechanisms`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -42,8 +43,8 @@ class Simulated:
         return self.release(exact, rng)
 
     def certificate(self, rows: Any = None) -> NoReturn:
-        """Refused here: the proofs are the cited papers'."""
-        raise NotCertified("a simulated mechanism", "its proof is in the paper that its docstring names")
+        """Refused here: these are simulated in floating point, to be attacked."""
+        raise NotCertified("a simulated mechanism", "its proof is one of real numbers")
 
 
 def pure(population: Population, epsilon: float) -> Simulated:
@@ -59,15 +60,15 @@ def pure(population: Population, epsilon: float) -> Simulated:
     return Simulated(f"pure DP, epsilon {epsilon:g}", statistic, release)
 
 
-def peeling_scale(members: int, named: int, epsilon: float, delta: float) -> float:
-    """Of the Laplace noise, for shares of `members` people."""
-    return 2.0 * math.sqrt(3.0 * named * math.log(1.0 / delta)) / (epsilon * members)
+def peeling_scale(members: int, named: int, epsilon: float) -> float:
+    """Of the Laplace noise: names at 2 / (members scale) each and shares at half of that add up to epsilon."""
+    return 3.0 * named / (epsilon * members)
 
 
-def peeling(population: Population, named: int, epsilon: float, delta: float) -> Simulated:
+def peeling(population: Population, named: int, epsilon: float) -> Simulated:
     """The `named` largest shares, chosen and published with Laplace noise."""
     statistic = statistic_of(population, "members")
-    scale, usual = peeling_scale(_size(population), named, epsilon, delta), population.frequencies
+    scale, usual = peeling_scale(_size(population), named, epsilon), population.frequencies
 
     def release(exact: FloatArray, rng: np.random.Generator) -> FloatArray:
         left = np.ones(exact.shape, dtype=np.bool_)

@@ -30,11 +30,7 @@ def by_kappa(effort: Effort) -> dict[str, Finding]:
     """Train at every price on smaller people, attack, and put closed forms of the same error beside."""
     candidates = int(effort.pick(CANDIDATES, CANDIDATES // 2))
     population = genomes(effort, int(effort.pick(SITES, SITES // 2)), candidates)
-    readers = (
-        FixedThreshold(),
-        LinearGaussian(),
-        Ridge(size(effort).ridge),
-    )  # for shares, networks add nothing to these
+    readers = (FixedThreshold(), LinearGaussian(), Ridge(size(effort).ridge))  # no networks: there are twelve defences
     arms = {kappa: _trained(kappa, population, effort, readers) for kappa in KAPPAS}
     constant = attacked([SummaryStatistics(Constant().prepare(population))], effort, attackers=readers)
     shaped = {
@@ -79,10 +75,11 @@ def by_kappa(effort: Effort) -> dict[str, Finding]:
     means = [area.mean for area in looped]
     falls = all(one >= two for one, two in itertools.pairwise(errors))
     grows = all(two >= one - SLACK for one, two in itertools.pairwise(means))
+    later = [area.mean for area in best]
     hidden = Check(
-        "retrained attackers reach no more than the one in the loop, up to sampling error, at every price",
-        all(two.lower <= one.upper for one, two in zip(looped, best, strict=True)),
-        ours=", ".join(f"{two.mean - one.mean:+.3f}" for one, two in zip(looped, best, strict=True)),
+        "the area of the best retrained attacker grows with kappa",
+        all(two >= one - SLACK for one, two in itertools.pairwise(later)),
+        ours=", ".join(f"{mean:.3f}" for mean in later),
     )
     return {
         "game-appendix-p7": Finding(
@@ -91,8 +88,9 @@ def by_kappa(effort: Effort) -> dict[str, Finding]:
             f"{best[-1].mean:.3f}. Publishing the candidates' mean has error {constant.error:.4f} and tells nothing: "
             f"the learned defence has a larger error at kappa {', '.join(f'{k:g}' for k in useless) or 'none'}.",
             "A price does move error and the area of the attacker in the loop against each other, as the paper says. "
-            "The curve of retrained attackers is another one, and a learned defence with more error than a constant "
-            "buys nothing with it.",
+            f"Retrained attackers read up to {max(b - a for a, b in zip(means, later, strict=True)):+.3f} more area: "
+            "the curve of protection is another one, and a learned defence with more error than a constant buys "
+            "nothing with it.",
             [
                 Check("the error falls as kappa grows", falls, ours=", ".join(f"{e:.4f}" for e in errors)),
                 Check("the area in the loop grows with kappa", grows, ours=", ".join(f"{m:.3f}" for m in means)),

@@ -13,6 +13,8 @@ class Printed:
     spread: float
 
     def __str__(self) -> str:
+        if self.spread == 0.0:  # printed without decimals
+            return f"{self.area:g} ± {self.spread:g}"
         return f"{self.area:.4f} ± {self.spread:.4f}"
 
 

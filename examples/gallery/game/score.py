@@ -62,7 +62,7 @@ def against_score(effort: Effort) -> dict[str, Finding]:
     )
     close = Check(
         f"the Bayesian attacker is close to certainty, above {NEAR:g}",
-        found[BAYESIAN].upper > NEAR,
+        found[BAYESIAN].mean > NEAR,
         printed="1 ± 0",
         ours=found[BAYESIAN].said,
     )
@@ -73,8 +73,8 @@ def against_score(effort: Effort) -> dict[str, Finding]:
         "game-figure-1g": Finding(words, why, [*order, lost, turned, close, survives(found)], [drawn]),
         "game-table-4-1g": Finding(
             words,
-            f"Other people and an unknown price. {why} This figure is the one for which areas below one half need no "
-            "other explanation.",
+            f"Other people and an unknown price. {why} That explains an area below one half for the score. It does not "
+            "explain adaptive LRT so far below fixed LRT, as printed: here both go the same way.",
             areas,
             [grid],
         ),

@@ -152,8 +152,8 @@ def touched_lists(effort: Effort) -> dict[str, Finding]:
     words = Finding(
         f"With subsets of at least three out of {rows[-1][0]} hospitals one record touches {rows[-1][1]} lists; with "
         f"at most three it touches {rows[-1][2]}.",
-        "“At least” is printed twice where “at most” is meant; with at least three nothing would be gained over "
-        "sequential composition.",
+        "A misprint: “at least” stands twice where “at most” is meant, as the sign ≤ 3 and the rest of the example "
+        "say. With at least three nothing would be gained over sequential composition.",
         [
             Check(
                 "a record of at least three hospitals touches three lists",
@@ -255,8 +255,8 @@ STUDIES: tuple[Study, ...] = (
             Item(
                 "granularity-example-iv-5",
                 "Example IV.5, the bound",
-                "k > 3 hospitals, each ambulance with three of them: the counts of all hospitals are 3 d^U-private, "
-                "and not k d^U, as sequential composition gives.",
+                "k > 3 hospitals, each ambulance with at most three of them: the counts of all hospitals are 3 "
+                "d^U-private, and not k d^U, as sequential composition gives.",
             ),
             Item(
                 "granularity-example-iv-5-at-least",

@@ -60,14 +60,15 @@ def zero_times_infinity(effort: Effort) -> dict[str, Finding]:
     printed_holds &= loss <= claim
     corrected_holds &= loss <= stability_product(stretch, distance)
     checks = [
-        Check("both hold with the usual product, where zero times infinity is zero", printed_holds, disproves=True),
+        Check("both hold with the usual product, where zero times infinity is zero", printed_holds),
         Check("both hold when zero times infinity is infinity", corrected_holds),
     ]
     found = Finding(
         f"{len(rows)} cases on two points, with the identity for every map: the products are "
         f"{', '.join(row[3] for row in rows)}, the truth is {', '.join(row[4] for row in rows)}.",
-        "A sensitivity of 0 speaks of pairs at finite distance alone, an infinite one of nothing: together they bound "
-        "nothing. With zero times infinity read as infinity both propositions hold.",
+        "The paper does not say what the product of zero and infinity is. A sensitivity of 0 speaks of pairs at "
+        "finite distance alone, an infinite one of nothing: together they bound nothing. With zero times infinity "
+        "read as infinity both propositions hold.",
         checks,
         [Grid(["case", ("first factor", "number"), ("second factor", "number"), ("product", "number"),
                ("truth", "number")], rows)],

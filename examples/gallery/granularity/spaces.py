@@ -53,7 +53,8 @@ def parallel_sizes(effort: Effort) -> dict[str, Finding]:
         f"On the {len(TABLES)} tables of up to three records: one size loses {shown(alone_)}, the loss of three sizes "
         f"together is {shown(together)}.",
         "A replaced record may leave one part and enter another, and no guarantee for replaced rows of a part speaks "
-        f"of that. Stated for the table instead, the same two losses give epsilon {saved:.3f}, which is their sum.",
+        "of that. The plan below is refused for the same reason; with both losses stated for the table it is "
+        f"accepted, and its epsilon is their sum, {saved:.3f}.",
         checks,
         [Details("What the library answers to such a plan", [Words(message)])],
     )

@@ -26,18 +26,20 @@ def algorithms_measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-algorithms-1-2": Finding(
             f"p = q = {STAY:g}, {entries} entries, epsilon 1: the printed loop ends at {claimed:.4f}, group privacy "
             f"of all entries allows {group:.4f}, and the best point of the curve {largest:.7f}.",
-            "Each point of the curve is valid by itself, so that the largest may be taken, starting from 0. With the "
-            "minimum the algorithms never beat group privacy, against the paper's own tables and its text, which "
-            "speaks of a maximum.",
+            'A misprint, on the safe side: the text says that "the maximum should be selected over the entire" '
+            "curve. Each point is valid by itself, so that the largest may be taken, starting from 0. With the minimum "
+            "over the entire curve the algorithms never beat group privacy, as the paper's tables do.",
             [
                 Check(
-                    "the algorithms as printed allow more than group privacy",
-                    claimed > group * (1 + 1e-9),
+                    "the printed loop selects the maximum over the curve, as the text asks",
+                    claimed >= largest * (1 - 1e-9),
                     printed=f"{claimed:.4f}",
-                    ours=f"{group:.4f} by group privacy",
+                    ours=f"{largest:.7f}",
                     disproves=True,
                 ),
-                Check("with the maximum they do", largest > group, ours=f"{largest:.7f}"),
+                Check(
+                    "with the maximum they beat group privacy", largest > group, ours=f"{group:.4f} by group privacy"
+                ),
                 Check("and keep the target", reached <= 1.0 + 1e-9, ours=f"{reached:.6f}"),
             ],
         )

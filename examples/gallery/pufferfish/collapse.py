@@ -136,7 +136,8 @@ def tuple_measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-theorem-2-proof": Finding(
             f"Each tuple has probability {rows[0][2]} for {BITS[0]} bits, {rows[-1][2]} for {BITS[-1]}; the printed "
             f"value would give all outputs together probability {totals[0]}.",
-            "Given a bit, 2^(n-1) datasets remain and half of the runs are of type A; the printed value has lost that "
+            "A slip in the proof. Given a bit, 2^(n-1) datasets remain and half of the runs are of type A; the "
+            "printed value has lost that "
             "half, so that tuples alone would fill the whole law. The theorem does not depend on it.",
             [
                 Check(

@@ -32,8 +32,9 @@ def measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-fitted-prior": Finding(
             f"Chain with p = q = {STAY:g}, fitted on {SEEN} changes from each state, {fits} times: noise for epsilon "
             f"{TARGET:g} under the fit leaks more than that under the chain itself in {above} fits, up to {worst:.4f}.",
-            "A fit is an estimate, too weak about half of the time, and the theorems speak of the chains in the prior "
-            "alone. Fitted on the protected entries themselves it would be a function of the secrets, and no theorem "
+            "The paper states the chain as an assumption. A fit is an estimate, too weak about half of the time, and "
+            "the theorems speak of the chains in the prior alone. Fitted on the protected entries themselves it "
+            "would be a function of the secrets, and no theorem "
             "would apply. The tables hold if the fit is right; a prior that covers a range of chains needs no such if.",
             [
                 Check(

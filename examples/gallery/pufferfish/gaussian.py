@@ -162,7 +162,8 @@ def centre_measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-theorem-9-centre": Finding(
             f"{ENTRIES} entries, b = {size}, ell = {rows[-1][0]}: the centre has {rows[-1][1]}, entry {rows[-1][3]} "
             f"has {rows[-1][2]}.",
-            "The formula itself, with the best of all sets for every entry: an entry between the centre and the end "
+            "The proof gives the formula for every entry. Here it is, with the best of all sets for each: an "
+            "entry between the centre and the end "
             "can hide fewer neighbours on one side, and tells more. Every entry has to be searched.",
             [
                 Check(

@@ -47,15 +47,16 @@ def support_measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-theorem-4": Finding(
             f"Prior (1/2, 0, 1/4, 1/4): up to {runs[-1]} runs leak {leaked:.6g} in all, and for the dataset of prior 0 "
             f"equation (1) asks for {min(combined):.4f}; if that dataset has an output of its own, for {endless}.",
-            "A dataset that cannot occur cannot be told apart from anything. The proof takes the maximum over items of "
-            '"nonnegative weight", and only those of positive weight count.',
+            "A corner case. A dataset that cannot occur cannot be told apart from anything, and the theorem speaks of "
+            "every dataset; the proof takes the maximum over items of "
+            '"nonnegative weight", and only those of positive weight count. If every dataset is possible under some '
+            "prior, the theorem is right.",
             [
                 Check(
                     "equation (1) holds with epsilon 0 for every dataset, as the composition does",
                     min(combined) <= 1e-9,
                     printed="0",
                     ours=f"{min(combined):.4f}",
-                    disproves=True,
                 ),
                 Check("no number of runs leaks anything", leaked == 0.0, ours=f"{leaked:.6g}"),
                 Check(
@@ -75,7 +76,10 @@ def sufficient_measured(effort: Effort) -> Mapping[str, Finding]:
         "pufferfish-theorem-4-sufficient": Finding(
             f"A mechanism leaks {once.upper:.4f} in one run and satisfies equation (1) with {verdict.rate.upper:.4f}; "
             f"two runs leak {twice.lower:.4f}.",
-            "The condition bounds the rate of many runs. Below that rate there is a constant, paid once: here at most "
+            "A slip of a word: the theorem says necessary, and so does the proof before it. (The sufficient conditions "
+            "of the paper are those of section 6.) The word would be wrong: the condition bounds the rate of "
+            "many runs, "
+            "and on top of it a constant is paid once, here at most "
             f"{verdict.constant:.4f}, so that r runs leak at most r times {max(verdict.rates):.4f} plus that. The "
             "constant is 0 if the convex combinations carry the law given one secret onto the law given the other.",
             [
@@ -225,9 +229,9 @@ STUDIES = (
     ),
     alone(
         "pufferfish-theorem-4-sufficient",
-        "Proof of Theorem 4, and abstract",
-        'After strong duality the proof speaks of "the sufficient condition in Equation 2"; the abstract promises '
-        "necessary and sufficient conditions for linear composition.",
+        "Proof of Theorem 4",
+        'After strong duality the proof speaks of "the sufficient condition in Equation 2", which it calls necessary '
+        "before.",
         sufficient_measured,
         errata="Theorem 4: necessary, not sufficient",
     ),

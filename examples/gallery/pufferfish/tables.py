@@ -181,7 +181,8 @@ def table_finding(sample: Sample, table: int, why: str) -> Finding:
         f"cells shares are {gap:.3f} from print on average{told}.",
         f"{why} Printed numbers lie where {INSIDE:.0%} of single simulated populations do in {hits} of {cells} cells."
         + " The order of the mechanisms and the growth with epsilon follow from how much noise each adds, and "
-        + ("agree with print." if same else "are contradicted in some cells: see the checks."),
+        + ("agree with print." if same else "are contradicted in some cells: see the checks.")
+        + " How near the first check asks our means to be is a convention of ours.",
         [
             Check(
                 f"our means are within {100 * POINTS:g} points of every printed share, and {SHARE:.0%} of every l1",

@@ -1,0 +1,68 @@
+"""Questions of growing size about chains, hidden secrets and tables; each returns the call that answers one size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import quiltwork as qw
+from benchmarks import confounding_cases, pufferfish, tables
+from quiltwork.confounding import World
+from quiltwork.pufferfish import MarkovChain, guarantee, translate
+from quiltwork.tables import Int, Plan, Table, add_remove, on_input
+
+DELTA = 1e-6
+
+
+def states(count: int) -> Callable[[], Any]:
+    """What an epsilon of 0.1 on one entry is worth about any entry."""
+    return pufferfish.fresh(lambda chain: translate(chain, 0.1), count)
+
+
+def counts_on_chain(count: int) -> Callable[[], Any]:
+    return pufferfish.fresh(lambda chain: guarantee(1000 * qw.gaussian(500.0), chain).epsilon(DELTA), count)
+
+
+def length(entries: int) -> Callable[[], Any]:
+    """A chain that stays with probability 0.8."""
+
+    def run() -> Any:
+        pufferfish._remembered.cache_clear()
+        return translate(MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=entries), 0.1)
+
+    return run
+
+
+def outputs(count: int) -> Callable[[], Any]:
+    """Two secrets, four values of the data."""
+    rng = np.random.default_rng(3)
+    data, table = rng.dirichlet(np.ones(4), 2), rng.dirichlet(np.ones(count), 4)
+    return lambda: World(data=data).release(table).delta(0.1)
+
+
+def designed(count: int) -> Callable[[], Any]:
+    """The next mechanism after one with this many outputs: a linear program with one block for each."""
+    return confounding_cases.rough(2, 16, count).design
+
+
+def queries(count: int) -> Callable[[], Any]:
+    """Random conjunctions of six kinds of noise, one record added or removed."""
+
+    def run() -> Any:
+        return tables.drawn(tables.LOSSES["six losses"], add_remove(), 0, count).guarantee().epsilon(DELTA)
+
+    return run
+
+
+def partitions(count: int) -> Callable[[], Any]:
+    """One count for each value of a column."""
+
+    def run() -> Any:
+        table = Table(cell=Int(1, count))
+        plan = Plan(table, add_remove())
+        plan.split("counts", by=table.cell, count=True, loss=qw.gaussian(5.0), holds=on_input(add_remove()))
+        return plan.guarantee().epsilon(DELTA)
+
+    return run
