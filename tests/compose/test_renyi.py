@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -103,3 +104,11 @@ def test_moments_add_over_the_parts():
     response = qw.approximate(0.1, 1e-4).parts[0].family.pairs()["both"].transform(5).moments(theta)[0]
     assert moments(theta)[0] == pytest.approx(0.6 + laplace[0] + response[0], rel=1e-9)
     assert reveal == pytest.approx(1 - (1 - 1e-4) ** 5, rel=1e-9)
+
+
+@pytest.mark.parametrize("theta", [1e-4, 0.5, 3.0, 1e3, 1e6, 1e9])
+def test_log_peak_keeps_its_digits_at_large_tilts(theta):
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(theta)
+        truth = exact * mpmath.log(exact / (1 + exact)) - mpmath.log(1 + exact)
+    assert abs(float(log_peak(np.array([theta]))[0] - truth)) <= 8 * 2.0**-53 * (1 + abs(float(truth)))

@@ -75,3 +75,12 @@ def test_lower_ends_come_from_what_is_possible():
 
 def test_equal_laws_leave_beta_at_its_largest():
     assert 0.75 in (10 * qw.pair([0.25, 0.75], [0.25, 0.75])).beta(0.25)
+
+
+def test_moments_of_laws_that_hardly_differ_leave_room_for_the_rounding_of_losses():
+    """At the tilts that matter here (about a million) a rounding of the losses, or of log g, is 1e-9 of delta."""
+    rare, often = 64053 / 2**45, 1822931 / 2**45
+    loss = (30 * qw.pair([1 - rare, rare], [1 - often, often])).direction("remove")
+    asked = np.array([1.4997053767239413e-06, 4.1217142927652805e-07])
+    assert loss.delta(asked).upper[1] >= 1.0875375433598994822e-6
+    assert loss.delta(asked[1], method="characteristic function").upper >= 1.0875375433598994822e-6

@@ -9,6 +9,7 @@ Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -18,7 +19,8 @@ from quiltwork.compose.contour import ContourEngine
 from quiltwork.compose.engine import landmarks, tilt_for_epsilon
 from quiltwork.compose.parts import Part, directed, is_renyi
 from quiltwork.compose.route import case_of
-from quiltwork.losses.pair import Pair
+from quiltwork.losses.finite import FinitePair
+from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transform import TooCostly
 
@@ -30,7 +32,8 @@ LogMoments = Callable[[FloatArray], FloatArray]
 
 def log_peak(theta: FloatArray) -> FloatArray:
     """log of max over y of e^(-theta y)(1 - e^-y)+."""
-    value: FloatArray = theta * (np.log(theta) - np.log1p(theta)) - np.log1p(theta)
+    # log theta - log(1 + theta) = -log(1 + 1 / theta), without the cancellation that a large theta would magnify
+    value: FloatArray = -theta * np.log1p(1.0 / theta) - np.log1p(theta)
     return value
 
 
@@ -39,6 +42,7 @@ def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
     engine = ContourEngine.of(parts)
     if engine is None:
         return None
+    room = _room(parts)
 
     def moments(theta: FloatArray) -> FloatArray:
         found = np.full(theta.size, np.inf)
@@ -48,14 +52,26 @@ def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
                     found[i : i + 8] = engine.moments(theta[i : i + 8])[0]
             except TooCostly:
                 break
-        return nudged(found)
+        return nudged(found, room(theta))
 
     return moments
 
 
-def nudged(log_mgf: FloatArray) -> FloatArray:
-    """Past the rounding of computed moments; +inf stays, NaN becomes +inf."""
-    return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)), np.inf)
+def nudged(log_mgf: FloatArray, room: FloatArray | float = 0.0) -> FloatArray:
+    """Past the rounding of computed moments, and this much more; +inf stays, NaN becomes +inf."""
+    return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)) + room, np.inf)
+
+
+def _room(parts: Sequence[tuple[Pair, int]]) -> Callable[[FloatArray], FloatArray]:
+    """How far rounded losses and masses may move K at each theta.
+
+    A loss that is off by r moves K by theta r, and each release counts: for laws that hardly differ, whose tilts are
+    large, this is more than the rounding of K itself.
+    """
+    losses = math.fsum(count * pair.rounding for pair, count in parts)
+    listed = [(pair, count) for pair, count in parts if isinstance(pair, FinitePair)]
+    masses = math.fsum(4 * UNIT * count * (8 + min(float(np.abs(pair.log_p).max()), 745.0)) for pair, count in listed)
+    return lambda theta: masses + theta * losses
 
 
 def quick_epsilon_bound(
@@ -68,7 +84,7 @@ def quick_epsilon_bound(
     room = np.log(delta - reveal * (1 + 1e-15))
     ends = np.unique((-room / near)[[int(np.argmin(delta)), int(np.argmax(delta))]])
     theta = np.multiply.outer(ends, [0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5]).ravel()
-    found = (nudged(engine.moments(theta)[0]) + log_peak(theta))[None, :] - room[:, None]
+    found = (nudged(engine.moments(theta)[0], _room(parts)(theta)) + log_peak(theta))[None, :] - room[:, None]
     best: FloatArray = (found / theta).min(axis=1)
     return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
 
@@ -81,7 +97,8 @@ def quick_delta_bound(parts: Sequence[tuple[Pair, int]], reveal: float, epsilon:
     place = landmarks(engine)
     first, last = (tilt_for_epsilon(engine, place, float(e)) for e in (epsilon.min(), epsilon.max()))
     theta = np.geomspace(first, max(last, 1.0001 * first), 5 if epsilon.size == 1 else 16)
-    logs = (nudged(engine.moments(theta)[0]) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
+    moments = nudged(engine.moments(theta)[0], _room(parts)(theta))
+    logs = (moments + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
     bound: FloatArray = np.minimum(np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + reveal, 1.0)
     return bound
 
