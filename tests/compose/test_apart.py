@@ -32,17 +32,17 @@ def test_ends_hold_what_the_engines_know(loss, direction):
     pairs = pairs_of(loss, direction)
     apart = Apart.of(pairs)
     epsilon = np.array([-1.0, 0.0, 0.1, 0.5, 1.0])
-    low, high = apart.delta(epsilon)
+    low, high = apart.delta_ends(epsilon)
     known = route.delta(pairs, epsilon, 1e-6)
     assert np.all(low <= known[1])
     assert np.all(high >= known[0])
     delta = np.array([1e-8, 1e-4, 0.02, 0.1, 0.3])
-    low, high = apart.epsilon(delta)
+    low, high = apart.epsilon_ends(delta)
     known = route.epsilon(pairs, delta, 1e-6)
     assert np.all(low <= known[1])
     assert np.all(high >= known[0])
     alpha = np.array([0.0, 0.01, 0.3, 0.9, 1.0])
-    low, high = apart.beta(alpha)
+    low, high = apart.beta_ends(alpha)
     known = route.beta(pairs, alpha)
     assert np.all(low <= known[1])
     assert np.all(high >= known[0])
@@ -51,11 +51,11 @@ def test_ends_hold_what_the_engines_know(loss, direction):
 def test_the_upper_ends_are_sharp_when_little_is_told():
     apart = Apart.of(pairs_of(3 * qw.poisson(qw.gaussian(1.0), 1e-9) + qw.laplace(2.0), "remove"))
     assert apart.telling <= 3e-9
-    low, high = apart.delta(np.array([0.1]))
+    low, high = apart.delta_ends(np.array([0.1]))
     assert high[0] - low[0] <= 4e-9
-    low, high = apart.epsilon(np.array([0.01]))
+    low, high = apart.epsilon_ends(np.array([0.01]))
     assert high[0] - low[0] <= 1e-6
-    low, high = apart.beta(np.array([0.1]))
+    low, high = apart.beta_ends(np.array([0.1]))
     assert high[0] - low[0] <= 1e-8
 
 

@@ -74,7 +74,7 @@ def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
         if moments is not None:
             upper = np.fmin(upper, renyi.epsilon_bound(moments, case.reveal[1], delta))
         upper = np.where(delta < case.reveal[1], np.inf, upper)
-        return _cut((np.zeros(delta.size), upper), pairs, lambda apart: apart.epsilon(delta))
+        return _cut((np.zeros(delta.size), upper), pairs, lambda apart: apart.epsilon_ends(delta))
 
     return ends
 
@@ -87,7 +87,7 @@ def _wide_delta(epsilon: FloatArray) -> Callable[[Counted], tuple[FloatArray, Fl
         if moments is not None:
             upper = np.fmin(upper, renyi.delta_bound(moments, reveal[1], epsilon))
         lower = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT), reveal[0])
-        return _cut((lower, upper), pairs, lambda apart: apart.delta(epsilon))
+        return _cut((lower, upper), pairs, lambda apart: apart.delta_ends(epsilon))
 
     return ends
 
@@ -101,7 +101,7 @@ def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, Float
         if all(moments is not None for moments in both):
             lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
         lower = np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0))
-        return _cut((lower, np.nextafter(1.0 - alpha, 2.0)), pairs, lambda apart: apart.beta(alpha))
+        return _cut((lower, np.nextafter(1.0 - alpha, 2.0)), pairs, lambda apart: apart.beta_ends(alpha))
 
     return ends
 

@@ -48,7 +48,7 @@ class Apart:
         told = math.fsum(count * float(route.delta([(pair, 1)], at_zero, WIDTH)[1][0]) for pair, count in rare)
         return cls(rare, rest, min(told * GENTLY, 1.0))
 
-    def delta(self, epsilon: FloatArray) -> Ends:
+    def delta_ends(self, epsilon: FloatArray) -> Ends:
         """Ends of the profile."""
         perfect = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
         low, high = np.zeros(epsilon.size), np.ones(epsilon.size)
@@ -57,7 +57,7 @@ class Apart:
         others = _end(1, partial(route.delta, self.rest, epsilon, WIDTH), high) if self.rest else perfect * GENTLY
         return low, np.minimum((self.telling + (1 - self.telling) * others) * GENTLY, 1.0)
 
-    def epsilon(self, delta: FloatArray) -> Ends:
+    def epsilon_ends(self, delta: FloatArray) -> Ends:
         """Ends of the smallest epsilon; the upper one only where more delta is asked than the rare releases tell."""
         low, high = np.zeros(delta.size), np.full(delta.size, math.inf)
         for parts in self._alone():
@@ -70,7 +70,7 @@ class Apart:
             high[able] = _end(1, partial(route.epsilon, self.rest, left, WIDTH), high[able])
         return low, high
 
-    def beta(self, alpha: FloatArray) -> Ends:
+    def beta_ends(self, alpha: FloatArray) -> Ends:
         """Ends of the trade-off function."""
         low: FloatArray = np.zeros(alpha.size)
         high: FloatArray = np.nextafter(1.0 - alpha, 2.0)
