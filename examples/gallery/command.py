@@ -38,11 +38,11 @@ def visited(arguments: Sequence[str], rooms: Sequence[Room] | None) -> int:
     asked = parser().parse_args(arguments)
     try:
         found = chosen(checked(all_rooms() if rooms is None else rooms), asked.only)
-        folder = usable(asked.out)
+        effort = Effort(asked.quick, asked.seed)
+        folder = usable(asked.out, effort)
     except Refused as refusal:
         print(f"gallery: {refusal}", file=sys.stderr)
         return 2
-    effort = Effort(asked.quick, asked.seed)
     start = time.monotonic()
     outcomes = measured(found, effort, folder, asked.workers, asked.again)
     part = tuple(asked.only)
@@ -61,7 +61,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add = found.add_argument
     add("--quick", action="store_true", help="smaller samples: the same questions, answered several times faster")
-    add("--only", nargs="+", action="extend", default=[], metavar="ROOM|KEY", help="these rooms or items, not all")
+    add(
+        "--only",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ROOM|KEY",
+        help="these rooms or items, on a page of their own: part.html",
+    )
     add("--out", type=Path, default=OUT, help="the folder for the pages and the finished studies (%(default)s)")
     add("--workers", type=whole(1), default=cores(), help="processes at once (%(default)s here)")
     add("--seed", type=whole(0), default=Effort().seed, help="of all random numbers (%(default)s)")
@@ -90,11 +97,12 @@ def cores() -> int:
     return min(usable_cores, MOST_WORKERS)
 
 
-def usable(folder: Path) -> Path:
+def usable(folder: Path, effort: Effort) -> Path:
     """The folder, made if needed, in which files can be written; found out before hours of work."""
+    shelf = Shelf.below(folder, effort).folder
     try:
-        (folder / "studies").mkdir(parents=True, exist_ok=True)
-        for place in (folder, folder / "studies"):
+        shelf.mkdir(parents=True, exist_ok=True)
+        for place in (folder, shelf):
             with tempfile.TemporaryFile(dir=place):
                 pass
     except OSError as error:
@@ -110,7 +118,7 @@ def measured(rooms: Sequence[Room], effort: Effort, folder: Path, workers: int, 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with watched(studies, effort, min(workers, len(studies))) as watcher:
-            return run(studies, effort, Shelf(folder / "studies"), workers, watcher, again)
+            return run(studies, effort, Shelf.below(folder, effort), workers, watcher, again)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -119,9 +127,11 @@ def ended(outcomes: Sequence[Outcome], visit: Visit, page: Path) -> int:
     """The last lines, and the exit code."""
     failed = [outcome for outcome in outcomes if outcome.problem]
     for outcome in failed:
-        story = Shelf(page.parent / "studies").notes(outcome.study)
+        story = Shelf.below(page.parent, visit.effort).notes(outcome.study)
         print(f"Could not be measured: {outcome.study.name}: {outcome.problem} (more in {story})", file=sys.stderr)
     count = sum(len(outcome.study.items) for outcome in outcomes)
+    items = "1 item" if count == 1 else f"{count} items"
     quick = ", with the smaller samples of --quick" if visit.effort.quick else ""
-    print(f"{count} items in {span(visit.seconds)}{quick}. The gallery is in {page}")
+    what = "This part of the gallery" if visit.only else "The gallery"
+    print(f"{items} in {span(visit.seconds)}{quick}. {what} is in {page}")
     return 1 if failed else 0

@@ -60,7 +60,7 @@ def section(hung: Hung) -> Section:
         below = [compared(hung.finding.checks), *(folded(block) for block in hung.finding.blocks)]
     if hung.item.errata:
         terms += [Fact("Erratum", f"{hung.item.errata} (in docs/errata.md)")]
-    terms += [Fact("Measured by", "", f"{hung.study.name} in {hung.seconds:.1f} s; item {hung.item.key}")]
+    terms += [Fact("Measured by", f"{hung.study.name} in {hung.seconds:.1f} s; item {hung.item.key}")]
     return Section(hung.item.place, [Terms(terms), *below], hung.item.key)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from examples.gallery.item import Finding, Study
+from examples.gallery.item import Effort, Finding, Study
 
 SCHEMA = "quiltwork/gallery-study/1"
 
@@ -32,6 +32,11 @@ class Shelf:
     """The folder of finished studies."""
 
     folder: Path
+
+    @classmethod
+    def below(cls, folder: Path, effort: Effort) -> Shelf:
+        """Of a gallery in this folder; quick and whole runs do not take each other's place."""
+        return cls(folder / "studies" / ("quick" if effort.quick else "whole"))
 
     def path(self, study: Study) -> Path:
         return self.folder / f"{study.name}.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -45,15 +46,28 @@ class Visit:
 
 
 def written_pages(rooms: Sequence[Room], outcomes: Sequence[Outcome], visit: Visit, folder: Path) -> Path:
-    """Write index.html, gallery.md with its pictures beside it, and gallery.json; the page to open."""
+    """Write index.html, gallery.md with its pictures beside it, and gallery.json; the page to open.
+
+    A part of the gallery leaves these alone: it is written into part.html, part.md and part.json.
+    """
+    page, name = ("part", "part") if visit.only else ("index", "gallery")
     report = gallery(rooms, outcomes, visit)
-    beside = set(report.save(folder / "gallery.md"))
-    for old in folder.glob("gallery-*.svg"):
-        if old not in beside:
-            old.unlink()
-    written(folder / "gallery.json", json.dumps(report.data, indent=1, allow_nan=False) + "\n")
-    written(folder / "index.html", report.to_html())
-    return folder / "index.html"
+    before = pictures(folder / f"{name}.md")
+    beside = set(report.save(folder / f"{name}.md"))
+    for old in before - beside:
+        old.unlink(missing_ok=True)
+    written(folder / f"{name}.json", json.dumps(report.data, indent=1, allow_nan=False) + "\n")
+    written(folder / f"{page}.html", report.to_html())
+    return folder / f"{page}.html"
+
+
+def pictures(page: Path) -> set[Path]:
+    """The pictures that a page of an earlier run names, beside it and by its own name: no other file is ours."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return set()
+    return {page.with_name(name) for name in re.findall(rf"\]\(<({re.escape(page.stem)}-[\w-]+\.svg)>\)", text)}
 
 
 def gallery(rooms: Sequence[Room], outcomes: Sequence[Outcome], visit: Visit) -> Report:
@@ -89,7 +103,8 @@ def lead(hung: Sequence[Hung], visit: Visit) -> str:
     """The gallery in two sentences."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in counted(hung).items())
     part = f" Only {', '.join(visit.only)}: a part of the gallery." if visit.only else ""
-    return f"{len(hung)} items, each with the paper's claim, what this run measured, and a verdict: {counts}.{part}"
+    said = "one item" if len(hung) == 1 else f"{len(hung)} items, each"
+    return f"{said.capitalize()} with the paper's claim, what this run measured, and a verdict: {counts}.{part}"
 
 
 def glance(rooms: Sequence[Room], walls: Mapping[str, Sequence[Hung]]) -> list[Block]:
@@ -123,7 +138,10 @@ def reading() -> list[Block]:
     meant = [Fact(verdict, words) for verdict, words in MEANING.items()]
     rules = [
         "No verdict is written by hand: each follows from the checks in the item's first table.",
-        'The paper\'s numbers stand in the claim and in columns headed "printed"; this run computed all others.',
+        'Columns headed "printed" hold what the paper prints, or what its printed formula gives in our example; this '
+        "run computed the latter and everything else.",
+        "The papers were read as text converted from PDF. A sign or exponent that is wrong here may be right in the "
+        "PDF; where a correction is one symbol, look there first.",
     ]
     return [Terms(meant), Bullets(rules)]
 
@@ -136,7 +154,7 @@ def by_verdict(hung: Sequence[Hung]) -> list[Block]:
         if not found:
             blocks.append(Words(f"{verdict.capitalize()}: none"))
             continue
-        corrected = any(one.item.errata for one in found)
+        corrected = verdict == "wrong in print"
         columns = ["Item", "Room", "Erratum" if corrected else "The paper says"]
         rows = [
             [
@@ -167,7 +185,7 @@ def about(outcomes: Sequence[Outcome], visit: Visit) -> Terms:
         Fact("Date", visit.date.strftime("%Y-%m-%d %H:%M UTC")),
         Fact("Effort", "quick: smaller samples" if visit.effort.quick else "whole"),
         Fact("Seed", str(visit.effort.seed)),
-        Fact("Time", f"{span(visit.seconds)} with {visit.workers} processes"),
+        Fact("Time", f"{span(visit.seconds)} with {visit.workers} process{'es' if visit.workers > 1 else ''}"),
         Fact("Studies", f"{len(outcomes)}{earlier}; together {span(spent)} on one core"),
         Fact("Versions", ", ".join(f"{name} {version}" for name, version in visit.versions.items())),
     ]

@@ -19,7 +19,9 @@ from examples.gallery.item import Effort, Study
 
 ROOT = Path(__file__).parents[2]
 OURS = ("examples", "tests")  # packages whose modules a study may read
-PACKAGES = ("quiltwork", "numpy", "scipy", "torch", "scikit-learn", "msprime", "stdpopsim", "highspy", "matplotlib")
+PACKAGES = (
+    "quiltwork", "numpy", "scipy", "mpmath", "torch", "scikit-learn", "msprime", "stdpopsim", "highspy", "matplotlib",
+)  # fmt: skip
 DATA = (".csv", ".json", ".yaml")
 
 

@@ -14,6 +14,11 @@ def alpha(first, second):
     return ((1 - d1) * math.exp(e2) - (1 - d2) * math.exp(e1) + (d2 - d1)) / ((math.exp(e2) - math.exp(e1)) * (1 - d1))
 
 
+def achievable(f, alpha, beta):
+    """Definition 2: the pairs of errors that some test has."""
+    return 1 - alpha >= beta >= f(alpha)
+
+
 # ---- Theorem 1, Algorithm 1
 
 
@@ -124,6 +129,19 @@ def proposition_2_test(f, c, t):
 def never_revealed(delta, k):
     """Appendix D: the probability that the revealing mechanism is never picked."""
     return 1 - (1 - delta) ** k
+
+
+def image_of_s(f):
+    """Appendix F: the values of s(x) = (x - f(x)) / sqrt(2) for x in [0, 1]."""
+    return -f(0.0) / math.sqrt(2), f(0.0) / math.sqrt(2)
+
+
+def stationary(one, two, t, z, multiplier):
+    """Appendix F: the derivatives along t_1 and t_2, without g'', for tangents there that meet at t."""
+    return (
+        (t - z) * ((t + z) / 2 - one) - multiplier * (t - one),
+        t * (t / 2 - two) - multiplier * (t - two),
+    )
 
 
 def line_of_constraint(epsilon, delta, t):

@@ -29,6 +29,11 @@ def stick(rows, odds):
     )
 
 
+def scaled_excess(law, scale, odds):
+    """F(D; epsilon) of appendix L: E (1 - e^(epsilon - L) / D)_+ for L^id, given as pairs (probability, e^L)."""
+    return sum((p * max(1 - odds / (ratio * scale), Fraction(0)) for p, ratio in law), Fraction(0))
+
+
 def cross_entropy(true, model):
     """CEL of Lemmas 4 and 5: that of the posterior of `model` under a uniform prior, when outputs follow `true`."""
     posterior = model / model.sum(axis=0)
@@ -60,6 +65,24 @@ def upper_bounds(shift, correlation, epsilon):
     mean, variance = dependence_loss(shift, correlation)
     first = normal_loss_delta(0.5 * alone + mean, alone + variance, epsilon)
     return first, normal_loss_delta(0.5 * alone, alone, epsilon)
+
+
+def equation_12(correlation):
+    """Slopes of L^id + L^G + L^C in y_1 and y_2, x ~ N(s, 1), unit noises; L^C has a copula of this correlation."""
+
+    def slope(covariance):
+        return np.linalg.solve(covariance, np.ones(2))
+
+    alone = slope(2 * np.eye(2))
+    confounder = slope(np.array([[2.0, 1.0], [1.0, 2.0]])) - alone
+    mechanisms = slope(2 * np.array([[1.0, correlation], [correlation, 1.0]])) - alone
+    return alone + confounder + mechanisms
+
+
+def conjugate(trade_off, slope):
+    """f* of Lemma 2: the largest slope * a - f(a), on a grid of levels."""
+    level = np.linspace(0, 1, 1001)
+    return float((slope * level - trade_off(level)).max())
 
 
 # ---- section IV and appendix M: inverse composition
@@ -124,6 +147,12 @@ def noises(state, first, second, *, rho, sd, known=None):
 def copula_marginal(u, sd):
     """The first marginal of Phi_rho(F_1^-1(u), F_rho^-1(v)) with unit variances inside, F_1 the law N(0, sd^2)."""
     return float(ndtr(sd * float(ndtri(u))))
+
+
+def lemma_1(first, second, correlation, *, falling):
+    """Psi_[2](y_1, y_2 | s) from Psi_1(y_1 | s) and Psi_2(y_2 | s), standardised; from 1 - Psi_i if A falls."""
+    values = (1 - first, 1 - second) if falling else (first, second)
+    return float(multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(ndtri(values)))
 
 
 def proposition_3_density(points, r):

@@ -53,6 +53,11 @@ def theorem_2(bayesian, optimal):
     return bayesian >= optimal
 
 
+def definition_5(found, true):
+    """The prior sigma is informative if L(sigma) <= L(theta), in true positives."""
+    return found <= true
+
+
 def lemma_1(alpha, beta, moments):
     """F = (z_alpha + z_beta)^2 V / (4 M^2), M = (1/2) sum_j M_j^2; with V = sum_j M_j^2, as the proof has it."""
     first, second = sum(m**2 for m in moments) / 2, sum(m**2 for m in moments)
@@ -63,6 +68,22 @@ def lemma_1_statement(alpha, beta, moments, variances):
     """The same with V = sum_j V_j^2, as the statement prints it."""
     first, second = sum(m**2 for m in moments) / 2, sum(v**2 for v in variances)
     return (ndtri(1 - alpha) + ndtri(1 - beta)) ** 2 * second / (4 * first**2)
+
+
+def theorem_3(alpha, missed, moments):
+    """Whether F(alpha, mu_0|1) >= |Q|, from which L_Opt-LRT <= L^sigma is said to follow, and from <= the reverse."""
+    return lemma_1(alpha, missed, moments) >= len(moments)
+
+
+def corollary_2(missed_by_posterior, missed_by_test):
+    """Delta = mu_0|1 - beta >= 0, which is said to be equivalent to L_Opt-LRT <= L^sigma."""
+    return missed_by_posterior - missed_by_test >= 0
+
+
+def lemma_7(alpha, mu):
+    """(14): P_1[lrs >= tau] <= 1 - T(alpha) with P_0[lrs < tau] = alpha, lrs = log rho(y | H_0) / rho(y | H_1)."""
+    level = ndtri(1 - alpha)  # lrs falls in y: lrs < tau is y > level
+    return 0.5 * math.erfc(-(level - mu) / math.sqrt(2)) <= 1 - power(alpha, mu)
 
 
 def power(alpha, mu):
@@ -86,7 +107,15 @@ def appendix_says_member(statistic, threshold):
 
 
 def optimal_statistic(absent, present):
-    """Appendix C: sum_j of the ratio rho(x | b_k = 0, b_-k) / rho(x | b_k = 1, b_-k)."""
+    """Appendix C: sum_j rho(x | b_k = 0, b_-k) / rho(x | b_k = 1, b_-k); no j stands in what is summed.
+
+    `absent` and `present` hold the densities of each attribute.
+    """
+    return len(absent) * float(np.prod(absent) / np.prod(present))
+
+
+def optimal_statistic_of_each(absent, present):
+    """The same with the ratio of attribute j in the place of the joint one, and still no logarithm."""
     return float((absent / present).sum())
 
 
@@ -98,6 +127,26 @@ def area(false_alarms, hits):
 def sensitivity(attributes, members):
     """Theorem 3: |Q| / K' for the noise of each attribute.  Appendix E has it as the sensitivity of all together."""
     return attributes / members
+
+
+def deviation(attributes, members, moment):
+    """Theorem 3 and Appendix E: the deviation |Q| / (K' M_j) of the noise of each attribute."""
+    return sensitivity(attributes, members) / moment
+
+
+def lemma_2(sums, others):
+    """Pi[g] within Pi[g'] says that each sum over zeta of a pi' in Pi[g'] is at most that of each pi in Pi[g]."""
+    return all(other <= one for one in sums for other in others)
+
+
+def appendix_k(tradeoff, alphas):
+    """'M is also f*-DP': T >= f* with f*(z) = sup_a z a - f(a)."""
+    return all(tradeoff(z) >= max(z * a - tradeoff(a) for a in alphas) for z in alphas)
+
+
+def attacker_parameters(inputs, first, second, outputs):
+    """P.9: the trainable parameters of the attacker, biases of both hidden layers counted in the text."""
+    return inputs * first + first * second + second * 2 + second * outputs + outputs
 
 
 # Table 5: epsilon, then AUC and standard deviation of the composition, and of one mechanism that is called 5 epsilon-DP
@@ -115,3 +164,6 @@ TABLE_4 = {
     "1e": (0.6317, 0.1722, 0.5865, 0.1223),
     "1f": (0.5868, 0.2076, 0.5615, 0.1229),
 }
+
+# Table 4, Figure 1g: Bayesian, fixed, adaptive, score; the text says that fixed and adaptive "perform similarly"
+TABLE_4_G = (1.0, 0.8618, 0.2221, 0.1542)

@@ -3,6 +3,8 @@
 import itertools
 import math
 
+from scipy.special import ndtr, ndtri
+
 
 def sensitivity_of_the_identity(conversion, first, second):
     """Section III-B: the sensitivity of id from (D, d1) to (D, d2) is dist(G1, G2)."""
@@ -12,6 +14,12 @@ def sensitivity_of_the_identity(conversion, first, second):
 def product_of_sensitivities(first, second):
     """Propositions III.6 and III.8, with the usual 0 * inf = 0."""
     return 0.0 if 0 in (first, second) else first * second
+
+
+def private(first, second, distance):
+    """Definition III.2 for the laws of two databases, output by output, with the usual 0 * inf = 0."""
+    grown = math.exp(distance)
+    return all(p <= product_of_sensitivities(grown, q) for p, q in zip(first, second, strict=True))
 
 
 def partition(parts):
@@ -48,10 +56,25 @@ def corollary_iv15(bounded_distance, first, second, symmetric_difference):
     return min(bounded_distance, symmetric_difference(first, second))
 
 
+def growth(distance, epsilon):
+    """[d]_epsilon, before Theorem VI.3."""
+    return (math.exp(epsilon * distance) - 1) / (math.exp(epsilon) - 1)
+
+
 def theorem_vi7_delta(distances, seen, deltas, pair):
     """delta^f: the least delta over all pairs at the distance d^f, whatever f makes of them."""
     count = range(len(distances))
     return min(deltas[i, j] for i, j in itertools.product(count, repeat=2) if distances[i, j] == seen[pair])
+
+
+def sum_after_vi15(rhos, distance):
+    """After Theorem VI.15: the sum of d_i^2 where d_i = rho_i d^2."""
+    return sum((rho * distance**2) ** 2 for rho in rhos)
+
+
+def gaussian_trade_off(mu, alpha):
+    """G_mu, after Definition VI.18; Definition VI.19 takes its limit."""
+    return float(ndtr(ndtri(1 - alpha) - mu))
 
 
 def theorem_vi23(epsilons):
@@ -69,7 +92,10 @@ def weak_triangle(p, q, r, alpha, k, divergence=renyi):
     return k * alpha / (k * alpha - 1) * divergence(p, q, (k * alpha - 1) / (k - 1)) + divergence(q, r, k * alpha)
 
 
-def theorem_vi24(mus, distances):
-    """Equation (VI.2): both sides."""
+def theorem_vi24(mus, distances, apart=None):
+    """Equation (VI.2): both sides, for the distances of the parts and that of the tables.
+
+    The tables are as far apart as the parts together, unless it is said: a record in no part moves them alone.
+    """
     left = math.sqrt(sum((mu * d) ** 2 for mu, d in zip(mus, distances, strict=True)))
-    return left, max(mus) * sum(distances)
+    return left, max(mus) * (sum(distances) if apart is None else apart)

@@ -28,7 +28,7 @@ def printed_theorem_9(covariance, entry, told, means=None):
     return float(ratio.max() - ratio.min())
 
 
-def true_ratio(covariance, hidden, told_values):
+def true_ratio(covariance, hidden, told_values, width=WIDTH):
     """log P(x_L | x_i in the top interval) / P(x_L | x_i in the bottom one) under the law on the box.
 
     One entry besides x_i is hidden at most, and integrated in closed form; the intervals have one mass, by symmetry.
@@ -38,8 +38,8 @@ def true_ratio(covariance, hidden, told_values):
     precision = np.linalg.inv(covariance)
     place, weight = np.polynomial.legendre.leggauss(60)
     sides = []
-    for start in (BOUND - WIDTH, -BOUND):
-        secret = start + WIDTH * (place + 1) / 2
+    for start in (BOUND - width, -BOUND):
+        secret = start + width * (place + 1) / 2
         values = np.column_stack([secret, np.tile(told_values, (len(secret), 1))])
         density = -np.einsum("ai,ij,aj->a", values, precision[np.ix_(kept, kept)], values) / 2
         for other in rest:
@@ -50,9 +50,16 @@ def true_ratio(covariance, hidden, told_values):
     return float(sides[0] - sides[1])
 
 
-def worst_vertex(covariance, hidden):
+def worst_vertex(covariance, hidden, width=WIDTH):
     vertices = itertools.product([-BOUND, BOUND], repeat=len(covariance) - len(hidden))
-    return max(true_ratio(covariance, hidden, np.array(vertex)) for vertex in vertices)
+    return max(true_ratio(covariance, hidden, np.array(vertex), width) for vertex in vertices)
+
+
+def farthest(entry, count, told):
+    """Every set of so many entries that no other set is farther from; several if two entries are equally far."""
+    far = sorted((abs(other - entry) for other in others(entry, count)), reverse=True)[:told]
+    sets = itertools.combinations(others(entry, count), told)
+    return [chosen for chosen in sets if sorted((abs(other - entry) for other in chosen), reverse=True) == far]
 
 
 def others(entry, count):

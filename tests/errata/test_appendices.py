@@ -1,18 +1,33 @@
-"""Proofs of seed 002: words and indices that say something else than what is used."""
+"""Definitions and proofs of seed 002: words and indices that say something else than what is used."""
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from tests.compose.naive import trade_off
 from tests.errata import printed
 from tests.errata.conjugates import conjugate
-from tests.losses.smooth import gauss, hyperbola
+from tests.errata.rotation import rotation
+from tests.losses.smooth import gauss, hyperbola, parabola
 
 import quiltwork as qw
+from quiltwork.losses.two_constraints import gap, tangents
+
+
+def test_definition_2_leaves_out_answers_that_are_turned_round():
+    """Randomized response with e^eps = 3, its answer turned round, is a test with both errors 3/4."""
+    zero, one = [0.75, 0.25], [0.25, 0.75]
+    alpha, beta = zero[0], one[1]  # says 1 on output 0, and 0 on output 1
+    bound = qw.pure(math.log(3))
+    assert not printed.achievable(lambda t: bound.beta(t).lower, alpha, beta)
+    assert printed.achievable(lambda t: bound.beta(t).lower, 1 - alpha, 1 - beta)  # the answer as it is
+    assert bound.region().contains(alpha, beta)
+    assert not bound.region().contains(alpha + 0.01, beta + 0.01)
 
 
 def test_appendix_d_never_is_at_least_once():
@@ -67,6 +82,38 @@ def test_appendix_f_prints_an_exponential_for_a_line():
     for t in (0.0, 0.05, 0.2):
         assert printed.line_of_constraint(epsilon, delta, t) < 0
         assert bound.beta(t).lower == pytest.approx(1 - delta - math.exp(epsilon) * t, rel=1e-9)
+
+
+def test_appendix_f_the_image_of_s_ends_at_one():
+    """s(1) = (1 - f(1)) / sqrt(2), and f(1) = 0; the printed end is f(0) / sqrt(2), less where f(0) < 1."""
+    for f, less in ((parabola(0.6)[0], True), (gauss(1.0)[0], False)):
+        end = (1.0 - f(1.0)) / math.sqrt(2)
+        assert end == 1 / math.sqrt(2)
+        assert (printed.image_of_s(f)[1] < end) == less
+
+
+def test_appendix_f_one_tangent_is_stationary_with_another_multiplier():
+    """t_1 = t_2 = z/2 solves the system for every t inside, and never with a multiplier of 0."""
+    f, slope = gauss(1.0)
+    g, g_slope, z = rotation(f, slope)
+    for share in (0.1, 0.3, 0.6, 0.8):
+        t = share * z
+        multiplier = t * (t - z) / (2 * t - z)
+        assert printed.stationary(z / 2, z / 2, t, z, multiplier) == pytest.approx((0, 0), abs=1e-15)
+        assert multiplier != 0
+        assert min(map(abs, printed.stationary(z / 2, z / 2, t, z, 0.0))) > 0.01
+    for t in (0.999 * z, 0.001 * z):  # where the multiplier tends to 0, the tangents of the proposition do not meet
+        assert abs(printed.proposition_1_equation(g, g_slope, z, t)) > 0.05
+    assert gap(f, tangents(f, slope, 2, "rotated")) < gap(f, tangents(f, slope, 1, "rotated"))  # nothing is lost
+
+
+def test_appendix_g_a_trade_off_function_need_not_be_its_own_inverse():
+    """A fair coin against one that shows heads: f(t) = max(0, 1 - 2 t)."""
+    outcomes = [(Fraction(1), Fraction(1, 2)), (Fraction(0), Fraction(1, 2))]  # (alternative, null)
+    t = Fraction(1, 8)
+    once = trade_off(outcomes, t)
+    assert once == 1 - 2 * t == Fraction(3, 4)
+    assert trade_off(outcomes, once) == 0 != t
 
 
 @given(

@@ -1,5 +1,6 @@
 """Seed 000, section III and appendices C, J, L: composition. Printed statements that fail, and what holds."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from scipy.special import ndtr
 from tests.errata import printed_confounding as printed
 from tests.errata.confounding_worlds import (
     COPY,
+    HALF,
     LIES,
     SECRET_ITSELF,
     TWIN,
@@ -21,7 +23,7 @@ from tests.errata.confounding_worlds import (
 )
 
 import quiltwork as qw
-from quiltwork.confounding import World, repeated
+from quiltwork.confounding import World, gaussian_copula, repeated
 
 # ---- Proposition 1 (ii)
 
@@ -34,6 +36,24 @@ def test_proposition_1_without_an_inverse_and_without_dependence():
     assert (found.laws.exact == found.product().exact).all()
     for odds in (Fraction(1), Fraction(3, 2), Fraction(5)):
         assert found.exact_delta(odds) == found.ignoring_confounder().exact_delta(odds)
+
+
+def test_proposition_1_holds_for_some_mechanisms_if_the_data_differ():
+    """Two laws of the data that are not both a point: the same answer twice has L^G != 0, in 50 random worlds.
+
+    P(1 | x) proportional to 1 + t h(x) has c_s(1, 1) = 1 + t^2 Var_s(h) / (1 + t E_s(h))^2. If this is one number for
+    both secrets, for every h and t, then so are all variances and all means, and the two laws are one.
+    """
+    rng = np.random.default_rng(3)
+    for world in range(50):
+        data = rng.dirichlet(np.ones(3), 2)
+        if world % 5 == 0:
+            data[0] = [1.0, 0.0, 0.0]
+        answer = rng.dirichlet(np.ones(2), 3)
+        found = released(data, answer, answer).dependence()
+        assert np.abs(np.log(found[0] / found[1])).max() > 1e-4
+        same = released(data[[1, 1]], answer, answer).dependence()
+        np.testing.assert_allclose(*same, rtol=1e-12)  # data that do not tell the secrets apart: never
 
 
 # ---- Theorems 1 (i) to (iii), 3 and 5, Proposition 4
@@ -80,6 +100,53 @@ def test_theorem_3_ii_as_printed_fails_where_noise_is_shared():
     assert [ignoring.exact_delta(t) for t in odds] == [printed.stick(product, t) for t in odds]
     assert twin.epsilon(0).upper < 1.09834025385 < 2.14424134644 < ignoring.epsilon(0).lower
     assert ignoring.direction == "overestimates"
+
+
+@pytest.mark.parametrize("make", [noisy_twin, all_binary, crossing])
+def test_theorem_3_ii_the_strict_sign_fails_at_the_ends(make):
+    """From delta(0) on both epsilons are 0, from the largest loss on both deltas; every trade-off is 0 at level 1."""
+    found = make()
+    ignoring = found.ignoring_confounder()
+    large = max(found.exact_delta(1), ignoring.exact_delta(1))
+    assert large < 1
+    assert found.exact_odds(large) == ignoring.exact_odds(large) == 1
+    odds = max(found.exact_odds(), ignoring.exact_odds())
+    assert found.exact_delta(odds) == ignoring.exact_delta(odds) == 0
+    assert max(found.beta(1.0).upper, ignoring.beta(1.0).upper) < 1e-300
+
+
+def test_theorem_3_i_its_condition_is_not_necessary():
+    """Noisy twins at delta 1/100 each keep to basic composition, though L^G reaches 1.046 and log D is 0.0097."""
+    twin = noisy_twin()
+    true, product = twin.laws.exact, twin.product().exact
+    odds, delta = twin.alone(0).exact_odds(Fraction(1, 100)) ** 2, Fraction(2, 100)
+    law = [(p, p / q) for p, q in zip(*product, strict=True)]
+    share, ratio = max(law, key=lambda one: one[1])
+    scale = odds / (ratio * (1 - delta / share))  # D of the proof: only the largest loss counts here
+    assert printed.scaled_excess(law, 1, odds) < printed.scaled_excess(law, scale, odds) == delta
+    assert math.log(scale) == pytest.approx(0.0097, abs=5e-5)
+    parts = zip(*true, *product, strict=True)
+    assert max(math.log(t * q / (u * p)) for t, u, p, q in parts) == pytest.approx(1.0459, abs=5e-5)
+    assert twin.exact_delta(odds) == 0 < delta  # and basic composition holds
+
+
+def test_the_losses_of_the_parts_are_not_independent():
+    """Noisy twins: under the composition both losses agree with probability 0.9802; independent, less often."""
+    law = noisy_twin().laws.exact[0].reshape(2, 2)
+    alone = law.sum(axis=1)
+    assert law[0, 0] + law[1, 1] == Fraction(9802, 10000)
+    assert alone[0] ** 2 + alone[1] ** 2 == Fraction(62005, 100000)
+
+
+def test_opt_of_the_product_is_not_optimal_composition():
+    """Odds 2, told half of the time: OptComp of two (log 2, 0) has delta(0) = 1/3, the product itself 1/4."""
+    half, third, sixth = HALF, Fraction(1, 3), Fraction(1, 6)
+    channel = [[half, third, sixth], [half, sixth, third]]
+    product = printed.product(SECRET_ITSELF, channel, channel)
+    assert released(SECRET_ITSELF, channel).exact_odds() == 2
+    assert printed.stick(product, Fraction(1)) == Fraction(1, 4)
+    worst = qw.compose(2 * qw.approximate(math.log(2), 0.0)).delta(0.0)
+    assert worst.lower == pytest.approx(1 / 3, rel=1e-9)
 
 
 def test_theorem_5_as_printed_fails_for_every_number_of_copies():
@@ -138,6 +205,27 @@ def test_proposition_4_as_printed_fails():
         for alpha in np.linspace(0.02, 0.98, 49)
     ]
     assert min(difference) < -1e-3 < 1e-3 < max(difference)
+
+
+def test_proposition_4_equality_without_independence():
+    """x = (s, r), both outputs tell r and a lie about s of their own: dependent, and as informative as the product."""
+    zero, lie = Fraction(0), Fraction(1, 4)
+    channel = [
+        [(1 - lie if bit == s else lie) if coin == r else zero for bit, coin in itertools.product((0, 1), repeat=2)]
+        for s, r in itertools.product((0, 1), repeat=2)
+    ]
+    found = released([[HALF, HALF, zero, zero], [zero, zero, HALF, HALF]], channel, channel)
+    assert (found.laws.exact != found.product().exact).any()
+    assert found.exact_odds() == 9
+    for odds in (Fraction(1), Fraction(3), Fraction(5), Fraction(9)):  # both are linear in between
+        assert found.exact_delta(odds) == found.ignoring_confounder().exact_delta(odds)
+
+
+def test_the_conjugate_is_convex_and_no_trade_off():
+    """f(a) = 1 - a: f*(y) = max(y, -1) is convex, not concave, and f*(1) = 1 where a trade-off function has 0."""
+    values = [printed.conjugate(lambda level: 1 - level, slope) for slope in (-3.0, -1.0, 1.0)]
+    assert values == [-1.0, -1.0, 1.0]
+    assert values[1] < (values[0] + values[2]) / 2
 
 
 def test_both_are_at_least_the_largest_of_the_parts():
@@ -208,3 +296,24 @@ def test_equation_11_has_no_density_when_two_outputs_are_one():
         largest.append(float(np.nanmin(same.dependence()[0][np.eye(cells, dtype=bool).ravel()])))
     assert largest[1] > 1.8 * largest[0]
     assert largest[2] > 1.8 * largest[1]
+
+
+# ---- equation (12)
+
+
+def test_equation_12_adds_copulas_that_are_not_factors():
+    """x ~ N(s, 1), unit noises of correlation 1/2: the loss has slope 2/7 in each output; (12) has 1/6 or 5/42."""
+    truth = np.linalg.solve([[2.0, 1.5], [1.5, 2.0]], np.ones(2))
+    assert truth == pytest.approx([2 / 7] * 2, rel=1e-12)
+    assert printed.equation_12(1 / 2) == pytest.approx([1 / 6] * 2, rel=1e-12)  # the copula of the noises
+    assert printed.equation_12(3 / 4) == pytest.approx([5 / 42] * 2, rel=1e-12)  # that of the outputs
+
+
+def test_equation_12_is_an_identity_with_one_dependence_density():
+    """Tied noises and a confounder, in tables: the joint law over the product of the parts holds all of both."""
+    tied = World(data=COPY).release(joint=gaussian_copula(LIES, LIES, 0.5), outputs=[2, 2])
+    alone = World(data=COPY).release(LIES).laws.values
+    parts = np.add.outer(*[np.log(alone[0] / alone[1])] * 2).ravel()
+    rest, whole = (np.log(rows[0] / rows[1]) for rows in (tied.dependence(), tied.laws.values))
+    assert np.abs(rest).max() > 0.1
+    np.testing.assert_allclose(rest + parts, whole, atol=1e-12)

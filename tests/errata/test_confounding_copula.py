@@ -127,6 +127,25 @@ def test_proposition_3_holds_when_the_data_are_the_secret():
     np.testing.assert_allclose(alone * copula, multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]]).pdf(place), rtol=1e-12)
 
 
+def test_lemma_1_gives_another_law():
+    """x ~ N(s, 1), unit noises of correlation 1/2: both are below s with probability 0.385, printed 1/3."""
+    truth = float(multivariate_normal([0, 0], [[2, 1.5], [1.5, 2]]).cdf([0, 0]))
+    assert truth == pytest.approx(0.25 + math.asin(0.75) / (2 * math.pi), abs=1e-6)
+    assert truth == pytest.approx(0.385, abs=5e-4)
+    assert printed.lemma_1(0.5, 0.5, 0.5, falling=False) == pytest.approx(1 / 3, abs=1e-6)
+    # (ii), for a falling A: P(Y_1 <= y, Y_2 <= y) would tend to 0 as y grows
+    assert printed.lemma_1(0.999, 0.999, 0.5, falling=True) < 0.001
+
+
+def test_a_joint_cdf_is_no_argument_of_a_copula():
+    """Independent uniform outputs: Psi_[2] = y_1 y_2 has mean 1/4, and the law of the third output is lost."""
+    place = (np.arange(200) + 0.5) / 200
+    joint = np.multiply.outer(place, place)
+    assert joint.mean() == pytest.approx(0.25, abs=1e-9)
+    third = [float((1 + (2 * joint - 1) * (2 * y - 1)).mean()) for y in (0.0, 1.0)]  # c(u, v) = 1 + (2u - 1)(2v - 1)
+    assert third == [pytest.approx(1.5, abs=1e-9), pytest.approx(0.5, abs=1e-9)]  # a density of 1 was meant
+
+
 # ---- the calibration
 
 

@@ -81,15 +81,17 @@ def test_the_mean_of_the_ratio_is_at_least_one():
 
 def test_task_1_is_not_convex():
     """-a log t has an indefinite Hessian; and on a segment the objective lies above its chord."""
-    hessian = np.array([[0.0, -2.0], [-2.0, 2.0]])  # at a = t = 1/2
-    np.testing.assert_allclose(np.linalg.eigvalsh(hessian), [-1.236, 3.236], atol=1e-3)
-    a, t, h = 0.5, 0.5, 1e-4
+    place, step = np.array([0.5, 0.5]), 1e-4 * np.eye(2)
 
-    def term(x, y):
-        return -x * math.log(y)
+    def term(point):
+        return -point[0] * math.log(point[1])
 
-    mixed = (term(a + h, t + h) - term(a + h, t - h) - term(a - h, t + h) + term(a - h, t - h)) / (4 * h * h)
-    assert mixed == pytest.approx(-2.0, abs=1e-6)
+    def second(one, two):
+        """The mixed derivative in two directions, by differences."""
+        return sum(m * n * term(place + m * one + n * two) for m, n in ((1, 1), (1, -1), (-1, 1), (-1, -1))) / 4e-8
+
+    hessian = np.array([[second(one, two) for two in step] for one in step])
+    np.testing.assert_allclose(np.linalg.eigvalsh(hessian), [1 - math.sqrt(5), 1 + math.sqrt(5)], atol=1e-5)
     one, two = (1.0, 0.0), (0.0, 1.0)
     middle = printed.task_1((0.5, 0.5), 0.25, 0.75)
     assert middle > 0.5 * (printed.task_1(one, 0.25, 0.75) + printed.task_1(two, 0.25, 0.75)) + 0.4
@@ -144,7 +146,38 @@ def test_a_strategy_on_the_secret_that_no_mechanism_on_the_data_has():
         realised(World(data=data), alpha)
 
 
-# ---- Theorem 2 (iii)
+def test_the_factor_of_the_loss_is_squared():
+    """The mean over S and Y of -log pi P(y) has P(y) twice; that of -log pi has it once, as the printed sum."""
+    joint = np.array([[0.45, 0.05], [0.15, 0.35]])  # P(s, y)
+    law, posterior = joint.sum(axis=0), joint / joint.sum(axis=0)
+    mean = float((joint * -np.log(posterior) * law).sum())
+    claimed = float((joint * -np.log(posterior)).sum())  # "only the product alpha(y | s) P(s)"
+    assert mean < 0.6 * claimed
+
+
+# ---- Theorem 2 (ii) and (iii)
+
+
+def test_task_2_with_a_strategy_has_no_solution():
+    """Task-2 is printed with alpha among its variables: the secret itself, and a larger tau is always better."""
+    places = (1.5, 2.0, 10.0, 1000.0)
+    losses = [printed.task_1((1.0, 0.0), 0.5 / tau, 1 - 0.5 / tau) for tau in places]
+    assert losses == [pytest.approx(-math.log(1 - 0.5 / tau), rel=1e-12) for tau in places]
+    assert sorted(losses, reverse=True) == losses
+    assert 0 < losses[-1] < 1e-3  # 0 is the infimum, and no tau has it
+
+
+def test_theorem_2_ii_without_a_strategy_is_true():
+    """A posterior inside the set for some tau: the release is epsilon(tau)-private, in 200 random cases."""
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        prior, channel = rng.dirichlet(np.full(2, 3.0)), rng.dirichlet(np.full(3, 3.0), 2)
+        told = posteriors(prior, channel)
+        ratio = told / prior[:, None]
+        tau = float(max(ratio.max(), 1 / ratio.min())) * (1 + 1e-9)
+        assert all(printed.in_pi(one, prior, tau, 0) for one in told.T)
+        truth = World(data=np.eye(2)).release(channel).epsilon(0)
+        assert truth.lower <= printed.epsilon_of(tau, prior)
 
 
 def test_theorem_2_iii_only_if_fails():
@@ -155,6 +188,8 @@ def test_theorem_2_iii_only_if_fails():
     assert world.release(channel).epsilon(0).upper < printed.epsilon_of(1.5, prior) == pytest.approx(math.log(2.5))
     ratio = posteriors(prior, channel) * 3
     assert ratio.max() == pytest.approx(2.4 / 4.4 * 3, rel=1e-12)
+    for posterior in posteriors(prior, channel).T:
+        assert not printed.in_pi(posterior, prior, 1.5, 0)
     # so tau = 1.5 is no solution of Task-2: its best response (1/2, 1/4, 1/4) has a larger loss than the posterior
     truth = 2.4 / 4.4
     inside = -(truth * math.log(1 / 2) + (1 - truth) * math.log(1 / 4))

@@ -79,6 +79,18 @@ def test_the_corrected_step_holds():
             assert float(exact.sum()) == pytest.approx(stick(channel[s], channel[other], a), abs=1e-12)
 
 
+def test_step_14_has_the_epsilon_of_the_assumption():
+    """P = (0.3, 0.7), J within 1.2 of P for both outputs: the ratio is 21/16 with probability 6/11, above 1.2."""
+    prior, share = [Fraction(3, 10), Fraction(7, 10)], [Fraction(5, 11), Fraction(6, 11)]
+    posterior = [[Fraction(9, 25), Fraction(1, 4)], [Fraction(16, 25), Fraction(3, 4)]]
+    assert [sum(p * q for p, q in zip(row, share, strict=True)) for row in posterior] == prior
+    for p, row in zip(prior, posterior, strict=True):
+        assert all(Fraction(5, 6) <= one / p <= Fraction(6, 5) for one in row)
+    psi = [[share[y] * row[y] / p for y in (0, 1)] for p, row in zip(prior, posterior, strict=True)]
+    assert (psi[0][0] / psi[1][0], psi[0][0]) == (Fraction(21, 16), Fraction(6, 11))
+    assert Fraction(6, 5) < psi[0][0] / psi[1][0] < math.exp(printed.epsilon_of(1.2, (0.3, 0.7)))  # what Lemma 7 has
+
+
 # ---- Lemma 7
 
 

@@ -19,6 +19,12 @@ def test_a_transform_needs_far_fewer_terms():
         assert terms_of_theorem_3(k) > k**3 / 12 * terms_of_the_recurrence(k)
 
 
+def test_a_transform_on_a_fine_grid_is_dearer_for_few_releases():
+    """65,533 points, nearly 2^16, whatever k is: 2.16 million terms, more than Theorem 3 needs up to k = 28."""
+    fine = terms_of_a_transform((2**16 - 1) // 4)
+    assert terms_of_theorem_3(28) < fine < terms_of_theorem_3(29)
+
+
 def test_the_count_is_the_loop():
     """The formula above against the loops of the printed theorem, without the test that leaves terms out."""
     k = 4

@@ -76,6 +76,14 @@ def test_proposition_2_as_printed_fails_forwards():
     assert any(one.max_bwma(gamma) > two.max_bwma(gamma) for gamma in gammas)
 
 
+def test_proposition_2_is_empty_with_the_definition_as_printed():
+    """max(TPR - FPR) has no k: it is twice the largest BWMA(1/2) for everybody, and appendix G fails all the same."""
+    counts = PEOPLE.bwma_of(PEOPLE.best_response(HALF), HALF)
+    literal = counts.expected_true_positives - counts.expected_false_positives
+    assert literal == 2 * PEOPLE.max_bwma(HALF)
+    assert printed.appendix_g([literal] * 3) != PEOPLE.max_bwma(HALF)
+
+
 def test_the_sum_of_advantages_is_printed_twice_too_large():
     assert PEOPLE.max_bwma(HALF) == Fraction(161, 256)
     assert printed.appendix_g(PEOPLE.advantages()) == Fraction(161, 128)
@@ -104,9 +112,31 @@ def test_theorem_1_ii_as_printed_fails_for_posterior_sampling():
     thresholded = PEOPLE.bwma_of(PEOPLE.best_response(HALF), HALF).advantage
     assert (float(thresholded), float(sampled)) == pytest.approx((0.62890625, 0.6217447916666666), abs=1e-15)
     assert not printed.theorem_1(thresholded, sampled, math.inf)
+    # and the other inequality, against the equilibrium at gamma = 1, fails for both
+    nobody = PEOPLE.bwma_of(PEOPLE.best_response(1), HALF).advantage
+    assert nobody == 0
+    assert not any(printed.theorem_1(0, response, nobody) for response in (sampled, thresholded))
     # as corrected (a): no rule that sees x only does better than the thresholded posterior
     assert thresholded == PEOPLE.max_bwma(HALF)
     assert posterior_identity(PEOPLE).true_positives == posterior_identity(PEOPLE).squared_posteriors
+
+
+def test_proposition_9_as_printed_fails():
+    """L(mirror) <= L(best response) in true positives: 1.3717 and 1.2656."""
+    sampled = PEOPLE.bwma_of(PEOPLE.marginal_posteriors(), HALF).expected_true_positives
+    response = PEOPLE.bwma_of(PEOPLE.best_response(HALF), HALF).expected_true_positives
+    assert not sampled <= response
+
+
+def test_theorem_1_iii_as_printed_fails():
+    """True positives plus a price of the channel: the same price on the left, and none on the right, without noise."""
+    everybody = np.ones((3, len(PEOPLE.outputs)), dtype=int)
+    most, response = (
+        PEOPLE.bwma_of(rule, HALF).expected_true_positives for rule in (everybody, PEOPLE.marginal_posteriors())
+    )
+    price = Fraction(1, 10)  # of this channel, whatever it is
+    assert not printed.theorem_1(most + price, response + price, math.inf)
+    assert not printed.theorem_1(0, response + price, 0)  # gamma = 1: nobody is accused, and nothing is perturbed
 
 
 @pytest.mark.parametrize(("kappa", "simultaneous", "committed"), [("3/5", "1/2", "23/50"), ("3/10", "2/5", "151/400")])
@@ -293,16 +323,19 @@ def test_the_sign_of_the_statistic_in_appendix_c():
     for says, better in ((printed.main_text_says_member, True), (printed.appendix_says_member, False)):
         said = np.vectorize(says)(statistics, threshold)
         assert (said[inside].mean() > said[~inside].mean()) == better
+        # P_1 is absence in the appendix: its "privacy loss" counts others, and is not the share of members found
+        assert says is printed.main_text_says_member or said[~inside].mean() > said[inside].mean()
     # as corrected: larger is more likely a member
     assert auc(-statistics, inside) > 0.75
     assert auc(statistics, inside) == pytest.approx(1 - auc(-statistics, inside), abs=1e-12)
 
 
 def test_the_statistic_of_the_optimal_test_lacks_its_logarithm():
-    """Sums of ratios do not order two outputs as their likelihood ratio, which is a product, does."""
-    one, two = np.array([4.0, 0.2]), np.array([1.5, 1.5])  # absent / present of two attributes
-    assert printed.optimal_statistic(one, np.ones(2)) > printed.optimal_statistic(two, np.ones(2))
+    """As printed it is |Q| times the joint ratio and harmless; summed over attributes without log it orders wrongly."""
+    one, two, ones = np.array([4.0, 0.2]), np.array([1.5, 1.5]), np.ones(2)  # absent / present of two attributes
     assert np.log(one).sum() < np.log(two).sum()
+    assert printed.optimal_statistic(one, ones) < printed.optimal_statistic(two, ones)
+    assert printed.optimal_statistic_of_each(one, ones) > printed.optimal_statistic_of_each(two, ones)
 
 
 def test_an_area_that_is_not_completed():

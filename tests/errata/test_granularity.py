@@ -1,26 +1,29 @@
-"""Seed 001: who is a neighbour. Printed statements that fail, and what holds instead."""
+"""Seed 001, sections II to IV: who is a neighbour. Printed statements that fail, and what holds instead."""
 
 import itertools
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.errata import printed_granularity as printed
+from tests.errata.granularity_worlds import (
+    APART,
+    BOUNDED,
+    ONE,
+    TABLES,
+    UNBOUNDED,
+    ZERO,
+    at_most_three,
+    changes,
+    lacking,
+    noisy_counts,
+    split,
+    unchanged,
+    worst,
+)
 from tests.tables import golden
 
-import quiltwork as qw
-from quiltwork.tables.channels import (
-    gaussian_mu,
-    hockey_stick,
-    joint,
-    max_divergence,
-    randomized_response,
-    renyi_divergence,
-    truncated_geometric,
-)
+from quiltwork.tables.channels import max_divergence, randomized_response, truncated_geometric
 from quiltwork.tables.spaces import (
     MetricSpace,
     Space,
@@ -36,40 +39,30 @@ from quiltwork.tables.spaces import (
     symmetric_difference,
 )
 
-TABLES = multisets("abc", 3)
-UNBOUNDED, BOUNDED = Space(TABLES, add_remove), Space(TABLES, replace_one)
-ONE, ZERO, APART = (MetricSpace((0, 1), [[0, d], [d, 0]]) for d in (1, 0, math.inf))  # metrics of two points
+# ---- sections II and III
 
 
-def unchanged(database):
-    return database
+def test_example_ii9_calls_the_exact_size_private_by_add_remove():
+    """'Not a contradiction with M* being unbounded DP': it is 0-DP by replace-one, and by add/remove not at all."""
+    sizes = np.array([truncated_geometric(len(table), 3, math.inf) for table in TABLES])
+    assert worst(BOUNDED, sizes) == 0
+    assert worst(UNBOUNDED, sizes) == math.inf
 
 
-def lacking(first, second):
-    """Records of the first multiset that the second lacks."""
-    return (Counter(first) - Counter(second)).total()
+def test_a_bounded_diameter_compares_with_canonical_metrics_only():
+    """Diameter 1, and no k with d_1 <= k d_2 when d_2 is 0; a canonical metric is at least 1 where it is not 0."""
+    assert sensitivity(unchanged, ZERO, ONE) == math.inf
+    lunch = Space(TABLES, lambda first, second: first != second)
+    assert conversion(lunch, UNBOUNDED) == conversion(lunch, BOUNDED) == 1
 
 
-def split(table, values):
-    """The partition of a table by the values of its records; records with other values are in no part."""
-    return [tuple(x for x in table if x == value) for value in values]
-
-
-def noisy_counts(epsilons):
-    """One noisy count for each part a, b, ... of every table, independent of each other."""
-    return joint(
-        [
-            [truncated_geometric(table.count(value), 3, epsilon) for table in TABLES]
-            for value, epsilon in zip("abc", epsilons, strict=False)
-        ]
-    )
-
-
-def worst(space, channel):
-    return max(max_divergence(channel[i], channel[j]) for i, j in space.neighbours)
-
-
-# ---- section III
+@pytest.mark.parametrize("count", [3, 30])
+def test_remark_iii7_the_identity_between_free_lunch_metrics_has_sensitivity_one(count):
+    """What has no bound is its sensitivity to the distance of numbers, which the remark does not name."""
+    lunch = Space(range(count), lambda x, y: x != y)
+    line = MetricSpace(tuple(range(count)), [[abs(x - y) for y in range(count)] for x in range(count)])
+    assert sensitivity(unchanged, lunch, lunch) == 1
+    assert sensitivity(unchanged, lunch, line) == count - 1  # the more numbers, the larger
 
 
 def test_the_sensitivity_of_the_identity_is_printed_backwards():
@@ -98,6 +91,19 @@ def test_proposition_iii6_fails_when_zero_times_infinity_is_zero():
     assert loss <= stability_product(stretch, distance)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_theorem_iii3_fails_when_zero_times_infinity_is_zero(epsilon):
+    """Example III.4: tables of one size have no neighbours by add/remove, so that the identity is epsilon-DP."""
+    space = Space(multisets("ab", 2, 2), add_remove)
+    first, second, *_ = np.eye(len(space.databases))  # the identity tells the table
+    distance = space.distances[0, 1]
+    assert not space.neighbours
+    assert distance == math.inf
+    assert not printed.private(first, second, printed.product_of_sensitivities(epsilon, distance))
+    grown = math.exp(stability_product(epsilon, distance))
+    assert all(p <= stability_product(grown, q) for p, q in zip(first, second, strict=True))
+
+
 # ---- partitions
 
 
@@ -118,10 +124,6 @@ def test_compatibility_in_words_lets_every_swap_pass():
     changed = {space: {changes(cut[i], cut[j]) for i, j in space.neighbours} for space in (UNBOUNDED, BOUNDED)}
     assert changed == {UNBOUNDED: {1}, BOUNDED: {2}}
     assert worst(UNBOUNDED, noisy_counts(epsilons)) == pytest.approx(max(epsilons), rel=1e-12)
-
-
-def changes(first, second):
-    return sum(one != two for one, two in zip(first, second, strict=True))
 
 
 def test_compatibility_as_printed_refuses_records_outside_all_parts():
@@ -182,7 +184,7 @@ def closest(table, hospital, district):
 
 
 def test_example_iv2_bounds_the_wrong_distance():
-    """The middle term 2 d_inf is 18 for neighbours, the right one 2 L is 2; the sum itself is at most d + 2 L."""
+    """With d_inf for d_Eu the middle term is 18 for neighbours, the right one 2 L is 2; the sum is at most d + 2 L."""
     diameter = 1.0
     tables = [
         table
@@ -233,10 +235,6 @@ def test_example_iv5_with_at_least_three_hospitals_touches_all(count):
     assert max(len(record) for record in at_most_three(count)) == golden.ENTRIES["IV.5"]["expected"]["unbounded"]
 
 
-def at_most_three(count):
-    return [frozenset(one) for size in range(4) for one in itertools.combinations(range(count), size)]
-
-
 def test_corollary_iv13_has_no_value_for_one_part():
     """The maximum over i != j is empty; a swap inside the one part loses epsilon_1."""
     (epsilon,) = golden.inputs("IV.13 k=1")["eps"]
@@ -252,6 +250,20 @@ def test_corollary_iv13_gains_nothing_for_equal_parts():
     for epsilons, gain in (((0.7, 0.7, 0.7), 0.0), ((1.0, 0.7, 0.3), 0.3)):
         converted = conversion(UNBOUNDED, BOUNDED) * worst(UNBOUNDED, noisy_counts(epsilons))
         assert converted - printed.corollary_iv13(epsilons) == pytest.approx(gain, abs=1e-12)
+
+
+def test_corollary_iv13_follows_for_equal_parts_where_tables_have_all_sizes():
+    """Other values pad: what reads one part is private by add/remove too. With one size there is no add/remove."""
+    space = Space(multisets("abc", 4), replace_one)
+    places = range(len(space.databases))
+    added = [
+        (i, j) for i, j in itertools.product(places, repeat=2) if add_remove(*(space.databases[k] for k in (i, j)))
+    ]
+    for part in "abc":
+        seen = quotient(space.distances, [split(table, part)[0] for table in space.databases])
+        assert max(seen[i, j] for i, j in added) == 1 < space.distances[added[0]] == math.inf
+    fixed = multisets("abc", 2, 2)
+    assert conversion(Space(fixed, add_remove), Space(fixed, replace_one)) == math.inf
 
 
 def test_theorem_iv12_applies_where_iv6_does_not():
@@ -301,139 +313,3 @@ def test_corollary_iv15_is_loose_when_something_is_filtered_out(kept, loose):
     assert all(true <= claimed for true, claimed, _ in pairs)
     assert sum(true < claimed for true, claimed, _ in pairs) == loose
     assert all(true == larger for true, _, larger in pairs)
-
-
-# ---- section VI
-
-
-def all_deltas(channel, distances):
-    """The least delta of every pair of databases at its own distance."""
-    found = np.zeros(distances.shape)
-    for i, j in itertools.product(range(len(channel)), repeat=2):
-        found[i, j] = hockey_stick(channel[i], channel[j], distances[i, j])
-    return found
-
-
-def minimum_delta(distances, seen, deltas, labels, pair):
-    """delta^f as corrected: only pairs that f takes to the same two values."""
-    i, j = pair
-    return min(
-        deltas[k, m]
-        for k, m in itertools.product(range(len(labels)), repeat=2)
-        if (labels[k], labels[m]) == (labels[i], labels[j]) and distances[k, m] == seen[pair]
-    )
-
-
-def test_theorem_vi7_takes_delta_from_other_databases():
-    wanted = golden.inputs("VI.7 literal")
-    (first, second), epsilon = wanted["channel"], wanted["eps"]
-    channel = [first, second, first, first]
-    space = Space(range(4), lambda x, y: {x, y} in ({0, 1}, {2, 3}))  # and f = id
-    distances = epsilon * space.distances
-    deltas = all_deltas(channel, distances)
-    seen = quotient(distances, range(4))
-    found = printed.theorem_vi7_delta(distances, seen, deltas, (0, 1))
-    true = hockey_stick(first, second, seen[0, 1])
-    golden.agree("VI.7 literal", {"literal_delta": found, "true_delta": true})
-    assert found < true <= minimum_delta(distances, seen, deltas, range(4), (0, 1))
-
-
-SMALL = Space(multisets("ab", 2), add_remove)
-laws = st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any).map(lambda w: np.array(w) / sum(w))
-
-
-@given(
-    labels=st.lists(st.integers(0, 2), min_size=6, max_size=6),
-    outputs=st.lists(laws, min_size=3, max_size=3),
-    epsilon=st.floats(0.1, 2),
-)
-def test_theorem_vi7_holds_with_the_constraint(labels, outputs, epsilon):
-    """A mechanism that reads the label alone is (d^f, delta^f)-private with the corrected delta^f."""
-    channel, distances = [outputs[label] for label in labels], epsilon * SMALL.distances
-    deltas, seen = all_deltas(channel, distances), quotient(distances, labels)
-    for i, j in itertools.product(range(6), repeat=2):
-        assert hockey_stick(channel[i], channel[j], seen[i, j]) <= minimum_delta(
-            distances, seen, deltas, labels, (i, j)
-        )
-
-
-@pytest.mark.parametrize("count", [4, 5, 6, 7, 8])
-def test_example_vi8_touches_no_more_hospitals_than_there_are(count):
-    """Six is printed for every k > 3; two records of three hospitals each touch 4 of 4 and 5 of 5."""
-    records = at_most_three(count)
-    assert max(len(one | two) for one, two in itertools.combinations(records, 2)) == min(count, 6)
-
-
-def test_example_vi8_multiplies_two_maxima():
-    """Two swaps: the middle term counts 12 hospitals twice each, 24 > 6 * 2; seen by the hospitals it is 12."""
-    first = [frozenset({0, 1, 2}), frozenset({3, 4, 5})]
-    second = [frozenset({6, 7, 8}), frozenset({9, 10, 11})]
-    steps = lacking(first, second)
-    seen = [[[record for record in table if i in record] for table in (first, second)] for i in range(12)]
-    touched = [i for i in range(12) if seen[i][0] != seen[i][1]]
-    assert (steps, len(touched) * steps, 6 * steps) == (2, 24, 12)
-    # by Corollary IV.15 as corrected; records of other hospitals are there to pad with
-    assert sum(max(lacking(*views), lacking(*views[::-1])) for views in seen) == 6 * steps
-
-
-def test_example_vi8_says_more_than_its_conclusion():
-    """From two swaps on, 6 delta_0 [d]_1 is less than what bounded (6, 6e-5)-DP implies, 6e-5 [d]_6."""
-    delta = 1e-5
-
-    def group(size, epsilon):
-        return math.expm1(epsilon * size) / math.expm1(epsilon)
-
-    assert group(1, 1) == group(1, 6) == 1
-    for size in (2, 3, 5):
-        assert 6 * delta * group(size, 1) < 6 * delta * group(size, 6)
-
-
-def test_theorem_vi23_reads_pure_privacy_as_gaussian():
-    """Randomized response at epsilon = 1 needs mu = 1.232; with mu for epsilon the theorem holds."""
-    pair = [randomized_response(bit, 1.0) for bit in (0, 1)]
-    assert max_divergence(*pair) == pytest.approx(1.0, rel=1e-14)
-    needed = gaussian_mu(*pair)
-    assert needed > printed.theorem_vi23([1.0]) + 0.2
-    golden.agree("VI.23 literal", {"needed_mu": needed})
-    twice = gaussian_mu(joint([pair[0], pair[0]]), joint([pair[1], pair[1]]))
-    assert printed.theorem_vi23([1.0, 1.0]) < twice <= printed.theorem_vi23([needed, needed])
-
-
-positive_laws = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(lambda w: np.array(w) / sum(w))
-
-
-@pytest.mark.parametrize(("alpha", "k"), [(1, 2), (2, 1), (1, 1)])
-def test_the_weak_triangle_divides_by_zero_at_its_ends(alpha, k):
-    p, q, r = [0.5, 0.5], [0.25, 0.75], [0.2, 0.8]
-    with pytest.raises(ZeroDivisionError):
-        printed.weak_triangle(p, q, r, alpha, k)
-
-
-@given(p=positive_laws, q=positive_laws, r=positive_laws, alpha=st.floats(1.01, 20), k=st.floats(1.01, 20))
-def test_the_weak_triangle_holds_inside_and_in_both_limits(p, q, r, alpha, k):
-    slack = 1e-9
-    inside = printed.weak_triangle(p, q, r, alpha, k, renyi_divergence)  # powers of the printed formula overflow
-    assert renyi_divergence(p, r, alpha) <= inside + slack
-    one = k / (k - 1) * renyi_divergence(p, q, 1) + renyi_divergence(q, r, k)
-    assert renyi_divergence(p, r, 1) <= one + slack
-    most = alpha / (alpha - 1) * renyi_divergence(p, q, math.inf) + renyi_divergence(q, r, alpha)
-    assert renyi_divergence(p, r, alpha) <= most + slack
-
-
-def test_a_compatible_partition_does_give_a_tighter_gaussian_bound():
-    """Two records in two parts, the partition of Example VI.25 itself: sqrt(2) and not 2."""
-    cut = [split(table, "ab") for table in TABLES]
-    assert max(changes(cut[i], cut[j]) for i, j in UNBOUNDED.neighbours) == 1  # compatible
-    found, single = printed.theorem_vi24((1.0, 1.0), (1, 1))
-    assert found < single
-    golden.agree("VI.25", found)
-    both, one = qw.gdp(1.0) + qw.gdp(1.0), qw.gdp(2.0)
-    for epsilon in (0.0, 1.0, 3.0):
-        assert both.delta(epsilon).upper < one.delta(epsilon).lower
-    # for neighbours, one part at distance 1, the sentence is right
-    assert printed.theorem_vi24((1.0, 1.0), (1, 0)) == (1.0, 1.0)
-
-
-def test_equality_in_vi24_also_needs_the_largest_mu():
-    assert printed.theorem_vi24((1.0, 2.0), (1, 0)) == (1.0, 2.0)
-    assert printed.theorem_vi24((1.0, 2.0), (0, 1)) == (2.0, 2.0)

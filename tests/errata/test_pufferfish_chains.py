@@ -101,6 +101,19 @@ def test_theorem_8_adds_two_ratios_that_exclude_each_other():
     assert (one + two).max() == pytest.approx(naive_influence(0.4, 0.02, 2), rel=1e-12)
 
 
+def test_theorem_8_the_worst_neighbours_differ_for_negative_correlation():
+    """(0.4, 0.02), b = 2, distances 1 and 2: the values 1 and 0 tell 3.9985; equal values 2.5532 at most."""
+    near, far = (np.linalg.matrix_power(np.array([[0.4, 0.6], [0.98, 0.02]]), distance) for distance in (1, 2))
+    found = {
+        (left, right): abs(math.log(near[0, left] / near[1, left]) + math.log(far[0, right] / far[1, right]))
+        for left, right in itertools.product((0, 1), repeat=2)
+    }
+    assert max(found, key=found.get) == (1, 0)
+    assert found[1, 0] == pytest.approx(naive_influence(0.4, 0.02, 2), rel=1e-12)
+    assert found[1, 0] == pytest.approx(3.9985, abs=5e-5)
+    assert max(found[0, 0], found[1, 1]) == pytest.approx(2.5532, abs=5e-5)
+
+
 def test_the_symmetry_of_figure_2a_needs_equal_probabilities():
     """(p, q) and (1 - p, 1 - q): one curve if p = q, for the truth and for the printed formula alike; not otherwise."""
     for p in (0.4, 0.25, 0.1):

@@ -25,6 +25,17 @@ def test_remark_2_eta_as_printed_is_negative():
         qw.constraints([FIGURE_2[0], (0.0, eta)])
 
 
+@pytest.mark.parametrize(("epsilon", "found", "true"), [(1.0, 0.01, 0.467), (2.0, 0.34, 0.764), (5.0, 0.67, 0.987)])
+def test_remark_2_eta_as_printed_is_too_small_where_it_is_not_negative(epsilon, found, true):
+    """delta2 = .01: a mechanism that keeps both promises may have a larger total variation, so that it is no bound."""
+    points = [(epsilon + 1, 0.0), (epsilon, 0.01)]
+    eta, allowed = printed.remark_2_eta(*points[1]), qw.constraints(points).delta(0.0)
+    assert eta == pytest.approx(found, abs=5e-4)
+    assert allowed.lower == pytest.approx(true, abs=5e-4)
+    assert allowed.lower > eta
+    assert total_variation(points) == pytest.approx(true, abs=5e-4)
+
+
 def test_remark_2_eta_with_exponentials_is_the_total_variation():
     """With e^eps2 for eps2 it is the sum of |P - Q| / 2 over the outputs of the worst pair."""
     epsilon, delta = FIGURE_2[1]

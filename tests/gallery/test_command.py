@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,8 +27,8 @@ def ran(folder, *words, room=fakes.GOOD):
     return command.main(["--out", str(folder), "--workers", "2", *words], rooms=[room])
 
 
-def studies(folder):
-    return sorted(path.name for path in (folder / "studies").iterdir())
+def studies(folder, effort="whole"):
+    return sorted(path.name for path in (folder / "studies" / effort).iterdir())
 
 
 def verdicts(folder):
@@ -66,7 +67,7 @@ def test_a_failure_leaves_the_others_alone(broken):
 def test_the_story_of_a_failure_is_kept_and_the_failure_is_not(broken):
     found = studies(broken)
     assert [name for name in found if name.endswith(".json")] == [*KEPT[:1], "tests.gallery.fakes.slow.json", KEPT[1]]
-    story = (broken / "studies" / "tests.gallery.fakes.raising.failed.txt").read_text()
+    story = (broken / "studies" / "whole" / "tests.gallery.fakes.raising.failed.txt").read_text()
     assert "said before the end" in story
     assert "Traceback" in story
 
@@ -124,6 +125,30 @@ def test_what_is_finished_is_taken_if_it_still_counts(broken, monkeypatch, capsy
             ran(broken, *words)
 
 
+def test_quick_and_whole_runs_keep_their_own_studies_and_a_part_its_own_page(tmp_path, monkeypatch, capsys):
+    one = fakes.Room(fakes.PAPER, fakes.GOOD.studies[:1])
+    for words in ([], ["--quick"]):
+        assert ran(tmp_path, *words, room=one) == 0
+    assert studies(tmp_path, "whole") == studies(tmp_path, "quick") == KEPT[:1]
+    page = (tmp_path / "index.html").read_bytes()
+    capsys.readouterr()
+    monkeypatch.setattr("examples.gallery.run._Crew.hire", lambda crew: pytest.fail("something is measured"))
+    assert ran(tmp_path, "--only", "fake-a", room=one) == 0  # the quick run has taken nothing away
+    told = capsys.readouterr().out
+    assert told.startswith("1 item in ")
+    assert told.endswith(f"This part of the gallery is in {tmp_path / 'part.html'}\n")
+    assert (tmp_path / "index.html").read_bytes() == page
+    assert json.loads((tmp_path / "part.json").read_text())["only"] == ["fake-a"]
+
+
+def test_where_the_story_of_a_failure_is(tmp_path, capsys):
+    bad = fakes.Room(fakes.PAPER, fakes.BAD.studies[:1])
+    assert ran(tmp_path, "--quick", room=bad) == 1
+    (path,) = re.findall(r"more in (.*)\)", capsys.readouterr().err)
+    assert Path(path) == tmp_path / "studies" / "quick" / "tests.gallery.fakes.raising.failed.txt"
+    assert "Traceback" in Path(path).read_text()
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -138,7 +163,7 @@ def test_what_is_finished_is_taken_if_it_still_counts(broken, monkeypatch, capsy
 )
 def test_a_damaged_file_is_not_taken(damage, broken, tmp_path):
     study = fakes.GOOD.studies[0]
-    kept = json.loads((broken / "studies" / KEPT[0]).read_text())
+    kept = json.loads((broken / "studies" / "whole" / KEPT[0]).read_text())
     shelf = Shelf(tmp_path)
     shelf.path(study).write_text(json.dumps(kept))
     assert shelf.read(study, kept["fingerprint"]).kept

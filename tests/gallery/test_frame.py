@@ -35,6 +35,16 @@ def test_every_item_says_something():
         assert len(item.claim) > 20, item.key
 
 
+def test_places_are_told_apart_within_a_room():
+    for room in ROOMS:
+        places = [item.place for item in room.items]
+        assert [place for place in places if places.count(place) > 1] == [], room.paper.name
+
+
+def test_versions_name_what_numbers_depend_on():
+    assert {"python", "quiltwork", "numpy", "scipy", "mpmath"} <= sources.versions().keys()
+
+
 def test_every_study_says_how_long_it_takes():
     for room in ROOMS:
         for study in room.studies:

@@ -8,6 +8,7 @@ import pytest
 from examples.gallery.game import (
     STUDIES,
     advantages,
+    appendices,
     composing,
     equilibrium,
     fifth,
@@ -17,6 +18,7 @@ from examples.gallery.game import (
     penalty,
     posteriors,
     printed,
+    score,
 )
 from examples.gallery.game.attacks import (
     BEST,
@@ -49,7 +51,10 @@ QUICK = Effort(quick=True)
 WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"
 FAST = [
     study
-    for room in (advantages, equilibrium, composing, posteriors, optimal, gaussian, fifth, penalty, figure_1c)
+    for room in (
+        *(advantages, equilibrium, composing, posteriors, optimal, gaussian, appendices),
+        *(fifth, penalty, figure_1c),
+    )
     for study in room.STUDIES
     if study.measure not in (fifth.five, figure_1c.weighted)
 ]
@@ -57,6 +62,9 @@ NOT_WRONG = {
     "game-proposition-1": AGREE,
     "game-proposition-3": AGREE,
     "game-appendix-p3": AGREE,
+    "game-proposition-5": DIFFER,
+    "game-proposition-8": DIFFER,
+    "game-appendix-c-ratio": DIFFER,
     "game-appendix-p6": DIFFER,
     "game-theorem-3-sensitivity": DIFFER,
 }
@@ -103,6 +111,9 @@ def test_numbers_are_shown_as_printed():
 def test_the_tables_are_those_of_the_errata():
     for epsilon, *pair in printed_game.TABLE_5:
         assert [(one.area, one.spread) for one in printed.PRINTED_TABLE_5[epsilon]] == pair
+    names = (printed.BAYESIAN, printed.FIXED, printed.ADAPTIVE, printed.SCORE)
+    assert tuple(printed.PRINTED_1G[name].area for name in names) == printed_game.TABLE_4_G
+    assert not score.alike().holds
     rows = {"1d": printed.PRINTED_1D, "1e": printed.PRINTED_1E, "1f": printed.PRINTED_1F}
     order = (printed.BAYESIAN, printed.ADAPTIVE, printed.FIXED, printed.SCORE)
     assert {figure: tuple(row[name].area for name in order) for figure, row in rows.items()} == printed_game.TABLE_4

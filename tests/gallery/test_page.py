@@ -13,7 +13,7 @@ from examples.gallery.rooms import Room
 from tests.gallery import fakes
 from tests.report.outline import check_page, text_of
 
-from quiltwork.report.layout.blocks import Details, Grid, Picture, nested
+from quiltwork.report.layout.blocks import Details, Grid, Picture, Terms, nested
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="a line" viewBox="0 0 9 9"><path d="M 0 0"/></svg>'
 NASTY = "<script>alert(1)</script> [a](b) | *c*"
@@ -57,6 +57,12 @@ def test_what_the_clock_says_is_told():
     assert "QUICK" not in told
 
 
+def test_how_the_papers_were_read_is_told():
+    told = text_of(gallery(*hanging(), visit()).to_html())
+    assert "The papers were read as text converted from PDF." in told
+    assert "or what its printed formula gives in our example" in told
+
+
 def test_a_quick_run_and_a_part_are_told_loudly():
     report = gallery(*hanging(), visit(effort=Effort(quick=True), only=("fake-a", "fake-d")))
     assert "QUICK RUN" in text_of(report.to_html())
@@ -88,15 +94,56 @@ def test_programs_read_what_people_do(tmp_path):
 
 
 def test_markdown_has_its_pictures_beside_it_and_no_old_ones(tmp_path):
-    (tmp_path / "gallery-old.svg").write_text("")
-    (tmp_path / "mine.svg").write_text("")
+    (tmp_path / "gallery.md").write_text("![a](<gallery-old.svg>) ![b](<../outside.svg>) ![c](<mine.svg>)")
+    for name in ("gallery-old.svg", "gallery-mine.svg", "mine.svg"):
+        (tmp_path / name).write_text("")
     written_pages(*hanging(), visit(), tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["gallery-p.svg", "gallery.json", "gallery.md", "index.html", "mine.svg"]
+    assert names == ["gallery-mine.svg", "gallery-p.svg", "gallery.json", "gallery.md", "index.html", "mine.svg"]
     text = (tmp_path / "gallery.md").read_text()
     assert "![t](<gallery-p.svg>)" in text
     assert "[Figure 1](#fake-a)" in text
     assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= set(re.findall(r'<a id="([\w-]+)">', text))
+
+
+def test_a_part_is_a_page_of_its_own(tmp_path):
+    rooms, ended = hanging()
+    written_pages(rooms, ended, visit(), tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    part = [Room(fakes.PAPER, rooms[0].studies[1:])], ended[1:]
+    assert written_pages(*part, visit(only=("fake-d",)), tmp_path) == tmp_path / "part.html"
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert sorted(after.keys() - before.keys()) == ["part.html", "part.json", "part.md"]
+    assert before.items() <= after.items()
+    written_pages(rooms, ended, visit(only=("fake-a",)), tmp_path)
+    assert (tmp_path / "part-p.svg").exists()
+    written_pages(*part, visit(only=("fake-d",)), tmp_path)
+    assert not (tmp_path / "part-p.svg").exists()  # named by the part before, and by no page now
+
+
+def test_only_what_is_wrong_in_print_has_a_column_of_errata():
+    finding = Finding("m", "w", [Check("c", False)])
+    study = Study([Item("fake-a", "Figure 1", "It is 3, says the paper.", "Theorem 2")], fakes.agreeing)
+    report = gallery([Room(fakes.PAPER, [study])], [Outcome(study, {"fake-a": finding})], visit())
+    grids = [block for block in nested(report.sections) if isinstance(block, Grid)]
+    (differ,) = (grid for grid in grids if grid.caption == "Items with the verdict: differ.")
+    assert [name for name, _ in differ.columns] == ["Item", "Room", "The paper says"]
+    assert report.lead.startswith("One item with the paper's claim")
+    wrong = gallery(*hanging(), visit())
+    grids = [block for block in nested(wrong.sections) if isinstance(block, Grid)]
+    (errata,) = (grid for grid in grids if grid.caption == "Items with the verdict: wrong in print.")
+    assert [name for name, _ in errata.columns] == ["Item", "Room", "Erratum"]
+
+
+def test_who_measured_an_item_is_read_beside_the_term():
+    (fact,) = (
+        fact
+        for block in nested(gallery(*hanging(), visit()).sections)
+        if isinstance(block, Terms)
+        for fact in block.items
+        if fact.value.endswith("item fake-a")
+    )
+    assert fact.value == "tests.gallery.fakes.two in 1.2 s; item fake-a"
 
 
 def test_long_tables_are_folded():

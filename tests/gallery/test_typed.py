@@ -37,6 +37,12 @@ def test_there_are_files():
         ('def f():\n    x = "1.25"', "1.25"),
         ('claims = {"claim": "0.5"}', "0.5"),
         ('Grid(columns, rows, "Theorems hold at 0.5.")', "0.5"),
+        ('labels = {"one transform, 65,536 points": column}', "65,536"),
+        ('why = "one in 1,000,000 of them"', "1,000,000"),
+        ('why = "with probability 1/2."', "1/2"),
+        ('why = f"Prior (1/4, {x})"', "1/4"),
+        ('Check("two runs tell everything", good, ours="1/2")', "1/2"),
+        ('Grid(columns, [["exact", "3/8"]], "Shares.")', "3/8"),
     ],
 )
 def test_a_number_that_was_typed_is_caught(source, found):
@@ -62,6 +68,10 @@ def test_a_number_that_was_typed_is_caught(source, found):
         'why = "Section 7.1.3 and Example 4.1, Theorem IV.13; version 2.13.0"',
         'why = f"{PRINTED_LOSS} in print"',
         "SHARE = 0.5",
+        'LAW = ["1/2", "49/100"]',
+        'release = xor_pad("1/10")',
+        'Item("a", "b", "The paper prints 1/2 of 65,536.")',
+        'why = "(k + 1) / 2K and 1 / delta, pages 3, 4 and 10"',
     ],
 )
 def test_what_is_quoted_or_computed_passes(source):

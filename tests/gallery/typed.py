@@ -1,8 +1,10 @@
 """Numbers that a person typed into the gallery: text that shows a number nobody computed and no paper printed.
 
-A decimal (0.93, 1e-5) in a string of `examples/gallery`, or a number written straight into an f-string, is refused.
-Allowed are what a paper prints, which is quoted as such (`claim`, `printed`, constants named PRINTED...), the names of
-places in it ("Example 4.1", `place`, `errata`), docstrings, and how numbers are formatted.
+A decimal (0.93, 1e-5), a long number (65,536) or a fraction (1/2) in a string of `examples/gallery`, or a number that
+is written into an f-string, is refused.  Allowed are what a paper prints, which is quoted as such (`claim`, `printed`,
+constants named PRINTED...), the names of places in it ("Example 4.1", `place`, `errata`), docstrings, and how numbers
+are formatted; and a string that is a fraction and nothing else, which is how exact inputs are given, unless it is shown
+where it stands.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from collections.abc import Iterator
 
 # not part of a longer number or name, nor of one with several dots, as sections and versions have them
 DECIMAL = re.compile(r"(?<![\w.])(?:\d+\.\d+(?:e[-+]?\d+)?|\d+e-?\d+)(?![\w]|\.\d)", re.IGNORECASE)
+LONG = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w]|[.,]\d)")
+FRACTION = re.compile(r"(?<![\w.])\d+/\d+(?![\w]|\.\d)")
+EXACT = re.compile(r"-?\d+/\d+")  # alone, an input
 PLACES = (
     "Algorithm", "Appendix", "Corollary", "Definition", "Equation", "Example", "Figure", "Lemma", "Proposition",
     "Remark", "Section", "Sections", "Table", "Theorem",
@@ -25,24 +30,32 @@ QUOTED = {
     "Check": ((2,), ("printed",)),
 }
 WRITERS = ("str", "repr", "format", "single")  # make text of a number
+SHOWN = ("Check", "Finding", "Grid", "Cell", "Words", "Fact")  # what stands in these calls is on the page
 
 
-def offences(source: str) -> list[tuple[int, str]]:
-    """Line and text of every number that was typed by hand, in the order of the file."""
+def offences(source: str, kinds: tuple[re.Pattern[str], ...] = (DECIMAL, LONG, FRACTION)) -> list[tuple[int, str]]:
+    """Line and text of every number of these kinds that was typed by hand, in the order of the file."""
     tree = ast.parse(source)
-    allowed = set(_allowed(tree))
-    found = [(node.lineno, text) for node in ast.walk(tree) if id(node) not in allowed for text in _typed(node)]
+    allowed, shown = set(_allowed(tree)), set(_shown(tree))
+    found = [
+        (node.lineno, text)
+        for node in ast.walk(tree)
+        if id(node) not in allowed
+        for text in _typed(node, kinds, id(node) in shown)
+    ]
     return sorted(found)
 
 
-def decimals(text: str) -> list[str]:
-    """The numbers with a point or an exponent, but for those that name a place in a paper."""
-    return [match.group() for match in DECIMAL.finditer(text) if not PLACE.search(text[: match.start()])]
+def numbers(text: str, kinds: tuple[re.Pattern[str], ...]) -> list[str]:
+    """The numbers of these kinds, but for those that name a place in a paper."""
+    found = (match for kind in kinds for match in kind.finditer(text))
+    return [match.group() for match in found if not PLACE.search(text[: match.start()])]
 
 
-def _typed(node: ast.AST) -> Iterator[str]:
+def _typed(node: ast.AST, kinds: tuple[re.Pattern[str], ...], shown: bool) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from decimals(node.value)
+        if shown or not EXACT.fullmatch(node.value):
+            yield from numbers(node.value, kinds)
     elif isinstance(node, ast.FormattedValue) and _is_number(node.value):
         yield ast.unparse(node.value)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WRITERS:
@@ -54,6 +67,17 @@ def _is_number(node: ast.AST) -> bool:
     inside = list(ast.walk(node))
     fraction = any(isinstance(one, ast.Constant) and isinstance(one.value, float) for one in inside)
     return fraction and not any(isinstance(one, ast.Name) for one in inside)
+
+
+def _shown(tree: ast.AST) -> Iterator[int]:
+    """The ids of nodes inside calls that put text on the page."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node) in SHOWN:
+            yield from (id(one) for one in ast.walk(node))
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
 
 
 def _allowed(tree: ast.AST) -> Iterator[int]:
@@ -74,7 +98,6 @@ def _quoting(node: ast.AST) -> Iterator[ast.AST]:
             yield node.value
     elif isinstance(node, ast.Call):
         yield from (word.value for word in node.keywords if word.arg == "printed")
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        places, words = QUOTED.get(name, ((), ()))
+        places, words = QUOTED.get(_name(node), ((), ()))
         yield from (argument for place, argument in enumerate(node.args) if place in places)
         yield from (word.value for word in node.keywords if word.arg in words)

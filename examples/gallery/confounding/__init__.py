@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from examples.gallery.confounding import beliefs, composition, copulas, inverse, order, scenes, strategies, tables
+from examples.gallery.confounding import (
+    beliefs,
+    composition,
+    copulas,
+    inverse,
+    networks,
+    order,
+    scenes,
+    strategies,
+    tables,
+)
 
 STUDIES = (
     *tables.STUDIES,
+    *networks.STUDIES,
     *scenes.STUDIES,
     *composition.STUDIES,
     *order.STUDIES,

@@ -102,7 +102,7 @@ def thirteenth(effort: Effort) -> Mapping[str, Finding]:
                     given_secret <= by_output,
                     disproves=True,
                 ),
-                Check("corrected: Theorem D", all(kept)),
+                Check("corrected: our Theorem D, docs/confounding.md, with the factor", all(kept)),
                 Check(
                     "corrected: the exact condition on the posterior is the delta", exact.contains(max(delta, turned))
                 ),
@@ -173,7 +173,8 @@ def eighth(effort: Effort) -> Mapping[str, Finding]:
         kept.append(stick(first, second, epsilon) <= float(first[first > math.exp(epsilon) * second].sum()) + 1e-12)
     one, two = ["1/2", "1/2"], ["49/100", "51/100"]
     near = World(data=worlds.SECRET_ITSELF).release([one, two])
-    share = Fraction(1, 2)  # of the first law where the ratio is above 1
+    laws = [(Fraction(a), Fraction(b)) for a, b in zip(one, two, strict=True)]
+    share = sum(a for a, b in laws if a > b)  # of the first law, where the ratio is above 1
     return {
         "confounding-lemma-8": Finding(
             f"Read at single outputs it holds in {len(kept)} random pairs of laws. Backwards it does not: laws "

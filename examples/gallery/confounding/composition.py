@@ -32,7 +32,7 @@ def everything(effort: Effort) -> Mapping[str, Finding]:
         told.exact_delta(1) == 1 and told.exact_odds(Fraction(999, 1000)) is None,
     )
     capped = Check(
-        "Theorem A: what the data tell bounds what any release of them tells",
+        "our Theorem A, docs/confounding.md: what the data tell bounds what any release of them tells",
         float(twin.delta(0.0).lower) <= float(cap.upper),
     )
     return {
@@ -66,10 +66,14 @@ def pad(effort: Effort) -> Mapping[str, Finding]:
             f"log {first.exact_odds()} = {log_odds:.6f} at delta 0.",
             "The sum of the epsilons of the parts is 0. With rarer lies delta tends to 1 at every epsilon, so that no "
             "bound at all in terms of the parts exists: the theorem is right and could say more. Bounds that know the "
-            f"data do hold, for these lies epsilon {float(bound.epsilon(0.0).upper):.4f} (Theorem B).",
+            f"data do hold, for these lies epsilon {float(bound.epsilon(0.0).upper):.4f} (our Theorem B, "
+            "docs/confounding.md).",
             [
                 Check("the parts are (0, 0) and the composition is not (exact fractions)", all(holds)),
-                Check("Theorem B lies above the truth", float(bound.epsilon(0.0).upper) >= log_odds),
+                Check(
+                    "our Theorem B, docs/confounding.md, lies above the truth",
+                    float(bound.epsilon(0.0).upper) >= log_odds,
+                ),
             ],
             [
                 Grid(
@@ -100,14 +104,15 @@ def shared(effort: Effort) -> Mapping[str, Finding]:
             f"Two almost noiseless copies of a bit: epsilon at delta 0 is {float(twin.epsilon(0).upper):.4f}, the "
             f"product says {float(ignoring.epsilon(0).midpoint):.4f}. The pad: the truth is log {hidden.exact_odds()}, "
             f"the product says {math.log(hidden.ignoring_confounder().exact_odds()):.0f}.",
-            f"At e^epsilon = {odds} the product has delta {claimed}, the joint law {truth}: it overestimates although "
-            f"L^G is not 0 (up to {float(np.abs(dependence).max()):.2f}). Noise of the data that several outputs share "
+            f"At e^epsilon = {odds} the product has delta {claimed}, the joint law {truth}, although L^G "
+            f"is not 0 (up to {float(np.abs(dependence).max()):.2f}). Noise of the data that several outputs share "
             "is counted once, not refreshed; noise that they cancel is gone. There is no order.",
             [
                 Check(
                     "the product of the parts is below the truth wherever L^G is not 0 (exact fractions)",
                     claimed < truth,
-                    ours=f"{claimed} > {truth}",
+                    printed=f"{claimed}",
+                    ours=f"{truth}",
                     disproves=True,
                 ),
                 Check("it is below in the pad", hidden.ignoring_confounder().exact_delta(1) < hidden.exact_delta(1)),
@@ -137,14 +142,15 @@ def copies(effort: Effort) -> Mapping[str, Finding]:
     slope = math.log(psi[0, 0] / psi[1, 0])
     true = [world.release(repeated(worlds.LIES, count)).epsilon(0) for count in COPIES]
     ends = [float(bracket.upper) for bracket in true]
-    cap = math.log(3)
+    odds = world.release(worlds.SECRET_ITSELF).exact_odds()  # of the bit itself
+    cap = math.log(odds or math.inf)
     rows = [[count, f"{end:.4f}", f"{count * slope:.4f}"] for count, end in zip(COPIES, ends, strict=True)]
     return {
         "confounding-theorem-5": Finding(
             f"{COPIES[3]} copies with lies of {worlds.LIES[0][1]}: epsilon is {ends[3]:.4f}, the product says "
             f"{COPIES[3] * slope:.4f}.",
-            f"No number of copies tells more than the bit, log 3 = {cap:.4f}; the product grows without end. Part (ii) "
-            "is printed with its sign the other way round: with (i) it would make both equal.",
+            f"No number of copies tells more than the bit, log {odds} = {cap:.4f}; the product grows without end. Part "
+            "(ii) is printed with its sign the other way round: with (i) it would make both equal.",
             [
                 Check(
                     "(i) the product is at most the truth for every number of copies (certified)",
@@ -186,7 +192,7 @@ def gaussian(effort: Effort) -> Mapping[str, Finding]:
             f"x ~ N(s, 1), two outputs x + N(0, 1): epsilon at delta {level:g} is {rows[0][1]}, the product says "
             f"{rows[0][2]}.",
             "With precisions p_i the joint law has mu^2 = f(sum p_i), the product sum f(p_i), f(p) = p / (1 + p); f is "
-            "strictly subadditive, so that the product is too large for every epsilon, every delta and k from 2 on, "
+            "strictly subadditive, so that the product is too large for every epsilon and k from 2 on, "
             "although L^G is not 0.",
             [
                 Check("the product is below the truth (certified, four epsilons)", not any(above), disproves=True),

@@ -35,7 +35,7 @@ class Twice:
         return first, second
 
     def within(self) -> bool:
-        """Whether no interval of ours lies above the ceiling of Gaussian noise with this target."""
+        """Whether no interval of ours lies wholly above the ceiling of Gaussian noise with this target."""
         return all(one.lower <= self.linear.gaussian for row in (self.linear, self.informed) for one in row.ours)
 
     def alike(self) -> bool:
@@ -116,6 +116,7 @@ def chart(name: str, title: str, rows: Sequence[Twice]) -> Picture:
 
     caption = (
         f"Five mechanisms and a single one with the same target, delta {DELTA:g}. Bars are standard deviations as "
-        "printed, and 95 % intervals of ours. No attack reaches the shaded region."
+        "printed, and 95 % intervals of ours. The ceilings are for exchangeable members and attacks that use the "
+        "release alone. No such attack reaches the shaded region."
     )
     return picture(name, title, caption, draw, WIDE)

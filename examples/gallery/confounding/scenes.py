@@ -116,6 +116,7 @@ def evidence(effort: Effort) -> Mapping[str, Finding]:
     share = 1.0 - math.sqrt(2.0 * (1.0 - area))  # tells the secret with this probability, else nothing: the same AUC
     other = float(auc_ceiling(0.0, share))
     plain = qw.approximate(0.0, share).epsilon(DELTA)
+    least = "infinite" if math.isinf(plain.lower) else f"at least {float(plain.lower):.4f}"
     four, rng = [largest_mu(target / 5, DELTA)] * 4, np.random.default_rng([effort.seed, 10])
     searches = [
         penalty_method(four, mu, rng, weight=weight, steps=effort.pick(800, 300), samples=effort.pick(4000, 1000))
@@ -125,8 +126,7 @@ def evidence(effort: Effort) -> Mapping[str, Finding]:
     return {
         "confounding-auc-as-evidence": Finding(
             f"Gaussian noise with epsilon {target:g} at delta {DELTA:g} and a mechanism that tells everything with "
-            f"probability {share:.4f} both have AUC {area:.4f} ({other:.4f}); the second has epsilon "
-            f"{float(plain.lower):g}.",
+            f"probability {share:.4f} both have AUC {area:.4f} ({other:.4f}); epsilon of the second is {least}.",
             "An AUC averages over all levels of false alarms; a guarantee is about the worst of them. Comparable AUCs "
             "are expected from comparable guarantees and confirm none. A fifth mechanism by the penalty method, for "
             f"the same target, ends at {min(one.ratio for one in searches):.3f} to "
@@ -135,7 +135,7 @@ def evidence(effort: Effort) -> Mapping[str, Finding]:
                 Check(
                     "equal AUCs mean equal epsilons (certified)",
                     abs(area - other) > 1e-6 or float(plain.lower) <= target,
-                    ours=f"AUC {area:.4f} and {other:.4f}, epsilon {target:g} and {float(plain.lower):g}",
+                    ours=f"AUC {area:.4f} and {other:.4f}, epsilon {target:g} and {least}",
                 )
             ],
             [Grid(["search for the fifth mechanism", ("total over target", "number"), "target"], rows)],

@@ -78,7 +78,7 @@ def never(effort: Effort) -> dict[str, Finding]:
             [
                 Check("never has the printed probability", rows[1][1] == rows[1][2], rows[1][1], rows[1][2],
                       disproves=True),
-                Check("never is (1 - delta_1)^k, and the engine reveals with the rest", same),
+                Check("never is (1 - delta_1)^k, and this library reveals with the rest", same),
             ],
             [Grid([("k", "number"), ("never, printed", "number"), ("never, counted", "number")], rows)],
         )

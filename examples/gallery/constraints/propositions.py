@@ -20,13 +20,12 @@ from quiltwork.losses.two_constraints import area, chords, gap, tangents
 from quiltwork.report.layout.blocks import Grid
 
 # smooth trade-off functions that are their own inverse, each with its derivative
+TOP = 0.6  # f(0) of a mechanism with a delta
 FUNCTIONS: dict[str, Any] = {
-    "Gaussian, mu = 1": gauss(1.0),
-    "Gaussian, mu = 3/10": gauss(0.3),
-    "Gaussian, mu = 5/2": gauss(2.5),
+    **{f"Gaussian, mu = {mu:g}": gauss(mu) for mu in (1.0, 0.3, 2.5)},
     "(1 - sqrt x)^2": parabola(1.0),
     "(1 - x)/(1 + 5 x)": hyperbola(5.0),
-    "f(0) = 3/5": parabola(0.6),
+    f"f(0) = {TOP:g}": parabola(TOP),
 }
 
 EPSILON = Item(
@@ -163,15 +162,15 @@ def root(effort: Effort) -> dict[str, Finding]:
     total = len(rows)
     return {
         ROOT.key: Finding(
-            f"z is negative for all {total} functions, so that [0, z] is empty. The equation is positive near z and "
-            f"negative near 0 for {inside} of {total}, so that t* lies inside; for the Gaussian with mu = 1 it is "
-            f"{rows[0][2]}, with z = {rows[0][1]}.",
-            "A misprint in Definition 5, which itself takes u in [z, 0] before. For a strictly convex f the "
-            f"equation has its sign change inside, and t* = z, with one constraint, does not occur. On {len(shares)} "
-            f"places it changes sign once for {single} of {total} functions; that the root is unique is not proved.",
+            f"z is negative for {empty} of {total} functions, and then [0, z] is empty. The equation is positive near "
+            f"z and negative near 0 for {inside} of {total}, so that t* lies inside; for the Gaussian with mu = 1 it "
+            f"is {rows[0][2]}, with z = {rows[0][1]}.",
+            "A misprint in Definition 5, which itself takes u in [z, 0] before. Where the equation has its sign change "
+            f"inside, t* = z, with one constraint, does not occur. On {len(shares)} places it changes sign once for "
+            f"{single} of {total} functions; that the root is unique is not proved.",
             [
-                Check("the printed domain [0, z] holds a point other than 0", empty < total, "[0, z]", "z < 0",
-                      disproves=True),
+                Check("the printed domain [0, z] holds a point other than 0", empty < total, "[0, z]",
+                      f"z < 0 for {empty} of {total}", disproves=True),
                 Check("a root lies strictly inside [z, 0]", inside == total, ours=f"{inside} of {total}"),
             ],
             [Grid(["f", ("z", "number"), ("t*", "number"), ("near z", "number"), ("near 0", "number"),
@@ -197,10 +196,10 @@ def branch(effort: Effort) -> dict[str, Finding]:
     f, slope = gauss(MU)
     return {
         BRANCH.key: Finding(
-            f"h(t*) is negative for all {len(rows)} functions: {rows[0][2]} for the Gaussian with mu = 1, whose two "
-            f"chords {words(chords(f, slope))} leave {rows[0][3]}; one chord leaves {rows[0][4]}.",
+            f"h(t*) is negative for {len(rows) - taken} of {len(rows)} functions: {rows[0][2]} for the Gaussian with "
+            f"mu = 1, whose two chords {words(chords(f, slope))} leave {rows[0][3]}; one chord leaves {rows[0][4]}.",
             "h(t*) is c times the height of f over its chord from (0, f(0)) to (c, c), and a strictly convex f lies "
-            "below its chords. The proposition is right; its first branch, one constraint, is never taken.",
+            f"below its chords: the first branch, one constraint, is taken for {taken} of these functions.",
             [
                 Check("h(t*) is negative, and two constraints are taken", taken == 0,
                       ours=f"{len(rows) - taken} of {len(rows)}"),
@@ -214,26 +213,30 @@ def branch(effort: Effort) -> dict[str, Finding]:
 
 
 def convex(effort: Effort) -> dict[str, Finding]:
-    """A function with f(0) = 3/5: excluded by the words, and treated rightly by the formulas."""
-    top = 0.6
+    """A function with f(0) < 1: excluded by the words, and treated rightly by the formulas."""
+    top = TOP
     f, slope = parabola(top)
     c = fixed_point(f)
-    inverse = max(abs(f(f(x)) - x) for x in np.linspace(0.01, 0.99, 50) * top)
-    flat = f(0.9) == f(0.8) == 0.0
+    inside, outside = np.linspace(0.01, 0.99, 50) * top, np.linspace(top, 1.0, 9)
+    inverse = max(abs(f(f(x)) - x) for x in inside)
+    bend = float(np.min(np.diff([f(x) for x in inside], 2)))
+    rest = max(abs(f(x)) for x in outside)
     above = chords(f, slope)
     places = np.linspace(0.0, c, 200)
     lines = np.max([1 - d - math.exp(e) * places for e, d in above], axis=0)
     kept = float(np.min(lines - [f(x) for x in places]))
     return {
         CONVEX.key: Finding(
-            f"(sqrt({top:g}) - sqrt x)^2 is its own inverse on [0, {top:g}], up to {power(inverse)}, and 0 from there "
-            f"on. Proposition 2 gives {words(above)} for it, and the chords stay above f.",
+            f"(sqrt({top:g}) - sqrt x)^2 is its own inverse on [0, {top:g}], up to {power(inverse)}, and at most "
+            f"{power(rest)} from there on. Proposition 2 gives {words(above)} for it; the least height of the chords "
+            f"over f is {power(kept)}.",
             "A function that is strictly convex on the whole of [0, 1] and its own inverse has f(0) = 1, so that the "
             "printed assumption leaves out every mechanism with a delta, and 1 - f(0) in Proposition 2 would always be "
             "0. Narrower than needed: strictly convex on [0, f(0)] is enough, and f'(0) may be infinite, as for the "
             "Gaussian.",
             [
-                Check("this function is not strictly convex on [0, 1]", flat, "strictly convex", "flat"),
+                Check("a function that is strictly convex on [0, f(0)] alone is its own inverse",
+                      inverse < 1e-12 and bend > 0 and rest == 0, ours=power(inverse)),
                 Check("Proposition 2 holds for it", kept > -1e-12 and abs(above[0][1] - (1 - top)) < 1e-12,
                       ours=f"delta_1 = {number(above[0][1])}"),
             ],

@@ -29,7 +29,7 @@ SMALL = (0.05, 0.15, 0.5, 1.0, 2.0, 5.0)
 
 
 def eta(effort: Effort) -> dict[str, Finding]:
-    """The printed eta, the corrected one, and the total variation of the worst pair as the engine has it."""
+    """The printed eta, the corrected one, and the total variation of the worst pair as this library has it."""
     epsilon, delta = POINTS[1]
     wrong, right = printed.remark_2_eta(epsilon, delta), total_variation(POINTS)
     found = qw.constraints(POINTS).delta(0.0, rtol=1e-9)
@@ -78,7 +78,8 @@ def hull(effort: Effort) -> dict[str, Finding]:
     above = float(np.max(both.lower - np.minimum(alone.upper, joined.upper)))
     return {
         HULL.key: Finding(
-            f"Both intersections contain the exact region at all {len(counts)} counts up to k = {counts[-1]}. At k = 3 "
+            f"Both intersections contain the exact region at {contained} of {len(counts)} counts up to k = "
+            f"{counts[-1]}. At k = 3 "
             f"the intersection of Remark 2 lies strictly below the smaller of its two deltas at {strict} of "
             f"{len(places)} epsilons, most at {places[most]:.2f}: {number(both.upper[most])} instead of "
             f"{number(smaller[most])}.",
@@ -86,7 +87,8 @@ def hull(effort: Effort) -> dict[str, Finding]:
             "computes something larger, which is not convex in e^epsilon and so no profile; the intersection is the "
             "lower convex hull of both.",
             [
-                Check("the exact region lies inside both", contained == len(counts), disproves=True),
+                Check("the exact region lies inside both", contained == len(counts),
+                      ours=f"{contained} of {len(counts)} counts", disproves=True),
                 Check("the hull is never above the smaller delta", above <= 1e-12, ours=power(max(above, 0.0))),
             ],
             [Grid([("epsilon", "number"), ("(epsilon_2, delta_2) alone", "number"), ("first with eta", "number"),

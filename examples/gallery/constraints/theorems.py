@@ -67,14 +67,14 @@ def one(effort: Effort) -> dict[str, Finding]:
             f"epsilon = ({E1:g}, {E2:g}), x = {X}, y = {Y}: {len(faces)} slopes, {distinct} of them distinct. The "
             f"printed sums in doubles are within {power(error)} of the sum over all outputs. In {cases} random small "
             f"cases with e^epsilon rational the largest difference is {gap}.",
-            f"All likelihood ratios of all outputs were compared. The engine's brackets hold the truth at {inside} of "
-            f"{len(places)} epsilons.",
+            f"All likelihood ratios of all outputs were compared. This library's brackets hold the truth at {inside} "
+            f"of {len(places)} epsilons.",
             [
                 Check("Algorithm 1 is the sum over all outputs, in rationals", gap == 0, ours=f"{gap}", disproves=True),
                 Check("the printed sums are right in doubles here", error < 1e-12, ours=power(error)),
-                Check("the engine encloses the truth", inside == len(places), ours=f"{inside} of {len(places)}"),
+                Check("this library encloses the truth", inside == len(places), ours=f"{inside} of {len(places)}"),
             ],
-            [Grid([("epsilon", "number"), ("delta", "number"), ("width of the engine's bracket", "number")], rows)],
+            [Grid([("epsilon", "number"), ("delta", "number"), ("width of our bracket", "number")], rows)],
         )
     }
 

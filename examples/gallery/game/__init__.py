@@ -5,6 +5,7 @@ from __future__ import annotations
 from examples.gallery.game import (
     adult,
     advantages,
+    appendices,
     composing,
     defenders,
     digits,
@@ -39,4 +40,5 @@ STUDIES: tuple[Study, ...] = (
     *posteriors.STUDIES,
     *optimal.STUDIES,
     *gaussian.STUDIES,
+    *appendices.STUDIES,
 )

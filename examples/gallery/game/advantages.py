@@ -88,9 +88,11 @@ def _pair(effort: Effort, one: FiniteGame, two: FiniteGame, first: str, second: 
         f"{said(largest[0])} and {said(largest[1])}. Of {number} random pairs with "
         f"{'a uniform prior' if uniform else 'random priors'} and {people} candidate{'s' if people > 1 else ''} the "
         f"equivalence fails in {failed}.",
-        "A maximum over attackers adds up candidates, or weighs them by a prior; advantages of each do neither. What "
-        "is equivalent to the order for every gamma is the order of trade-off functions of one candidate; those of "
-        "these two games cross, or differ in their order from candidate to candidate.",
+        "The advantage of a candidate is read as the text calls it, that of each individual, equation (1): the printed "
+        "definition has no k on its right side, and by its letter all advantages are twice the maximum, and nothing is "
+        "said. A maximum over attackers adds up candidates, or weighs them by a prior; advantages of each do neither. "
+        "What is equivalent to the order for every gamma is the order of trade-off functions of one candidate; those "
+        "of these two games cross, or differ in their order from candidate to candidate.",
         [
             Check(
                 "the printed equivalence holds for this pair",
@@ -131,7 +133,8 @@ def factor(effort: Effort) -> dict[str, Finding]:
         "game-appendix-g": Finding(
             f"Three candidates with noise: the maximum is {said(true)}, printed {said(claimed)}. A quarter of the sum "
             f"is exact in {right} of {number} random games.",
-            "With a uniform prior each candidate is a member with probability 1/2, and gamma weighs by another 1/2.",
+            "With a uniform prior each candidate is a member with probability one half, and gamma weighs by another "
+            "half.",
             [
                 Check(
                     "the maximum is half the sum",
@@ -173,7 +176,7 @@ STUDIES = (
     alone(
         "game-proposition-1",
         "Proposition 1",
-        "The attacker's expected loss is minus (1 - gamma) TPR - gamma FPR, with TPR and FPR called rates.",
+        "The attacker's expected loss is -((1 - gamma) TPR - gamma FPR), with TPR and FPR called rates.",
         counts,
         RATES,
     ),
@@ -205,7 +208,7 @@ STUDIES = (
         "Proposition 3",
         "Post-processing does not increase what an attacker gains.",
         processing,
-        "",
+        "Smaller things",
         (3.0, 1.0),
     ),
 )

@@ -141,7 +141,7 @@ STUDIES = (
     alone(
         "game-proposition-4-correlated",
         "Proposition 4, correlated mechanisms",
-        "For correlated mechanisms it is -E log P(x) / prod_j P(x_j).",
+        "For correlated mechanisms it is -E log(P(x) / prod_j P(x_j)).",
         correlated,
         FOUR,
     ),

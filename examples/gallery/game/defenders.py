@@ -68,7 +68,8 @@ def three_defenders(bayesian: Attacked, responses: Mapping[str, Attacked], effor
     )
     loop_checks = [
         Check(
-            f"its own attacker reaches less on the Bayesian defender than the network does on the {name}",
+            f"its own attacker reaches no more on the Bayesian defender than the network does on the {name}, up to "
+            "sampling error",
             looped.lower <= nets[name].upper,
             printed=f"{PRINTED_1B['Bayesian defender'].area:.4f} and {PRINTED_1B[name].area:.4f}",
             ours=f"{looped.said} and {nets[name].said}",

@@ -68,6 +68,10 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
     sampled = game.bwma_of(game.marginal_posteriors(), HALF).advantage
     thresholded = game.bwma_of(game.best_response(HALF), HALF).advantage
     nobody = game.bwma_of(game.best_response(1), HALF).advantage
+    positives = [
+        game.bwma_of(rule, HALF).expected_true_positives
+        for rule in (game.marginal_posteriors(), game.best_response(HALF))
+    ]
     gammas = [Fraction(step, 50) for step in range(1, 50)]
 
     def draw(axes: Any) -> None:
@@ -87,10 +91,11 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
     )
     return {
         "game-theorem-1-ii": Finding(
-            f"Three candidates with noise: posterior sampling has BWMA(1/2) {float(sampled):.4f}, the posterior "
-            f"thresholded at 1/2 has {float(thresholded):.4f}; the best response at gamma = 1 has {said(nobody)}.",
+            f"Three candidates with noise: posterior sampling has at gamma one half a BWMA of {float(sampled):.4f}, "
+            f"the posterior thresholded there has {float(thresholded):.4f}; the best response at gamma = 1 has "
+            f"{said(nobody)}.",
             "A randomised rule mixes decisions of which one is better, so that mirroring the posterior is a best "
-            "response only where the posterior is certain.",
+            "response only where the posterior is certain, or gamma itself.",
             [
                 Check(
                     "no attacker has more than the mirror of the posterior",
@@ -102,6 +107,12 @@ def mirrored(effort: Effort) -> dict[str, Finding]:
                     "the response <= an equilibrium at gamma = 1, for the mirror and for the thresholded posterior",
                     printed_game.theorem_1(0, min(sampled, thresholded), nobody),
                     ours=f"{float(sampled):.4f}, {float(thresholded):.4f} and {float(nobody):.4f}",
+                    disproves=True,
+                ),
+                Check(
+                    "Proposition 9: the mirror has at most the true positives of a best response",
+                    positives[0] <= positives[1],
+                    ours=f"{float(positives[0]):.4f} and {float(positives[1]):.4f}",
                     disproves=True,
                 ),
                 Check("the thresholded posterior is the largest there is", thresholded == game.max_bwma(HALF)),
@@ -177,8 +188,8 @@ STUDIES = (
     alone(
         "game-theorem-1-ii",
         "Theorem 1 (ii), Propositions 7 and 9",
-        "The attacker that mirrors its posterior is a best response; no attacker has a larger BWMA(0.5), and no "
-        "equilibrium (H', G') a smaller one.",
+        "The attacker that mirrors its posterior is a best response, and has at most the true positives of every other "
+        "one; no attacker has a larger BWMA(0.5), and no equilibrium (H', G') a smaller one.",
         mirrored,
         ONE,
     ),

@@ -71,7 +71,8 @@ def weighted(effort: Effort) -> dict[str, Finding]:
     )
     checks = [
         Check(
-            "its own attacker reaches less on the learned defence than the network does under Laplace noise",
+            "its own attacker reaches no more on the learned defence than the network does under Laplace noise, up to "
+            "sampling error",
             looped.lower <= network.upper,
             printed=f"{PRINTED_1C[FIRST].area:.4f} and {PRINTED_1C[SECOND].area:.4f}",
             ours=f"{looped.said} and {network.said}",

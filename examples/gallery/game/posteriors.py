@@ -46,10 +46,10 @@ def one_candidate(effort: Effort) -> dict[str, Finding]:
     )
     return {
         "game-proposition-6-one": Finding(
-            f"One candidate, prior 1/2, epsilon {EPSILON:g}: randomised response at the edge of the printed set is "
+            f"One candidate, even prior, epsilon {EPSILON:g}: randomised response at the edge of the printed set is "
             f"{float(level.upper):.4f}-DP and no better. Over priors the set allows up to {max(levels):.4f}, at prior "
             f"{worst:.4f} exactly {most:.4f}.",
-            "The set bounds posteriors, not odds: log(2 e^epsilon - 1) at the prior 1/2, and twice epsilon at the "
+            "The set bounds posteriors, not odds: log(2 e^epsilon - 1) at an even prior, and twice epsilon at the "
             "worst prior. Bounded log-odds are equivalent to epsilon-DP.",
             [
                 Check("the channel is in the printed set", fits),

@@ -54,7 +54,7 @@ def ambulances(effort: Effort) -> dict[str, Finding]:
     swapped = max(total for _, total, _, swap in pairs if swap)
     checks = [
         Check(
-            "the largest distance of two ambulances is at most the diameter of a district",
+            "the largest distance of two ambulances, as we read the middle term, is at most the diameter of a district",
             broken == 0,
             shown(DIAMETER),
             shown(max(widest for _, _, widest, _ in neighbours)),
@@ -71,11 +71,14 @@ def ambulances(effort: Effort) -> dict[str, Finding]:
     ]
     found = Finding(
         f"{len(tables)} tables, districts of diameter {shown(DIAMETER)}: the middle step fails for {broken} of "
-        f"{len(neighbours)} pairs of neighbours. The sum is at most d + 2 L for all {len(pairs)} pairs; neighbours "
+        f"{len(neighbours)} ordered pairs of neighbours. The sum {'is' if ends else 'is not'} at most d + 2 L for all "
+        f"{len(pairs)} ordered pairs; neighbours "
         f"lose up to {shown(touched)} by add/remove and {shown(swapped)} by replace-one.",
-        "Two ambulances of different districts are far apart, so the maximum over all of them is no bound by L. The "
-        "end follows directly, since the closest ambulance moves inside its district; a district without one has no "
-        "closest ambulance, and two at the same distance need a rule.",
+        "Two ambulances of different districts are far apart, so the maximum over all of them is no bound by L. That "
+        "the middle term is meant with this maximum is our reading: in the text at hand it has 2 d^Eu_X, which is a "
+        "distance of places and not of databases, and d^∞ is defined after it. The end follows directly, since the "
+        "closest ambulance moves inside its district; a district without one has no closest ambulance, and two at the "
+        "same distance need a rule.",
         checks,
         [
             picture(
@@ -135,8 +138,9 @@ def touched_lists(effort: Effort) -> dict[str, Finding]:
         pairs += 1
     conclusion = Finding(
         f"For {COUNT} hospitals a plan finds that one record touches {len(names)} lists: epsilon "
-        f"{shown(float(epsilon.safe))}, in sequence {shown(float(sequential.safe))}. Of all {pairs} pairs of tables "
-        f"with up to two records and {count} hospitals, none has more than {shown(widest)} times its distance.",
+        f"{shown(float(epsilon.safe))}, in sequence {shown(float(sequential.safe))}. Of all {pairs} unordered pairs "
+        f"of tables with up to two records and {count} hospitals, none has more than {shown(widest)} times its "
+        "distance.",
         "A record is in the lists of its own hospitals alone. Nobody has to say which lists overlap: the plan finds "
         "the worst record from the conditions of the queries.",
         [
@@ -206,9 +210,9 @@ def _steps() -> Finding:
     middle = steps * sum(one != two for one, two in seen)
     true = sum(max(lacking(one, two), lacking(two, one)) for one, two in seen)
     few = {n: max(len(a | b) for a, b in itertools.combinations(at_most_three(n), 2)) for n in (4, 5, 6, 8)}
+    stated = (PRINTED_EPSILON, PRINTED_SWAPPED * PRINTED_EPSILON)  # of one list, and of the conclusion
     group = {
-        d: [math.expm1(e * d) / math.expm1(e) * PRINTED_SWAPPED * PRINTED_DELTA for e in (PRINTED_EPSILON, 6.0)]
-        for d in (1, 2, 3)
+        d: [math.expm1(e * d) / math.expm1(e) * PRINTED_SWAPPED * PRINTED_DELTA for e in stated] for d in (1, 2, 3)
     }
     return Finding(
         f"Two replacements at once: the printed middle term is {middle}, the printed end {PRINTED_SWAPPED * steps}, "
@@ -244,8 +248,9 @@ STUDIES: tuple[Study, ...] = (
     alone(
         "granularity-example-iv-2",
         "Example IV.2",
-        "Counts and closest ambulances of two districts of diameter L are together private for at most d^U + 2 d^∞ ≤ "
-        "d^U + 2 L, where d^∞ is the largest distance between an ambulance of D and one of D'.",
+        "Counts and closest ambulances of two districts of diameter L are together private for at most "
+        "(d^U + 2 d^Eu_X)(D, D') ≤ d^U(D, D') + 2 L with d^∞(D, D') the largest distance between an ambulance of D and "
+        "one of D'. (We read 2 d^∞ for 2 d^Eu_X.)",
         ambulances,
         "Example IV.2: the distance across districts",
         (0.2, 0.2),

@@ -17,7 +17,8 @@ from scipy.special import logsumexp, ndtri
 from examples.gallery.granularity.classes import losses
 from quiltwork.checks import FloatArray
 
-ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)  # of Rényi divergences: the theorems hold at each of them
+ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)  # of Rényi divergences, at which a rho is looked for
+GRID = 1 + np.geomspace(1e-3, 63.0, 120)  # orders between which a rho is bounded
 LEAST = 1e-3  # probability of an output, so that sums in doubles keep their digits
 ROUNDING = 1e-9  # relative
 Draw = np.random.Generator
@@ -34,17 +35,28 @@ def hockey_sticks(channel: FloatArray, epsilons: Any) -> FloatArray:
     return found
 
 
-def renyi(channel: FloatArray, order: float) -> FloatArray:
-    """The Rényi divergence of every ordered pair of rows."""
-    logs = np.log(channel)
-    terms = order * logs[:, None, :] + (1 - order) * logs[None, :, :]
-    found: FloatArray = logsumexp(terms, axis=-1) / (order - 1)
+def renyi(channel: FloatArray, orders: Any) -> FloatArray:
+    """The Rényi divergence of every ordered pair of rows, one matrix for each order."""
+    logs, at = np.log(channel), np.asarray(orders, dtype=float)[:, None, None]
+    terms = at[..., None] * logs[:, None, :] + (1 - at[..., None]) * logs[None, :, :]
+    found: FloatArray = logsumexp(terms, axis=-1) / (at - 1)
     return np.maximum(found, 0.0)
 
 
 def concentrated(channel: FloatArray) -> FloatArray:
-    """The largest divergence over its order, either way round, at the orders that are looked at."""
-    return both(np.max([renyi(channel, order) / order for order in ORDERS], axis=0))
+    """At most rho: the largest divergence over its order, either way round, at the orders that are looked at."""
+    return both(np.max(renyi(channel, ORDERS) / np.asarray(ORDERS)[:, None, None], axis=0))
+
+
+def concentrated_most(channel: FloatArray) -> FloatArray:
+    """At least rho, the supremum of D_a / a over all orders a > 1, either way round.
+
+    D_a rises with a. So D_a / a is at most D_b / b' for a between two orders b' < b of the grid, at most D_b for a up
+    to its first order b, since a > 1, and at most the largest loss over its last order for a beyond that.
+    """
+    found = renyi(channel, GRID)
+    inside = found[1:] / GRID[:-1, None, None]
+    return both(np.max([found[0], *inside, losses(channel) / GRID[-1]], axis=0))
 
 
 def gaussian(channel: FloatArray) -> FloatArray:
@@ -145,6 +157,11 @@ class Tally:
     @property
     def holds(self) -> bool:
         return self.mechanisms > 0 and self.above == 0
+
+    @property
+    def ratio(self) -> str:
+        """The tightest ratio; what is above 1 by rounding alone is 1."""
+        return f"{min(self.tightest, 1.0) if self.holds else self.tightest:.4f}"
 
 
 def all_of(parts: Sequence[FloatArray]) -> FloatArray:

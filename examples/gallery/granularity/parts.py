@@ -79,10 +79,10 @@ def compatible(effort: Effort) -> dict[str, Finding]:
         Check("so it is when some records are in no part", near(two, max(EPSILONS[:2])), "", shown(two)),
     ]
     found = Finding(
-        f"{passing} of {len(BOUNDED.neighbours)} replacements pass the printed words, {counted} the formula after "
-        f"them; counts with epsilons {', '.join(map(shown, EPSILONS))} then lose {shown(swaps)}, which is not their "
-        f"maximum. With a value in no part, {len(outside)} pairs of neighbours change no part: the words refuse "
-        f"{refused} of them, the formula after them {refused_too}.",
+        f"{passing} of {len(BOUNDED.neighbours)} ordered pairs by replace-one pass the printed words, {counted} the "
+        f"formula after them; counts with epsilons {', '.join(map(shown, EPSILONS))}, whose maximum is "
+        f"{shown(max(EPSILONS))}, then lose {shown(swaps)}. With a value in no part, {len(outside)} ordered pairs of "
+        f"neighbours change no part: the words refuse {refused} of them, the formula after them {refused_too}.",
         "“At most one j such that all other parts are equal” is true when there is no such j, and false when nothing "
         "changed. A slip of words: what is meant, and what the theorems need, is that at most one part changes.",
         checks,
@@ -138,10 +138,10 @@ def by_index(effort: Effort) -> dict[str, Finding]:
     cut = [parts(rows) for rows in listed]
     change, insert = Space(listed, hamming), Space(listed, insert_delete)
     most = [max(changed(cut[i], cut[j]) for i, j in space.neighbours) for space in (change, insert)]
-    moved = [max(symmetric_difference(cut[i][k], cut[j][k]) for i, j in change.neighbours for k in range(3))]
+    moved = max(symmetric_difference(cut[i][k], cut[j][k]) for i, j in change.neighbours for k in range(3))
     checks = [
         Check("a changed row changes one part", most[0] == 1, "1", str(most[0]), disproves=True),
-        Check("by one row of it", moved[0] == 2, "", "one row for another"),
+        Check("by one row that goes and one that comes", moved == 2, "", f"{moved} rows"),
     ]
     found = Finding(
         f"{len(listed)} ordered tables of up to four rows, three parts: one changed row touches {most[0]} part, one "

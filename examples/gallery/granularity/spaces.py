@@ -76,8 +76,8 @@ def fixed_size(effort: Effort) -> dict[str, Finding]:
         Check("and the class of all sizes is not", not BOUNDED.connected),
     ]
     found = Finding(
-        f"{len(tables)} tables of exactly three records: {len(none.neighbours)} pairs of neighbours by add/remove, "
-        f"{len(some.neighbours) // 2} by replace-one.",
+        f"{len(tables)} tables of exactly three records: {len(none.neighbours) // 2} unordered pairs of neighbours by "
+        f"add/remove, {len(some.neighbours) // 2} by replace-one.",
         "A guarantee about no pair at all holds of everything. Whether a class is connected has to be looked at "
         "before a loss is believed.",
         checks,
@@ -154,8 +154,8 @@ def canonical(effort: Effort) -> dict[str, Finding]:
         Check("in a smaller class the distance may be larger", inside > outside),
     ]
     found = Finding(
-        f"{same} of {len(TABLES) ** 2} pairs of tables of up to three records agree. In the class a, ac, abc, bc, b "
-        f"the tables a and b are {shown(inside)} steps apart, and {shown(outside)} in the class of all tables.",
+        f"{same} of {len(TABLES) ** 2} ordered pairs of tables of up to three records agree. In the class a, ac, abc, "
+        f"bc, b the tables a and b are {shown(inside)} steps apart, and {shown(outside)} in the class of all tables.",
         "With fewer tables there are fewer ways, so a guarantee must be counted in steps that stay inside the class.",
         checks,
     )

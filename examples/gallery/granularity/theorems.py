@@ -6,6 +6,7 @@ Each function below fills one group of the table, from theorem to `Tally`.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from examples.gallery.granularity.mechanisms import (
     all_of,
     changing,
     concentrated,
+    concentrated_most,
     draw_chain,
     draw_channel,
     gaussian,
@@ -55,8 +57,8 @@ def metrics(rng: Draw, count: int) -> Tallies:
         part = float(rng.uniform(0.1, 0.9)) * epsilon
         delta = neighbour_most(near, hockey_sticks(channel, part))
         found["VI.3"].compare(hockey_sticks(channel, part * far), delta * grown(far, part), far > 1)
-        rhos, mus = concentrated(channel), gaussian(channel)
-        found["VI.12"].compare(rhos, neighbour_most(near, rhos) * far**2, far > 1)
+        rho, mus = neighbour_most(near, concentrated_most(channel)), gaussian(channel)
+        found["VI.12"].compare(concentrated(channel), rho * far**2, far > 1)
         found["VI.20"].compare(mus, neighbour_most(near, mus) * far, far > 1)
     return found
 
@@ -122,31 +124,31 @@ def disjoint(rng: Draw, count: int) -> Tallies:
         labels = [[small.place(one) for one in part] for small, part in zip(own, parts, strict=True)]
         for adaptive in (False, True):
             chain = draw_chain(rng, labels, adaptive)
-            _stated_on_parts(found, chain, space, own, adaptive, float(rng.uniform(0.1, 0.9)))
+            _stated_on_parts(found, chain, space, own, adaptive, rng.uniform(0.1, 0.9, len(own)))
             _stated_on_tables(found, chain, space, adaptive)
     return found
 
 
 def _stated_on_parts(
-    found: Tallies, chain: Chain, space: Space, own: list[Space], adaptive: bool, share: float
+    found: Tallies, chain: Chain, space: Space, own: list[Space], adaptive: bool, shares: FloatArray
 ) -> None:
     """IV.6, V.4 and their counterparts: the statement is about each part, as a class of its own."""
 
+    def most(part: int, measure: Any) -> float:
+        return max(neighbour_most(own[part].neighbours, measure(kernel)) for kernel in chain.kernels[part])
+
     def largest(measure: Any) -> list[float]:
-        return [
-            max(neighbour_most(small.neighbours, measure(kernel)) for kernel in kernels)
-            for small, kernels in zip(own, chain.kernels, strict=True)
-        ]
+        return [most(part, measure) for part in range(len(own))]
 
     far, channel = space.distances, chain.channel
     name = "V.4" if adaptive else "IV.6, II.8"
     found.setdefault(name, Tally()).compare(losses(channel), max(largest(losses)) * far, far > 1)
     if adaptive:
-        epsilon = share * max(largest(losses))
-        delta = max(largest(lambda kernel: hockey_sticks(kernel, epsilon)))
-        sticks = hockey_sticks(channel, epsilon * far)
-        found.setdefault("VI.6", Tally()).compare(sticks, delta * grown(far, epsilon), far > 1)
-        zero = max(largest(concentrated)) * far**2
+        epsilons = [float(share) * loss for share, loss in zip(shares, largest(losses), strict=True)]
+        deltas = [most(part, partial(hockey_sticks, epsilons=one)) for part, one in enumerate(epsilons)]
+        sticks = hockey_sticks(channel, max(epsilons) * far)
+        found.setdefault("VI.6", Tally()).compare(sticks, max(deltas) * grown(far, max(epsilons)), far > 1)
+        zero = max(largest(concentrated_most)) * far**2
         found.setdefault("VI.16", Tally()).compare(concentrated(channel), zero, far > 1)
         mus = largest(gaussian)
         found.setdefault("VI.26", Tally()).compare(gaussian(channel), max(mus) * far, far > 1)
@@ -186,7 +188,7 @@ def common_domain(rng: Draw, count: int) -> Tallies:
             found["V.5" if adaptive else "IV.11"].compare(losses(chain.channel), bound, telling)
         first = chain.kernels[0][0][chain.labels[0]]
         found["IV.10"].compare(losses(first), scaled(neighbour_most(near, losses(first)), through[0]), far > 1)
-        rhos = [neighbour_most(near, one) for one in chain.seen(concentrated)]
+        rhos = [neighbour_most(near, one) for one in chain.seen(concentrated_most)]
         squares = all_of([scaled(rho, seen**2) for rho, seen in zip(rhos, through, strict=True)])
         found["VI.14 (corrected)"].compare(concentrated(chain.channel), squares, telling)
         mus = [neighbour_most(near, one) for one in chain.seen(gaussian)]

@@ -19,9 +19,10 @@ from quiltwork.report.layout.picture import picture
 def measured(effort: Effort) -> Mapping[str, Finding]:
     """The largest loss over all orders and all moves of one entry, for epsilon 1."""
     most = 3
-    rows, spent, promised = [], {}, {}
+    rows, spent, promised, told = [], {}, {}, []
     for k in range(1, most + 1):
         counts = [1 + 20 * rank for rank in range(k + 2)]
+        told.append(f"{counts}")
         exponent = printed.top_k_exponent(k, 1.0)
         spent[k] = worst_of_peeling(counts, exponent, k)
         promised[k] = top_k_loss(k, 1 / exponent).epsilon(0.0).upper
@@ -31,7 +32,8 @@ def measured(effort: Effort) -> Mapping[str, Finding]:
     return {
         "pufferfish-top-k": Finding(
             f"K rounds with epsilon / K each spend {', '.join(f'{spent[k]:.4f} (K = {k})' for k in spent)} of epsilon "
-            f"1, and (K + 1) / 2K is proved: for K = {most}, {promised[most]:.4f}.",
+            f"1: the worst over orders and moves, for counts {', '.join(told)}. (K + 1) / 2K is proved: for K = "
+            f"{most}, {promised[most]:.4f}.",
             "One changed entry takes 1 from one count and gives 1 to another. Each of K denominators moves by at most "
             "one exponent, all numerators together by one: K + 1, not 2K. The printed mechanism is valid and adds "
             f"{2 * most / (most + 1):.3g} times the noise that is needed for K = {most}; nothing is lost for K = 1.",
@@ -61,7 +63,8 @@ def measured(effort: Effort) -> Mapping[str, Finding]:
                 picture(
                     "pufferfish-top-k",
                     "Share of the budget that K rounds spend",
-                    "Points: the worst case by enumeration. Line: (K + 1) / 2K. The printed analysis counts 1.",
+                    f"Points: the worst over orders and moves, for counts {', '.join(told)}. Line: (K + 1) / 2K. The "
+                    "printed analysis counts 1.",
                     partial(_draw, spent),
                 ),
             ],

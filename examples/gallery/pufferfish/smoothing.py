@@ -106,7 +106,7 @@ def curve_measured(effort: Effort) -> Mapping[str, Finding]:
                 Grid(
                     ["a(b), nats", *((f"b = {size}", "number") for size in range(1, sizes + 1))],
                     [
-                        (name, *(f"{value:.4f}" for value in curve))
+                        (name, *("infinite" if math.isinf(value) else f"{value:.4f}" for value in curve))
                         for name, curve in (("as fitted", plain), ("smoothed", smooth))
                     ],
                     "The chain of the example, with and without smoothing",

@@ -24,6 +24,7 @@ from quiltwork.losses.transform import UNIT
 
 LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
+EXPONENTS = np.array([0.001, 0.004, 0.015, 0.05, 0.15, 0.4, 1.0])  # of Chernoff's bound, in parts of a bell's best
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
 SMALL = 1 << 14  # entries of one block of moments
 FAINT = -500.0  # log of a relative mass that may stand for anything smaller: subnormal numbers are slow
@@ -181,14 +182,17 @@ class LatticeEngine:
 
 
 def _window(measure: Measure, theta: float, centre: float, spread: float) -> tuple[float, float]:
-    """Losses that hold all but OUTSIDE of the tilted mass on each side, by Chernoff with a few exponents."""
+    """Losses that hold all but OUTSIDE of the tilted mass on each side, by Chernoff with a few exponents.
+
+    The largest one is best for a bell; a long thin tail, as of a release on a small sample, wants far smaller ones.
+    """
     target = -math.log(OUTSIDE)
     far = math.sqrt(2 * target) / spread
-    steps = far * np.array([0.05, 0.15, 0.4, 1.0])
+    steps = far * EXPONENTS
     log_mgf, _, _ = measure.moments(np.concatenate(([theta], theta + steps, theta - steps)))
     with np.errstate(invalid="ignore"):
-        right = np.nanmin((log_mgf[1:5] - log_mgf[0] + target) / steps)
-        left = np.nanmax(-(log_mgf[5:] - log_mgf[0] + target) / steps)
+        right = np.nanmin((log_mgf[1 : steps.size + 1] - log_mgf[0] + target) / steps)
+        left = np.nanmax(-(log_mgf[steps.size + 1 :] - log_mgf[0] + target) / steps)
     return float(left), float(right)
 
 

@@ -79,7 +79,18 @@ def _split(
     return out
 
 
-def _density(pair: Pair, step: float, origin: float, first: int, last: int) -> tuple[FloatArray, FloatArray, float]:
+def between(pair: Pair, step: float, left: float, cells: int, tails: tuple[bool, bool]) -> Discrete:
+    """Both sides of the part of a law without atoms that lies in these cells, with its tail beyond either end or not.
+
+    Profiles of parts add up, so that bounds of the parts are bounds of the whole.
+    """
+    upper, lower, revealed = _density(pair, step, left, 0, cells, tails)
+    return Discrete(left, 0, upper, lower, revealed)
+
+
+def _density(
+    pair: Pair, step: float, origin: float, first: int, last: int, tails: tuple[bool, bool] = (True, True)
+) -> tuple[FloatArray, FloatArray, float]:
     size = last - first + 1
     half = origin + 0.5 * step * np.arange(2 * first, 2 * last + 1)
     cells = pair.cells(half)
@@ -95,7 +106,7 @@ def _density(pair: Pair, step: float, origin: float, first: int, last: int) -> t
     to_left = a1 + middle / (1 + math.exp(step / 2))
     to_right = b2 + middle / (1 + math.exp(-step / 2))
     chord, error = _spread(to_left, to_right), _spread(wrong, wrong)
-    upper, revealed, right_tail = _upper_ends(pair, chord + error, half)
+    upper, revealed, right_tail = _upper_ends(pair, chord + error, half, tails)
     gaps = _gaps(a1, b1, a2, b2, middle, step) * (1 + SAFE) + 2 * wrong * step
     lower = _lower(chord, error, to_left, to_right, wrong, gaps, right_tail, step)
     return upper, lower, revealed
@@ -117,9 +128,14 @@ def _tails(pair: Pair, left: float, right: float) -> tuple[float, float, float, 
     return below, above * (1 + 1e-13), float(pair.stick(np.array([right]))[0]) * (1 + 1e-12), density
 
 
-def _upper_ends(pair: Pair, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, float, float]:
+def _upper_ends(
+    pair: Pair, upper: FloatArray, half: FloatArray, tails: tuple[bool, bool]
+) -> tuple[FloatArray, float, float]:
     """Left tail moved up to the first knot; right tail: its hockey stick revealed, the rest on the last knot."""
     below, above, stick, density = _tails(pair, float(half[0]), float(half[-1]))
+    below *= tails[0]
+    if not tails[1]:
+        above = stick = density = 0.0
     upper = upper.copy()
     upper[0] += below * (1 + 1e-13)
     upper[-1] += max(above - stick, 0.0)

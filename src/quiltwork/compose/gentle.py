@@ -1,10 +1,11 @@
-"""Composition on a grid at one gentle tilt, for few releases that rarely tell much.
+"""Composition on a grid at one gentle tilt, for releases that rarely tell much.
 
 A sampled Gaussian hardly ever touches the record: its loss sits near zero, with a thin tail of rare large values. A
 tilt steep enough for a small delta jumps over to that tail, where nothing that is asked for happens. For deltas far
-above the rounding of a transform no tilt is needed at all: one transform at theta = 1 sees every epsilon at once.
+above the rounding of a transform no steep tilt is needed: one transform sees every epsilon at once.
 
-The bounds are those of `grid`; only tilt, step and cut differ.
+The bounds are those of `grid`; only tilt, step and cut differ. The tail sets the step: cut at less mass, the same
+number of cells covers a shorter window more finely, so that there are two cuts, for usual deltas and for small ones.
 
 Reference: theory/engine.md sections 3, 4.
 """
@@ -17,43 +18,58 @@ from collections.abc import Sequence
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.convolve import LatticeView, convolve
+from quiltwork.compose.convolve import LatticeView, Measure, convolve
 from quiltwork.compose.engine import View
-from quiltwork.compose.grid import GridEngine, GridView, Sides, support
+from quiltwork.compose.grid import MOST_CELLS, GridEngine, GridView, support
 from quiltwork.compose.questions import Case, Declined, delta
 from quiltwork.losses.pair import UNIT, Pair
 from quiltwork.losses.transform import TooCostly
 
-TILT = 1.0
-CUT = 1e-20  # tail mass of all releases that goes to infinity: far below every delta that this method can see
-CELLS, FIRST, MOST = 1 << 17, 1 << 14, 1 << 18  # of the window; of one release, at first and at most
-MOST_RELEASES = 2000
+TILTS = 2.0 ** np.arange(31)
+FLAT = 1.5  # spreads by which a gentle tilt moves the law at most, and how much it widens it
+USUAL, SMALL = 1e-13, 1e-20  # tail mass of all releases that goes to infinity, for usual deltas and for small ones
+CELLS = 1 << 17  # of the window
+FIRST = 1 << 14  # cells of one release, to find the window
+WIDTH, ROUNDS = 2e-5, 4  # of log D at the gentle tilt; finer steps would only sum up rounding
+MOST_RELEASES = 10_000_000
 PLACES = 1e-4 * np.sinh(np.linspace(-12.9, 12.9, 8001))  # epsilons to -20 and 20, dense where f bends
 
 
 class GentleGridEngine(GridEngine):
     """One view for every epsilon; for the complement, and beyond its sight, the tilted grid goes on."""
 
-    def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Pair, int]], cut: float = SMALL) -> None:
         if sum(count for _, count in parts) > MOST_RELEASES:
             raise TooCostly
         self.parts = parts
-        spans = [support(pair, CUT / count) for pair, count in parts]
+        spans = [support(pair, cut / count) for pair, count in parts]
         self.coarse = max(high - low for low, high in spans) / FIRST or 1.0
         # the whole reach, unlike the tilted grid: there thin tails may be longer than any grid of its step
-        self.steering = self._sides(self.coarse, CUT)
-        self._seen: View | None = self._one_view()
+        self.steering = self._sides(self.coarse, cut)
+        self._seen: View | None = self._one_view(cut)
 
     def everywhere(self, complement: bool) -> View | None:
         return None if complement else self._seen
 
-    def _one_view(self) -> View | None:
-        """The step follows from the window that the composition really needs."""
-        rough = convolve(self.steering.upper, TILT)
+    def _one_view(self, cut: float) -> View | None:
+        """The step follows from what it costs, as far as the window that the composition really needs allows."""
+        rough = convolve(self.steering.upper, 1.0)
         if rough is None:
             return None
-        window = float(rough.losses[-1] - rough.losses[0])
-        return _looked(self._sides(max(window / CELLS, self.coarse * FIRST / MOST), CUT))
+        finest = max(float(rough.losses[-1] - rough.losses[0]) / CELLS, self.coarse * FIRST / MOST_CELLS)
+        tilt, step, sides = gentle_tilt(self.steering.upper), self.coarse, self.steering
+        width = self._width(sides, tilt, WIDTH)[0]
+        for _ in range(ROUNDS):
+            if 0 <= width <= WIDTH or step <= finest:
+                break
+            step = max(finest, step * (math.sqrt(0.5 * WIDTH / width) if 0 < width < math.inf else 0.0))
+            finer = self._sides(step, cut)
+            before, width = width, self._width(finer, tilt, WIDTH)[0]
+            if 0 < before <= width:
+                break  # rounding wins from here on
+            sides = finer
+        upper, lower = convolve(sides.upper, tilt), convolve(sides.lower, tilt)
+        return None if upper is None or lower is None else GridView(LatticeView(upper, lower), sides)
 
 
 def beta(case: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -82,6 +98,10 @@ def beta(case: Case, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.minimum(lower, np.maximum(straight, 0.0)), np.clip(upper, lower, straight)
 
 
-def _looked(sides: Sides) -> View | None:
-    upper, lower = convolve(sides.upper, TILT), convolve(sides.lower, TILT)
-    return None if upper is None or lower is None else GridView(LatticeView(upper, lower), sides)
+def gentle_tilt(law: Measure) -> float:
+    """The steepest tilt that leaves the law where it is: the steeper, the less the rounding of a transform shows."""
+    _, mean, variance = law.moments(np.append(0.0, TILTS))
+    spread = np.sqrt(np.maximum(variance, 1e-300))
+    most = FLAT * spread[0]
+    gentle = (TILTS * spread[0] <= FLAT) & (spread[1:] <= most) & (np.abs(mean[1:] - mean[0]) <= most)
+    return float(TILTS[max(int(np.argmin(np.append(gentle, False))), 1) - 1])

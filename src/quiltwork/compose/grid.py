@@ -95,7 +95,7 @@ class GridEngine:
                 raise TooCostly
             found = discretise(pair, step, low, high)
             for masses, side in ((found.upper, upper), (found.lower, lower)):
-                side.append(_part(found.origin, found.first, masses, count, pair.rounding))
+                side.append(lattice_part(found.origin, found.first, masses, count, pair.rounding))
             below, above = max(math.fsum(found.lower), 1e-300), max(math.fsum(found.upper), 1e-300)
             if above + found.revealed < (1.0 - pair.reveal) * (1 - MASS):
                 raise TooCostly  # what dominates has at least the mass: this would not
@@ -157,7 +157,7 @@ class GridEngine:
         return GridView(ordered, sides)
 
 
-def _part(origin: float, first: int, masses: FloatArray, count: int, rounding: float) -> LatticePart:
+def lattice_part(origin: float, first: int, masses: FloatArray, count: int, rounding: float) -> LatticePart:
     live = np.nonzero(masses > 0)[0]
     if not live.size:
         live, masses = np.zeros(1, dtype=np.int64), np.full(1, 1e-300)

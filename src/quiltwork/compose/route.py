@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from quiltwork.compose.engine import Engine
 from quiltwork.compose.exact import ExactEngine
 from quiltwork.compose.gentle import GentleGridEngine
 from quiltwork.compose.grid import GridEngine
+from quiltwork.compose.jumps import JumpEngine
 from quiltwork.compose.lattice import lattice_engine
 from quiltwork.compose.questions import Case, Declined
 from quiltwork.losses.decimals import at_least
@@ -38,6 +40,11 @@ METHODS = ("closed form", "exact tails", "exact atoms", "lattice", "characterist
 LOST = 1e-310
 RARE, FEW_RELEASES = 0.05, 50  # sampling rates and releases for which the gentle grid goes first
 USUAL = 1e-3  # width that is asked for when nobody says
+GENTLE = (
+    partial(GentleGridEngine, cut=gentle.USUAL),
+    JumpEngine,
+    partial(GentleGridEngine, cut=gentle.SMALL),
+)
 FEW, MANY = 20_000, 2_000_000  # values of a finite loss: listed at once, or only when faster methods stay too wide
 
 
@@ -58,7 +65,7 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
             yield lattice
     rare = method is None and _rarely_telling(parts)
     if rare:
-        yield from _grids(parts, GentleGridEngine)
+        yield from _grids(parts, *GENTLE)
     if method in (None, "characteristic function"):
         contour = ContourEngine.of(parts)
         if contour is not None:
@@ -68,10 +75,10 @@ def engines(parts: Counted, method: str | None) -> Iterator[Engine]:
         if listed is not None:
             yield listed
     if method in (None, "grid"):
-        yield from _grids(parts, *(() if rare else (GentleGridEngine,)), GridEngine)
+        yield from _grids(parts, *(() if rare else GENTLE), GridEngine)
 
 
-def _grids(parts: Counted, *kinds: type[GridEngine]) -> Iterator[Engine]:
+def _grids(parts: Counted, *kinds: Callable[[Counted], Engine]) -> Iterator[Engine]:
     for kind in kinds:
         try:
             yield kind(parts)
@@ -214,6 +221,8 @@ def beta(parts: Counted, alpha: FloatArray, method: str | None = None) -> Answer
     mirrored = [(pair.swapped(), count) for pair, count in parts]
 
     def question(case: Case, asked: FloatArray) -> Ends:
+        if isinstance(case.engine, JumpEngine):
+            raise Declined  # one epsilon at a time is too slow for a whole curve
         if isinstance(case.engine, GentleGridEngine) and case.engine.everywhere(False) is not None:
             return gentle.beta(case, asked)
         symmetric = all(a is b for (a, _), (b, _) in zip(parts, mirrored, strict=True))
