@@ -6,6 +6,7 @@ Reference: theory/game.md section 6.
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,14 +33,20 @@ _TURNED = -4.0  # standard deviations of the rank sum below which the sign of th
 
 
 def epsilon_lower_bound(
-    scores_in: Any, scores_out: Any, delta: float, confidence: float = CONFIDENCE, *, method: str = "counts"
+    scores_in: Any,
+    scores_out: Any,
+    delta: float,
+    confidence: float = CONFIDENCE,
+    *,
+    method: str = "counts",
+    seed: int | None = None,
 ) -> float:
     """With this confidence, no epsilon below the returned one is true at this delta; see `run` for all of it.
 
     >>> epsilon_lower_bound(range(1000, 2000), range(1000), delta=1e-5) > 4
     True
     """
-    return run(scores_in, scores_out, delta, confidence, method=method).epsilon_lower
+    return run(scores_in, scores_out, delta, confidence, method=method, seed=seed).epsilon_lower
 
 
 def from_counts(
@@ -84,7 +91,7 @@ def run(
     *,
     method: str = "counts",
     split: float = SHARE,
-    seed: int = 0,
+    seed: int | None = None,
     threshold: float | None = None,
     guesses: int | tuple[int, int] | None = None,
 ) -> Audit:
@@ -96,10 +103,13 @@ def run(
                and the surest ones are guessed
 
     The threshold, or the number of guesses, is chosen on a share `split` of the trials that is then set aside, unless
-    it is given: then it must have been fixed before the scores were seen.
+    it is given: then it must have been fixed before the scores were seen. The confidence of "guesses" is over its
+    coins, which are tossed anew in each audit unless a seed is given; the result keeps it. One seed for many audits
+    tosses the same coins in all of them, so that they may all be wrong together.
     """
     members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
-    delta, confidence, seed = checks.probability("delta", delta), confident(confidence), checks.count("seed", seed)
+    delta, confidence = checks.probability("delta", delta), confident(confidence)
+    seed = seeded(seed, fresh=method == "guesses")
     if method not in OF_SCORES:
         raise InvalidParameter("method", method, f"one of {', '.join(map(repr, OF_SCORES))}", "one_run is a function")
     if method == "guesses":
@@ -138,6 +148,13 @@ def one_run(
     found = guess(values, coins, says_in, says_out, np.random.default_rng(seed))
     assumes = (words.COINS, words.ONE_CANARY, words.FIXED_GUESSES, words.ONE_ATTEMPT)
     return _of_guesses(found, delta, confidence, "one run", assumes, notes=_half(coins), seed=seed)
+
+
+def seeded(seed: int | None, fresh: bool) -> int:
+    """The given seed; else a new one, or 0 where any split of independent trials is as good as another."""
+    if seed is None:
+        return secrets.randbits(48) if fresh else 0
+    return checks.count("seed", seed)
 
 
 def at_threshold(

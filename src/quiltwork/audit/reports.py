@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, at_threshold, run
+from quiltwork.audit.auditing import CONFIDENCE, OF_SCORES, at_threshold, run, seeded
 from quiltwork.audit.comparison import Row, caveats_of, grounds_of, rows_of, words_of
 from quiltwork.audit.counts import confident
 from quiltwork.audit.result import Audit
@@ -218,7 +218,7 @@ def report(
     *,
     method: str = "counts",
     split: float = SHARE,
-    seed: int = 0,
+    seed: int | None = None,
     threshold: float | None = None,
     guesses: int | tuple[int, int] | None = None,
     title: str = "Privacy audit",
@@ -258,7 +258,7 @@ def _against(
     delta: float,
     confidence: float,
     split: float,
-    seed: int,
+    seed: int | None,
     threshold: float | None,
     guesses: Any,
 ) -> Audit:
@@ -266,5 +266,5 @@ def _against(
         raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
     if guesses is not None:
         raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
-    delta, seed = checks.probability("delta", delta), checks.count("seed", seed)
-    return at_threshold(members, others, delta, confidence, "counts", split, seed, threshold, for_claim(curve))
+    delta, chosen = checks.probability("delta", delta), seeded(seed, fresh=False)
+    return at_threshold(members, others, delta, confidence, "counts", split, chosen, threshold, for_claim(curve))

@@ -47,7 +47,7 @@ def run(
     mu: float | None,
     plan: Path | None,
     split: float | None,
-    seed: int,
+    seed: int | None,
     as_json: bool,
     html: Path | None,
     figure: Path | None,
@@ -63,9 +63,10 @@ def run(
     settings: dict[str, Any] = {
         "delta": checks.probability("delta", asked),
         "confidence": CONFIDENCE if confidence is None else confidence,
-        "seed": checks.count("seed", seed),
         "guesses": _guesses(guesses),
     }
+    if seed is not None:
+        settings["seed"] = checks.count("seed", seed)
     if single_run and (method, threshold, split) != (None, None, None):
         raise InvalidParameter("--one-run", "with --method, --threshold or --split", "alone", "it guesses canaries")
     with progress("reading") as advance:

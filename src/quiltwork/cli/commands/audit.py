@@ -54,7 +54,10 @@ def audit(
     split: Annotated[
         float | None, typer.Option(help="Share of the trials to choose on, not counted.", show_default="0.25")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split and of ties.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the split, of ties, and of the coins of guesses.", show_default="coins are tossed anew"),
+    ] = None,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Also write a report, one self-contained page.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")] = None,
