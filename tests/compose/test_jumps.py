@@ -225,3 +225,14 @@ def test_more_jumps_than_are_counted_are_bounded():
     for most in range(6):
         beyond = sum(math.comb(count, j) * share**j * (1 - share) ** (count - j) for j in range(most + 1, 40))
         assert beyond <= jumps._more_jumps(count * share, most) <= 3 * beyond
+
+
+def test_losses_whose_exponentials_overflow():
+    """Two jumps together pass 709: the lower end used to forget e^(eps - b), and stood 2 percent above the truth."""
+    sigma, rate = 0.035, 1e-2
+    truth, case = TwoSubsampledGaussians(sigma, rate, "remove"), case_of(2 * qw.poisson(qw.gaussian(sigma), rate))
+    epsilon = np.array([690.0, 710.0, 800.0])
+    with np.errstate(over="ignore"):
+        low, high = questions.delta(case, epsilon, 1e-3)
+    assert all(a <= truth.delta(float(e)) <= b for a, e, b in zip(low, epsilon, high, strict=True))
+    assert all(high - low <= 1e-4 * high)

@@ -57,7 +57,11 @@ def crowd_of(measure: Measure, tilt: float, side: int) -> Crowd:
     if law is None:
         raise TooCostly
     first, second = measure.moments(np.array([0.0, -1.0]))[0].tolist()
-    wrong = math.fsum(part.count * (64 * UNIT + part.relative + part.loss_error) for part in measure.parts)
+    reach = [abs(part.offset) + measure.step * float(np.abs(part.indices).max()) for part in measure.parts]
+    wrong = math.fsum(
+        part.count * ((64 + 8 * far) * UNIT + part.relative + part.loss_error)
+        for part, far in zip(measure.parts, reach, strict=True)
+    )
     mass = math.exp(min(first + side * wrong, 700.0))
     left = law.centre - LEFT * law.spread
     if side < 0:

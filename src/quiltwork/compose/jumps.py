@@ -41,6 +41,7 @@ REACH = 100  # B goes at most this many times as far as A
 USUALLY = 0.05  # jumps that are expected, where that leaves A short enough
 MOST_JUMPS = 30
 RIGHT, BLOCK = 10.0, 64  # spreads from which on D_j is small, and cells that are then taken together
+FAR, LARGEST = 300.0, 700.0  # epsilons up to which e^eps and e^-place have all their digits, and a safe exponent
 GENTLY = 1 + 1e-11  # sums of many positive numbers, outward
 
 Counted = Sequence[tuple[Pair, int]]
@@ -218,14 +219,25 @@ class _Jumps:
         crowd, side = self.crowd, self.crowd.side
         turn = int(np.searchsorted(self.places, epsilon - crowd.left))  # from here on eps - b is at most `left`
         small = int(np.searchsorted(self.places, epsilon - crowd.centre - RIGHT * crowd.spread)) // BLOCK
-        line = crowd.mass * self.beyond[turn] * GENTLY**side
-        line -= crowd.slope * math.exp(min(epsilon, 700.0)) * self.fading[turn] * GENTLY**-side
         near = slice(small * BLOCK, max(turn, small * BLOCK))
-        found = float((self.masses[near] * crowd(epsilon - self.places[near])).sum()) + max(line, 0.0)
+        found = float((self.masses[near] * crowd(epsilon - self.places[near])).sum()) + self._line(epsilon, turn)
         if small:
             ends = np.arange(small) * BLOCK + (BLOCK - 1 if side > 0 else 0)
             found += float((self.blocks[:small] * crowd(epsilon - self.places[ends])).sum())
         return float(found)
+
+    def _line(self, epsilon: float, turn: int) -> float:
+        """What the jumps from `turn` on give: their masses times mass - slope e^(eps - b)."""
+        crowd, side = self.crowd, self.crowd.side
+        if epsilon < FAR:
+            fading = math.exp(epsilon) * float(self.fading[turn])
+        else:
+            ahead = epsilon - self.places[turn:]
+            if side < 0 and ahead.size and ahead[0] > LARGEST:
+                return 0.0
+            fading = float((self.masses[turn:] * np.exp(np.minimum(ahead, LARGEST))).sum())
+        line = crowd.mass * float(self.beyond[turn]) * GENTLY**side - crowd.slope * fading * GENTLY**-side
+        return max(line, 0.0)
 
 
 @attrs.frozen(eq=False)
