@@ -5,6 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 INPUTS := pyproject.toml constraints.txt
 REPORT := build/report.html
 MINUTES ?= 15
+BAR = $(shell awk 'BEGIN { if ($(MINUTES) >= 15) print "--checks 1000000" }')
 GALLERY := build/gallery
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
@@ -51,7 +52,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 	$(BIN)/ruff format $(SOURCES)
 
 soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
-	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
+	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(ROOMS),,$(BAR)) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
 
 benchmark: .venv/benchmark.stamp  ## this library beside its peers, about 20 minutes; QUICK=1 for three, LONG=1 for all
 	$(BIN)/python benchmarks/all.py $(if $(filter-out 0 no,$(QUICK)),--quick,$(if $(filter-out 0 no,$(LONG)),--long))

@@ -3,12 +3,14 @@
     python benchmarks/confounding.py [--quick] [--check] [--markdown FILE]
 
 There is no maintained peer.  Compared with: the linear program with every hinge written out (HiGHS, in the same run),
-and what else one would release at the same target.  Exit code 0, or 1 with --check when a bar is missed.
+and what else one would release at the same target.  Exit code 1 when a design leaks more than it says or a bound misses
+its truth, and with --check when any bar is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import os
 import sys
@@ -16,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU time is then time on the wall
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: CPU time is then time on the wall
+os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
@@ -33,6 +35,8 @@ from quiltwork.confounding import World, repeated
 
 Rows = list[list[str]]
 DELTA = 1e-6
+FLOATS = 1e-12  # rounding of a delta that is summed in plain floats
+INTEGRATED = 1e-7  # off an ordinary integral: the kink of the integrand costs that integral 1e-9, the rest is ours
 THEORY = {  # costs in the table of theory/confounding.md section 4; the four cases in order
     "design, ours": (0.13730, 0.06724, 0.08150, 0.12155),
     "nothing told": (0.17739, 0.17739, 0.15965, 0.17105),
@@ -78,7 +82,8 @@ def designs(quick: bool) -> tuple[Rows, dict[str, Any]]:
         found = interleaved(calls, 3)
         ours, design = found["ours"], found["ours"].value
         again = float(case.problem().deltas(design.channel).max())
-        kept[name] = {"seconds": ours.seconds, "holds": float(design.delta.upper) <= case.delta}
+        holds = max(float(design.delta.upper), again - FLOATS) <= case.delta and design.lower_bound <= design.cost
+        kept[name] = {"seconds": ours.seconds, "holds": holds}
         beside = ["", "", "", ""]
         if full:
             other: Timing = found["full"]
@@ -87,7 +92,7 @@ def designs(quick: bool) -> tuple[Rows, dict[str, Any]]:
             beside = [f"{other.seconds:.2f}", f"{kept[name]['ratio']:.1f}", f"{apart:.0e}", f"{memory['full']:.0f}"]
         rows.append([name, f"{ours.seconds:.2f}", str(design.rounds), f"{design.gap:.0e}",
                      f"{case.delta - float(design.delta.upper):.0e}", f"{case.delta - again:.0e}",
-                     str(ours.repeats), f"{memory['ours']:.0f}", *beside])  # fmt: skip
+                     ours.n, f"{memory['ours']:.0f}", *beside])  # fmt: skip
     return rows, kept
 
 
@@ -219,7 +224,12 @@ def scale() -> Rows:
 
 
 def bars(
-    made: dict[str, Any], priced: dict[str, list[Priced]], slowest: float, widest: float, right: bool
+    made: dict[str, Any],
+    priced: dict[str, list[Priced]],
+    slowest: float,
+    widest: float,
+    off_integral: float,
+    right: bool,
 ) -> list[Bar]:
     """What was promised."""
     main = made["smooth 3, 16, 256, 16"]
@@ -231,12 +241,16 @@ def bars(
     found = [
         at_least("design 3, 16, 256, 16 over the full program", 10.0, main["ratio"]),
         at_most("its optimum beside the full program's, relative", 1e-6, main["apart"], ""),
-        Bar("delta evaluated anew <= target", "all", f"{held} of {len(made)}", held == len(made)),
+        Bar("delta evaluated anew <= target", "all", f"{held} of {len(made)}", held == len(made), must=True),
         at_most("cost on C1-C4 beside theory's, absolute", 1e-4, off, ""),
         Bar("cost on C1-C4 below calibrated noise and composition", "all", "all" if cheaper else "not all", cheaper),
         at_most("enclosure of a mixture, width", 1e-9, widest, ""),
         at_most("enclosure of a mixture, time", 50.0, slowest, " ms"),
-        Bar("four programs in fractions", "exact, gap 0", "exact, gap 0" if right else "wrong", right),
+        dataclasses.replace(
+            at_most("enclosure of a mixture, off an integral over small pieces", INTEGRATED, off_integral, ""),
+            must=True,
+        ),
+        Bar("four programs in fractions", "exact, gap 0", "exact, gap 0" if right else "wrong", right, must=True),
     ]
     for name, most in (("smooth 2, 64, 10000, 64", 30.0), ("smooth 5, 64, 1024, 64", 120.0)):
         if name in made:
@@ -289,9 +303,9 @@ def main() -> int:
     options = parser.parse_args()
     design_rows, made = designs(options.quick)
     cost_rows, priced = costs()
-    line_rows, slowest, widest = confounding_line.line()
+    line_rows, slowest, widest, off_integral = confounding_line.line()
     exact_rows, right = exact()
-    kept = bars(made, priced, slowest, widest, right)
+    kept = bars(made, priced, slowest, widest, off_integral, right)
     every = set(range(1, 12))
     tables = [
         ("Designs: time, memory, and the program with every hinge", [DESIGN_HEAD, *design_rows], every),
@@ -305,10 +319,10 @@ def main() -> int:
     for title, rows, side in tables:
         print(f"{title}\n\n{plain(rows, right=side)}\n")
     if options.markdown:
-        parts = ["# Confounded secrets", "\n".join(report.versions()), NOTE]
+        parts = ["# Confounded secrets", "\n".join(report.versions("highspy")), NOTE]
         parts += [f"## {title}\n\n{rows_as_markdown(rows, right=side)}" for title, rows, side in tables]
         options.markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return 1 if options.check and not all(bar.passed for bar in kept) else 0
+    return report.exit_code(kept, options.check)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python benchmarks/engine.py [--quick] [--check] [--markdown FILE]
 
-Exit code 0, or 1 with --check when a bar is missed. A full run takes about two minutes, --quick about one.
+Exit code 1 when an answer of ours is wrong, and with --check when any bar is missed. A full run takes about two
+minutes, --quick about one.
 """
 
 import argparse
@@ -12,14 +13,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU time is then time on the wall
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: CPU time is then time on the wall
+os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import cases, measures, peers, report
+from benchmarks import cases, measures, peers, report, verdicts
 from benchmarks.cases import Case
-from benchmarks.report import BOTH, NO, UPPER, Bar, Line, at_least, at_most
+from benchmarks.report import Bar, Line, at_least, at_most
 from benchmarks.timing import PATIENCE, Timing, interleaved
+from benchmarks.verdicts import BOTH, NO, OUR_ROUNDING, ROUNDED, UPPER_IDEAL
 
 GOOD = 1e-3  # the error that a coarse grid of dp_accounting has to reach
 OURS, DEFAULT = "quiltwork", f"dp_accounting h {peers.DEFAULT_STEP:g} (default)"
@@ -33,12 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
     lines = [item for item in found if isinstance(item, Line)]
     bars = [*containment(lines), *(item for item in found if isinstance(item, Bar))]
     failed = sum(not bar.passed for bar in bars)
-    print("\n".join([*report.versions(), *report.NOTES, "", report.text(lines, bars)]))
+    print("\n".join([*report.versions("dp-accounting"), *report.NOTES, "", report.text(lines, bars)]))
     print(f"\n{len(bars) - failed} of {len(bars)} bars pass")
     if options.markdown:
         options.markdown.parent.mkdir(parents=True, exist_ok=True)
         options.markdown.write_text(report.markdown(lines, bars), encoding="utf-8")
-    return 1 if options.check and failed else 0
+    return report.exit_code(bars, options.check)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -84,10 +86,11 @@ def compared(case: Case, repeats: int, patience: float, coarse: bool, alone: boo
     found = interleaved(calls, repeats, patience)
     mine = found.pop(OURS)
     if mine.refusal:
-        yield Bar(f"an answer, {case.name}", "always", mine.refusal, False)
+        yield Bar(f"an answer, {case.name}", "always", mine.refusal, False, must=True)
         return
     ratios = {name: timing.seconds / mine.seconds for name, timing in found.items()}
-    yield judged(case, f"{OURS} ({mine.value.method})", mine, (mine.value.lower, mine.value.upper), 1.0)
+    ends = mine.value.lower, mine.value.upper
+    yield judged(case, f"{OURS} ({mine.value.method})", mine, ends, 1.0, BOTH, OUR_ROUNDING)
     for name, timing in found.items():
         yield peer_line(case, name, timing, ratios[name])
     if coarse and not step:
@@ -111,42 +114,33 @@ def coarsest(case: Case) -> float | None:
 def peer_line(case: Case, method: str, timing: Timing, ratio: float) -> Line:
     """A peer's answer, or its refusal."""
     if timing.refusal:
-        return Line.of(case.name, method, timing, ratio, certified=NO, fails=f"refuses: {timing.refusal}")
-    return judged(case, method, timing, (-math.inf, timing.value), ratio)
+        return Line.of(case.name, method, timing, ratio, certified=UPPER_IDEAL, fails=f"refuses: {timing.refusal}")
+    return judged(case, method, timing, (-math.inf, timing.value), ratio, UPPER_IDEAL, ROUNDED)
 
 
-def judged(case: Case, method: str, timing: Timing, ends: tuple[float, float], ratio: float) -> Line:
+def judged(
+    case: Case, method: str, timing: Timing, ends: tuple[float, float], ratio: float, claim: str, rounding: float
+) -> Line:
     """An answer beside the truth: infinite, below it, or an interval that misses it."""
     low, high = ends
-    certified, fails = UPPER if low == -math.inf else BOTH, ""
-    if math.isinf(high):
-        fails = "inf"
-    elif high < case.truth * (1 - 1e-15):
-        certified, fails = NO, "below truth"
-    elif low > case.truth * (1 + 1e-15):
-        certified, fails = UPPER, "truth below the interval"
+    fails = verdicts.beside(low, high, case.truth, rounding)
     width = math.nan if low == -math.inf else (high - low) / case.truth
     error = high / case.truth - 1
-    return Line.of(case.name, method, timing, ratio, error=error, width=width, certified=certified, fails=fails)
+    return Line.of(case.name, method, timing, ratio, error=error, width=width, certified=claim, fails=fails)
 
 
 def containment(lines: Iterable[Line]) -> Found:
     """Over all questions with a known truth: is it inside, and how narrow is the bracket?"""
-    mine = [line for line in lines if line.method.startswith(OURS) and math.isfinite(line.error) and line.width > 0]
+    mine = [line for line in lines if line.method.startswith(OURS) and not math.isnan(line.error) and line.width > 0]
     inside = sum(not line.fails for line in mine)
-    yield Bar("brackets that hold the truth", "all", f"{inside} of {len(mine)}", inside == len(mine))
+    yield Bar("brackets that hold the truth", "all", f"{inside} of {len(mine)}", inside == len(mine), must=True)
     response = [line for line in mine if line.case == cases.STRICT]
-    fails = [line for line in response if line.fails]
-    yield Bar(
-        "... among them 26.5292, " + cases.STRICT,
-        "inside",
-        "outside" if fails else "inside",
-        bool(response) and not fails,
-    )
+    held = bool(response) and not any(line.fails for line in response)
+    name = "... among them 26.5292, " + cases.STRICT
+    yield Bar(name, "inside", "inside" if held else "outside", held, must=True)
     gridded = [line.width for line in mine if "grid" in line.method]
-    yield at_most(
-        "widest bracket where no grid answered", 1e-6, max(x.width for x in mine if "grid" not in x.method), ""
-    )
+    others = [line.width for line in mine if "grid" not in line.method]
+    yield at_most("widest bracket where no grid answered", 1e-6, max(others, default=0.0), "")
     yield at_most("widest bracket where a grid answered", 1e-3, max(gridded, default=0.0), "")
 
 

@@ -3,7 +3,8 @@
     python benchmarks/pufferfish.py [--quick] [--check] [--markdown FILE]
 
 There is no maintained peer for Pufferfish composition: what is compared with are the theorems that others would use
-(naive addition, Theorem 7, group privacy), computed here. Exit code 0, or 1 with --check when a bar is missed.
+(naive addition, Theorem 7, group privacy), computed here. Exit code 1 when a bound is below what a mechanism leaks, and
+with --check when any bar is missed.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: CPU time is then time on the wall
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: CPU time is then time on the wall
+os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
@@ -33,6 +34,7 @@ from quiltwork.pufferfish.translate import _remembered
 DELTA = 1e-6
 STRONG = ((0.8, 0.2), (0.2, 0.8))
 BUDGET = 0.07648120026605557  # the per-entry epsilon that Theorem 6 allows for target 1 at p = q = .8
+LEEWAY = 1e-9  # of a ratio of two ends that are both certified, but printed as doubles
 TARGETS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 TIMES_HEAD = ["task", "seconds", "n", "MB"]
 TOTALS_HEAD = ["releases", "naive", "Theorem 7", "one size", "ours"]
@@ -72,7 +74,7 @@ def times(quick: bool) -> tuple[list[list[str]], dict[str, float]]:
         )
     found = interleaved(tasks, 3)
     rows = [
-        [name, f"{timing.seconds:.3f}", str(timing.repeats), f"{peak_megabytes(tasks[name]):.0f}"]
+        [name, f"{timing.seconds:.3f}", timing.n, f"{peak_megabytes(tasks[name]):.0f}"]
         for name, timing in found.items()
     ]
     return rows, {name: timing.seconds for name, timing in found.items()}
@@ -109,8 +111,11 @@ def _promise(prior: MarkovChain, count: int, sigma: float) -> qw.Guarantee:
 
 
 def tightness(quick: bool) -> tuple[list[list[str]], float]:
-    """Propagation and Theorem 6 over the exact worst case (a linear program), on chains that can be listed."""
-    rng, rows, worst = np.random.default_rng(5), [], 0.0
+    """Propagation and Theorem 6 over the exact worst case (a linear program), on chains that can be listed.
+
+    Also the least ratio of ours: below 1 it would be no bound, because the program's lower end is attained.
+    """
+    rng, rows, least = np.random.default_rng(5), [], math.inf
     for states, length in ((2, 9), (3, 6), (4, 4)):
         ratios = {entry: [] for entry in (0.1, 0.5, 1.5)}
         for _ in range(2 if quick else 6):
@@ -122,7 +127,7 @@ def tightness(quick: bool) -> tuple[list[list[str]], float]:
                 found.append([float(translate(prior, entry, method=m).upper) / truth for m in ("best", "theorem 6")])
         for entry, found in ratios.items():
             ours, other = np.array(found).T
-            worst = max(worst, float(ours.max()))
+            least = min(least, float(ours.min()))
             cells = [
                 f"{states}, {length}",
                 f"{entry:g}",
@@ -131,7 +136,7 @@ def tightness(quick: bool) -> tuple[list[list[str]], float]:
                 f"{other.mean():.2f}",
             ]
             rows.append(cells)
-    return rows, worst
+    return rows, least
 
 
 def _truth(law: np.ndarray, entry: float) -> float:
@@ -152,9 +157,18 @@ def _at(shape: tuple[int, ...], axis: int, value: int) -> np.ndarray:
     )
 
 
-def bars(seconds: dict[str, float], ours: dict[int, float], gaussians: dict[tuple[float, int], float]) -> list[Bar]:
+def bars(
+    seconds: dict[str, float], ours: dict[int, float], gaussians: dict[tuple[float, int], float], least: float
+) -> list[Bar]:
     """What was promised."""
     found = [
+        Bar(
+            "our bound over what some mechanism leaks, the least",
+            ">= 1",
+            f"{least:.6g}",
+            least >= 1 - LEEWAY,
+            must=True,
+        ),
         at_most("influence, 78 states, sizes to 200", 3.0, seconds["influence, 78 states, sizes to 200"], " s"),
         at_most("influence, 11 states, sizes to 200", 0.3, seconds["influence, 11 states, sizes to 200"], " s"),
         at_most("ten releases of target 1, total", 3.54, ours[10], "", " (7.19 by Theorem 7)"),
@@ -173,8 +187,8 @@ def main() -> int:
     time_rows, seconds = times(options.quick)
     total_rows, ours = composed()
     noise_rows, gaussians = noise(options.quick)
-    tight_rows, _ = tightness(options.quick)
-    kept = bars(seconds, ours, gaussians)
+    tight_rows, least = tightness(options.quick)
+    kept = bars(seconds, ours, gaussians, least)
     tables = [
         ("Time and memory, from the transition matrix to the answer", [TIMES_HEAD, *time_rows], {1, 2, 3}),
         ("Total epsilon of k equal releases, p = q = 0.8", [TOTALS_HEAD, *total_rows], {0, 1, 2, 3, 4}),
@@ -188,7 +202,7 @@ def main() -> int:
         parts = ["# Correlated records", "\n".join(report.versions()), NOTE]
         parts += [f"## {title}\n\n{rows_as_markdown(rows, right=right)}" for title, rows, right in tables]
         options.markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return 1 if options.check and not all(bar.passed for bar in kept) else 0
+    return report.exit_code(kept, options.check)
 
 
 NOTE = (

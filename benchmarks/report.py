@@ -7,14 +7,19 @@ import itertools
 import math
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import Timing
 
-PACKAGES = ("quiltwork", "numpy", "scipy", "dp-accounting", "prv-accountant")
-BOTH, UPPER, NO = "both sides", "upper only", "no"
+PACKAGES = ("quiltwork", "numpy", "scipy", "mpmath")
+MEASURED = ("src", "benchmarks")  # what decides a measurement; pages of the documentation change while they are written
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+CPU = Path("/proc/cpuinfo")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +34,12 @@ class Line:
     width: float = math.nan
     certified: str = ""
     fails: str = ""
-    repeats: int = 1
+    n: str = ""
 
     @classmethod
     def of(cls, case: str, method: str, timing: Timing, ratio: float, **more: Any) -> "Line":
-        """A line whose time and repeats come from a timing."""
-        return cls(case, method, timing.milliseconds, ratio, repeats=timing.repeats, **more)
+        """A line whose time and number of repeats come from a timing."""
+        return cls(case, method, timing.milliseconds, ratio, n=timing.n, **more)
 
     @property
     def cells(self) -> list[str]:
@@ -47,7 +52,7 @@ class Line:
             "" if math.isnan(self.width) else f"{self.width:.1e}",
             self.certified,
             self.fails,
-            str(self.repeats),
+            self.n,
         ]
 
 
@@ -56,12 +61,13 @@ HEAD = ["question", "method", "ms", "x ours", "error", "width", "certified", "fa
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """A promise and what was measured."""
+    """A promise and what was measured. `must`: one whose failure means a wrong answer, not a slow or a wide one."""
 
     name: str
     promised: str
     measured: str
     passed: bool
+    must: bool = False
 
     @property
     def cells(self) -> list[str]:
@@ -79,6 +85,15 @@ def at_most(name: str, most: float, measured: float, unit: str = "x", note: str 
     return Bar(name, f"<= {most:g}{unit}", f"{measured:.3g}{unit}{note}", measured <= most)
 
 
+def exit_code(bars: Iterable[Bar], check: bool) -> int:
+    """1 for a wrong answer of ours, always; for any other bar that was missed only when asked to check."""
+    missed = [bar for bar in bars if not bar.passed]
+    for bar in missed:
+        if bar.must:
+            print(f"wrong: {bar.name}: promised {bar.promised}, measured {bar.measured}", file=sys.stderr)
+    return 1 if any(bar.must or check for bar in missed) else 0
+
+
 def milliseconds(value: float) -> str:
     if math.isnan(value):
         return ""
@@ -93,23 +108,54 @@ def version(package: str) -> str:
         return "not installed"
 
 
-def versions() -> list[str]:
-    """When, where and with what."""
+def versions(*more: str) -> list[str]:
+    """When, where and with what; `more`: the packages that this page asks as well."""
     when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    packages = ", ".join(f"{name} {version(name)}" for name in (*PACKAGES, *more))
+    machine = ", ".join(words for words in (f"{platform.system()} {platform.machine()}", processor()) if words)
     return [
-        f"{when}; Python {platform.python_version()}, {packages}.",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}.",
+        f"{when}; {commit()}Python {platform.python_version()}, {packages}.",
+        f"{machine}, {os.cpu_count()} cores, load {load}.",
     ]
+
+
+def commit() -> str:
+    """Of this working tree, and whether what is measured has changed since; nothing where there is no git."""
+
+    def git(*words: str) -> str:
+        found = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        return found.stdout.strip() if found.returncode == 0 else ""
+
+    try:
+        name = git("rev-parse", "--short", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=all", "--", *MEASURED)
+    except OSError:
+        return ""
+    return f"commit {name}{' with changes' if changed else ''}, " if name else ""
+
+
+def documented(path: Path) -> bool:
+    """Whether this is a page of the documentation."""
+    return DOCS in path.resolve().parents
+
+
+def processor() -> str:
+    """The model, where the system tells."""
+    try:
+        lines = CPU.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 NOTES = [
     "Medians of n interleaved repeats in one process, CPU time on one thread; compare ratios. Everything from the "
     "constructor to the answer is timed, in both directions (add, remove).",
     "error: of the reported epsilon (for brackets the upper end), relative to the truth. width: of the bracket, "
-    "relative. certified: what the method claims to bound; dp_accounting does not track the rounding of its FFTs, so "
-    'where that shows, "fails" says so. All peers on more questions: [everybody](benchmarks_peers.md).',
+    "relative. certified: what the method claims to bound, whether or not it does here: where it is on the wrong side "
+    'of the truth, "fails" says so; a peer may be off by 1e-13, and below 1e-9 that is called rounding. n: repeats; '
+    '"1 (first)" is the first call, which may be slower. All peers: [everybody](benchmarks_peers.md).',
 ]
 
 
@@ -126,7 +172,7 @@ def markdown(lines: Sequence[Line], bars: Sequence[Bar]) -> str:
         "\n\n".join(
             [
                 "# The engine beside grids",
-                "\n".join(versions()),
+                "\n".join(versions("dp-accounting")),
                 *NOTES,
                 rows_as_markdown([HEAD] + [line.cells for line in _grouped(lines)], right={2, 3, 4, 5, 8}),
                 f"## Bars\n\n{len(bars) - failed} of {len(bars)} pass.",

@@ -1,21 +1,19 @@
 """The same five plans in OpenDP, by Tumult's rule, in dp_accounting, and here.
 
-    python benchmarks/tables_peers.py [--markdown FILE]
+    python benchmarks/tables_peers.py [--check] [--markdown FILE]
 
-OpenDP (with polars) and dp_accounting are used where they can be imported, else the report says so. Tumult is not run:
-its published rule for parallel composition is computed. Takes a few seconds.
+OpenDP (with polars) and dp_accounting are used where they can be imported, else the report says so, and no page of the
+documentation is rewritten. Tumult is not run: its published rule for parallel composition is computed. Exit code 1 when
+an epsilon of ours is below one that is known, and with --check when a peer is missing. Takes a few seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import importlib
-import importlib.metadata
 import itertools
 import math
-import platform
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +23,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import quiltwork as qw
-from benchmarks.report import plain, rows_as_markdown
+from benchmarks import report
+from benchmarks.exact_sums import gaussian_epsilon
+from benchmarks.report import Bar, plain, rows_as_markdown
 from quiltwork.tables import Cat, Date, Id, Int, Plan, SubsetOf, Table, add_remove, on_input, replace_one, user
 
 DELTA = 1e-6
@@ -35,6 +35,8 @@ WEEKS, RECORDS, PER_WEEK = 52, 4, 2
 NATIONAL, REGIONAL, BANDED = 5.0, (5.0, 10), (8.0, 11, 2)  # sigma; scale, regions; sigma, bands, bands of one record
 OURS, OPENDP, TUMULT, ACCOUNTING = "quiltwork", "OpenDP", "Tumult's rule", "dp_accounting"
 STATED, HAND = "as stated", "by hand"
+ABSENT = "not installed"
+NEAR = 1e-12  # rounding of the parameters that are stated as decimals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,20 +104,44 @@ def main(arguments: list[str] | None = None) -> int:
     """Ask everybody, print, write."""
     options = parse(arguments)
     rows = list(compared())
+    missing = sorted({row.method for row in rows if row.note == ABSENT})
     table = [HEAD, *(row.cells for row in grouped(rows))]
     legend = [f"{name}: {text}." for name, text in PLANS.items()]
-    print("\n".join([versions(), *NOTES, "", *legend, "", plain(table, RIGHT)]))
-    if options.markdown:
+    print("\n".join([*versions(), *NOTES, "", *legend, "", plain(table, RIGHT)]))
+    if missing:
+        print(f"not measured: {', '.join(missing)}", file=sys.stderr)
+    if options.markdown and missing and report.documented(options.markdown):
+        print(f"{options.markdown.name} is not rewritten", file=sys.stderr)
+    elif options.markdown:
         listed = "\n\n".join(f"{name}\n: {text[0].upper()}{text[1:]}." for name, text in PLANS.items())
-        text = ["# Plans beside their peers", versions(), "Five plans, each asked of four methods.", listed, *NOTES]
+        text = [
+            "# Plans beside their peers",
+            "\n".join(versions()),
+            "Five plans, each asked of four methods.",
+            listed,
+            *NOTES,
+        ]
         text += [rows_as_markdown(table, RIGHT), WORDS.rstrip(), PRINTED]
         options.markdown.write_text("\n\n".join(text) + "\n", encoding="utf-8")
-    return 0
+    code = report.exit_code(known({row.plan: row.epsilon for row in rows if row.method == OURS}), options.check)
+    return 1 if options.check and missing else code
+
+
+def known(ours: dict[str, float]) -> list[Bar]:
+    """Plans that come to a Gaussian or a sum, whose epsilons are known: ours may not be below them."""
+    squares = {"a": MOST, "b": 2 * MOST, "d": RECORDS // PER_WEEK * PER_WEEK**2}  # of distances, in units of sigma
+    truths = {plan: float(gaussian_epsilon(repr(n / SIGMA**2), repr(DELTA))) for plan, n in squares.items()}
+    truths["c"] = sum(sorted(EPSILONS.values())[-2:])  # one record leaves a region and joins another
+    return [
+        Bar(f"plan {plan}", f">= {truth:.12g}", f"{ours[plan]:.12g}", ours[plan] >= truth * (1 - NEAR), must=True)
+        for plan, truth in sorted(truths.items())
+    ]
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Command-line options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="exit with 1 also when a peer is missing")
     parser.add_argument("--markdown", type=Path, help="also write the page to this file")
     return parser.parse_args(arguments)
 
@@ -194,7 +220,7 @@ def dashboard() -> float:
 def by_opendp(plan: str, opendp: Any) -> Iterator[Row]:
     """What its own privacy maps say."""
     if opendp is None:
-        yield Row(plan, OPENDP, "", math.nan, "not installed")
+        yield Row(plan, OPENDP, "", math.nan, ABSENT)
         return
     asked: dict[str, Callable[[], dict[str, float]]] = {
         "a": lambda: opendp.hospitals(SIGMA, HOSPITALS, MOST, False, DELTA),
@@ -245,7 +271,7 @@ def concentrated(rho: float) -> float:
 def by_accounting(plan: str, accounting: Any) -> Iterator[Row]:
     """Its PLD accountant, on all events and on those that the worst step touches."""
     if accounting is None:
-        yield Row(plan, ACCOUNTING, "", math.nan, "not installed")
+        yield Row(plan, ACCOUNTING, "", math.nan, ABSENT)
         return
     normal, laplace = accounting.GaussianDpEvent, accounting.LaplaceDpEvent
     one = normal(SIGMA)
@@ -296,18 +322,9 @@ def refusal(accounting: Any, events: list[tuple[Any, int]]) -> str:
 # ---- rendering
 
 
-def versions() -> str:
-    """When and with what."""
-    when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-    packages = ", ".join(f"{name} {version(name)}" for name in ("opendp", "polars", "dp-accounting", "numpy", "scipy"))
-    return f"{when}; Python {platform.python_version()}, quiltwork {qw.__version__}, {packages}; Tumult not run."
-
-
-def version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+def versions() -> list[str]:
+    """When, where and with what."""
+    return [*report.versions("opendp", "polars", "dp-accounting"), "Tumult not run."]
 
 
 def grouped(rows: list[Row]) -> list[Row]:

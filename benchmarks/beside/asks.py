@@ -13,12 +13,10 @@ from typing import Any
 
 from benchmarks.report import version
 
-BOTH, UPPER, NO = "both sides", "upper only", "no"
-
 
 @dataclasses.dataclass(frozen=True)
 class Ask:
-    """`claim`: what the method says of itself; `slow` ones are left out of a quick run."""
+    """`claim`: what the method says of itself, in the words of verdicts.py; `slow` ones are left out of a quick run."""
 
     method: str
     claim: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 from opacus.accountants import create_accountant
 from opacus.accountants.utils import get_noise_multiplier
 
-from benchmarks.beside.asks import NO, UPPER, Ask
-from benchmarks.beside.questions import EPSILON, GAUSSIAN, SAMPLED, SIGMA, Question
+from benchmarks.beside.asks import Ask
+from benchmarks.beside.parts import GAUSSIAN, SAMPLED
+from benchmarks.beside.questions import EPSILON, SIGMA, Question
+from benchmarks.verdicts import NO, UPPER_IDEAL
 
-CLAIMS = {"rdp": UPPER, "prv": UPPER, "gdp": NO}  # gdp is a central limit, not a bound
+CLAIMS = {"rdp": UPPER_IDEAL, "prv": UPPER_IDEAL, "gdp": NO}  # gdp is a central limit, not a bound
 
 
 def epsilon(question: Question, name: str) -> float:
@@ -38,4 +40,5 @@ def asks(question: Question) -> list[Ask]:
         return []
     call = epsilon if question.kind == EPSILON else calibrated
     names = [name for name in CLAIMS if name != "gdp" or len(question.parts) == 1]
-    return [Ask(name.upper(), CLAIMS[name], lambda name=name: call(question, name)) for name in names]
+    words = "" if question.kind == EPSILON else f", epsilon within 0.01 of {question.target:g}"
+    return [Ask(name.upper() + words, CLAIMS[name], lambda name=name: call(question, name)) for name in names]

@@ -9,8 +9,10 @@ from riskcal import analysis
 from riskcal.accountants.ctd import CTDAccountant
 from riskcal.calibration import blackbox
 
-from benchmarks.beside.asks import NO, UPPER, Ask
-from benchmarks.beside.questions import BETAS, EPSILON, GAUSSIAN, SAMPLED, SIGMA, Question
+from benchmarks.beside.asks import Ask
+from benchmarks.beside.parts import GAUSSIAN, SAMPLED
+from benchmarks.beside.questions import BETAS, EPSILON, SIGMA, Question
+from benchmarks.verdicts import NO, UPPER_IDEAL
 
 
 def epsilon(question: Question) -> float:
@@ -52,9 +54,10 @@ def asks(question: Question) -> list[Ask]:
     if not question.kinds <= {GAUSSIAN, SAMPLED}:
         return []
     if question.kind == EPSILON:
-        return [Ask("CTD h 1e-4", UPPER, lambda: epsilon(question))]
+        return [Ask("CTD h 1e-4", UPPER_IDEAL, lambda: epsilon(question))]
     if question.kind == SIGMA:
-        return [Ask("CTD h 1e-4", UPPER, lambda: calibrated(question))]
+        name = f"CTD h 1e-4, epsilon within 0.001 of {question.target:g}"
+        return [Ask(name, UPPER_IDEAL, lambda: calibrated(question))]
     if question.kind == BETAS:
         return [
             Ask("from a PLD, h 1e-4", NO, lambda: betas(question)),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 GIGABYTE = 1 << 30
+GIGABYTES = 4.0  # of address space, which is more than what is in use
 WALL = 4.0  # seconds on the wall for each second of CPU time, on a machine that others use too
 LOOK = 0.05  # seconds between two looks at the clock
 STATUS = Path("/proc/self/status")
@@ -28,7 +29,7 @@ class TooSlow(BaseException):
 
 
 @contextlib.contextmanager
-def limited(seconds: float, gigabytes: float = 4.0) -> Iterator[None]:
+def limited(seconds: float, gigabytes: float = GIGABYTES) -> Iterator[None]:
     """Raises TooSlow or MemoryError inside the block."""
     cpu, wall = time.process_time(), time.monotonic()
 

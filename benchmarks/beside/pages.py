@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks import report
 from benchmarks.beside import ours
+from benchmarks.beside.measured import shown_error
 from benchmarks.beside.scaling import Point, Series, exponent
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.layout.blocks import Bullets, Grid, Section, Words
@@ -77,7 +78,7 @@ def html(title: str, versions: Sequence[str], notes: Sequence[str], parts: Seque
 def _figure(series: Series, points: tuple[Point, ...]) -> Any:
     def draw(axes: Any) -> None:
         for number, method in enumerate(dict.fromkeys(point.method for point in points)):
-            kept = [point for point in points if point.method == method and not point.fails]
+            kept = [point for point in points if point.method == method and point.answered]
             if kept:
                 style = {"linewidth": 2.2 if method == ours.NAME else 1.2, "marker": "o", "markersize": 3}
                 colour = COLOURS[LINES[number % len(LINES)]]
@@ -97,24 +98,41 @@ def _figure(series: Series, points: tuple[Point, ...]) -> Any:
 
 
 def growth(series: Series, points: Sequence[Point]) -> Part:
-    """One line for each method: milliseconds at each size, then the exponent; our width is a line of its own."""
+    """For each method milliseconds (and times ours) at each size and the exponent; then error, width and memory."""
     head = [series.axis, *map(series.show, series.sizes), "exponent", "at the end"]
     rows = [head]
+    own = {point.size: point for point in points if point.method == ours.NAME}
     for method in dict.fromkeys(point.method for point in points):
         mine = {point.size: point for point in points if point.method == method}
         answers = list(mine.values())
         slopes = [exponent(answers), exponent(answers, last=2, least=2)]
         shown = ["" if math.isnan(slope) else f"{slope:+.2f}" for slope in slopes]
-        rows.append([method, *(_cell(mine.get(size)) for size in series.sizes), *shown])
-        if any(not math.isnan(point.width) for point in mine.values()):
-            widths = [mine[size].width if size in mine else math.nan for size in series.sizes]
-            rows.append([f"{method}: width", *("" if math.isnan(w) else f"{w:.0e}" for w in widths), "", ""])
+        rows.append([method, *(_cell(mine.get(size), own.get(size)) for size in series.sizes), *shown])
+        for name, words in FIGURES.items():
+            cells = [words(mine[size]) if size in mine else "" for size in series.sizes]
+            if any(cells):
+                rows.append([f"{method}: {name}", *cells, "", ""])
     return Part(series.name, "", rows, frozenset(range(1, len(head))), 3, (series, tuple(points)))
 
 
-def _cell(point: Point | None) -> str:
+def _error(point: Point) -> str:
+    return shown_error(point.error) + (" (below)" if point.unsound else "")
+
+
+FIGURES: dict[str, Callable[[Point], str]] = {
+    "error": _error,
+    "width": lambda point: "" if math.isnan(point.width) else f"{point.width:.0e}",
+    "MB": lambda point: "" if math.isnan(point.megabytes) else f"{point.megabytes:.2g}",
+}
+
+
+def _cell(point: Point | None, own: Point | None) -> str:
     if point is None:
         return "not asked"
     if point.fails:
         return point.fails.partition(":")[0].replace("ValueError", "refuses")
-    return report.milliseconds(1e3 * point.seconds)
+    shown = report.milliseconds(1e3 * point.seconds)
+    if own is None or point is own or not own.answered:
+        return shown
+    over = point.seconds / own.seconds
+    return f"{shown} ({over:,.0f}x)" if over >= 10 else f"{shown} ({over:.2g}x)"

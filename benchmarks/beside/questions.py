@@ -1,13 +1,12 @@
 """What is asked, in a form that no library owns: parts, a kind of question, and the truth.
 
 Truths that are cheap are computed here in high precision (closed forms and exact lattices, with mpmath); the others
-are stored in benchmarks/truths.json, contour integrals in 30 to 40 digits, computed twice on different contours.
+are stored in benchmarks/truths.json, which benchmarks/truths.py writes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import math
 from collections.abc import Sequence
@@ -17,25 +16,21 @@ from typing import Any
 import mpmath
 import numpy as np
 
-GAUSSIAN, SAMPLED, LAPLACE, RESPONSE, APPROXIMATE = "gaussian", "sampled", "laplace", "response", "approximate"
+from benchmarks.beside.parts import APPROXIMATE, GAUSSIAN, LAPLACE, RESPONSE, SAMPLED, Part, mixed
+from benchmarks.exact_sums import gaussian_delta, gaussian_epsilon, lattice_epsilon, response_epsilon
+from benchmarks.verdicts import WIDE
+
 EPSILON, SIGMA, DELTAS, BETAS = "epsilon", "sigma", "deltas", "betas"
 POINTS = 1000
 STORED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "truths.json").read_text(encoding="utf-8"))
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """`count` equal releases. scale: sigma, the scale of Laplace noise, or epsilon; more: rate, or delta."""
-
-    kind: str
-    scale: float
-    count: int = 1
-    more: float = 0.0
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Question:
-    """`at`: delta; of a calibration `target` is epsilon; of a curve `points` are where it is asked."""
+    """`at`: delta; of a calibration `target` is epsilon; of a curve `points` are where it is asked.
+
+    `widest`: the width that a bracket of ours may have before the run counts as failed.
+    """
 
     key: str
     name: str
@@ -46,6 +41,7 @@ class Question:
     source: str = ""
     target: float = math.nan
     points: Any = None
+    widest: float = math.inf
 
     @property
     def kinds(self) -> set[str]:
@@ -57,73 +53,26 @@ def stored(key: str) -> float:
     return max(float(value) for value in STORED["epsilon"][key].values())
 
 
-# ---- truths that are computed
-
-
-def gaussian_delta(mu: Any, epsilon: Any) -> Any:
-    """delta of a Gaussian composition."""
-    return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
-
-
-@functools.cache
-def lattice(groups: tuple[tuple[int, int], ...], step: str) -> list[tuple[Any, Any]]:
-    """Losses and masses of randomized responses with epsilon = multiple * step; groups: (multiple, count)."""
-    masses = {0: mpmath.mpf(1)}
-    base = mpmath.mpf(step)
-    for multiple, count in groups:
-        p = 1 / (1 + mpmath.exp(-multiple * base))
-        found: dict[int, Any] = {}
-        for ones in range(count + 1):
-            mass = mpmath.binomial(count, ones) * p**ones * (1 - p) ** (count - ones)
-            for loss, before in masses.items():
-                at = loss + (2 * ones - count) * multiple
-                found[at] = found.get(at, 0) + before * mass
-        masses = found
-    return sorted((base * loss, mass) for loss, mass in masses.items())
-
-
-def lattice_epsilon(groups: tuple[tuple[int, int], ...], step: str, delta: str, reveal: Any = 0) -> float:
-    """Exact: between two losses of the lattice delta is linear in e^epsilon."""
-    with mpmath.workdps(60):
-        goal = (mpmath.mpf(delta) - reveal) / (1 - reveal)
-        above, weighted = mpmath.mpf(0), mpmath.mpf(0)  # masses of P and of Q over the losses taken so far
-        points = lattice(groups, step)[::-1]
-        for (loss, mass), (after, _) in zip(points, [*points[1:], (-mpmath.inf, 0)], strict=True):
-            above, weighted = above + mass, weighted + mass * mpmath.exp(-loss)
-            epsilon = mpmath.log((above - goal) / weighted) if above > goal else mpmath.inf
-            if above > goal and epsilon >= after:
-                return float(min(epsilon, loss))
-    raise ArithmeticError("delta is not reached")
-
-
-def gaussian_epsilon(mu: Any, delta: str) -> float:
-    """Root of the closed form in 120 digits."""
-    with mpmath.workdps(120):
-        goal = mpmath.log(mpmath.mpf(delta))
-        gap = lambda epsilon: mpmath.log(gaussian_delta(mu, epsilon)) - goal  # noqa: E731
-        return float(mpmath.findroot(gap, (1, 120), solver="anderson", tol=mpmath.mpf(10) ** -60, verify=False))
-
-
 # ---- the questions
 
 
 def _gaussian(key: str, delta: str) -> Question:
-    with mpmath.workdps(120):
-        truth = gaussian_epsilon(mpmath.sqrt(10), delta)
+    truth = float(gaussian_epsilon("10", delta))
     parts = (Part(GAUSSIAN, 10.0, 1000),)
     return Question(
         key, f"Gaussian mu 0.1 x 1000, delta {delta}", parts, float(delta), truth=truth, source="closed form"
     )
 
 
-def _laplace(key: str, delta: str) -> Question:
-    truth = stored(f"laplace 0.1 1000 {float(delta):g}")
-    parts = (Part(LAPLACE, 10.0, 1000),)
-    return Question(key, f"Laplace scale 10 x 1000, delta {delta}", parts, float(delta), truth=truth, source="stored")
+def laplace(key: str, scale: float, count: int, delta: float) -> Question:
+    """Laplace noise; the truth is stored."""
+    truth = stored(f"laplace {1 / scale:g} {count} {delta:g}")
+    name = f"Laplace scale {scale:g} x {count:,}, delta {delta:g}"
+    return Question(key, name, (Part(LAPLACE, scale, count),), delta, truth=truth, source="stored")
 
 
 def _response(key: str, delta: str) -> Question:
-    truth = lattice_epsilon(((1, 1000),), "0.1", delta)
+    truth = float(response_epsilon("0.1", 1000, delta))
     name = f"randomized response 0.1 x 1000, delta {delta}"
     return Question(key, name, (Part(RESPONSE, 0.1, 1000),), float(delta), truth=truth, source="exact lattice")
 
@@ -140,16 +89,9 @@ def dpsgd(key: str, sigma: float, rate: float, count: int, delta: float) -> Ques
 def _approximate(key: str, delta: str) -> Question:
     with mpmath.workdps(60):
         reveal = 1 - (1 - mpmath.mpf("1e-6")) ** 100
-        truth = lattice_epsilon(((1, 100),), "0.5", delta, reveal)
+        truth = float(lattice_epsilon(((1, 100),), "0.5", delta, reveal))
     name = f"(0.5, 1e-6) x 100, delta {delta}"
     return Question(key, name, (Part(APPROXIMATE, 0.5, 100, 1e-6),), float(delta), truth=truth, source="exact lattice")
-
-
-def mixed() -> tuple[Part, ...]:
-    """200 different mechanisms: 70 Gaussian, 65 Laplace, 65 subsampled Gaussian."""
-    gaussians = [Part(GAUSSIAN, 20.0 + 0.5 * i) for i in range(70)]
-    laplaces = [Part(LAPLACE, 20.0 + 0.75 * i) for i in range(65)]
-    return (*gaussians, *laplaces, *(Part(SAMPLED, 0.8 + 0.02 * i, 1, 0.01 + 0.0005 * i) for i in range(65)))
 
 
 def _profile() -> Question:
@@ -183,14 +125,26 @@ def _quantile(level: Any, start: float) -> Any:
 
 
 def questions() -> Sequence[Question]:
-    """T1 to T10 in order."""
-    with mpmath.workdps(60):
-        uneven = lattice_epsilon(((2, 500), (1, 500)), "0.05", "1e-6")
+    """T1 to T13 in order; those to T10 are what our default promises its width on."""
+    return [*(dataclasses.replace(question, widest=WIDE) for question in _first()), *_few()]
+
+
+def _few() -> list[Question]:
+    """Few releases, weak ones or rare samples: where single outputs show, and grids of peers are at their best."""
+    return [
+        *(laplace(f"T11{mark}", 100.0, count, 1e-6) for mark, count in zip("abc", (10, 100, 1000), strict=True)),
+        *(dpsgd(f"T12{mark}", 1.0, 0.005, count, 1e-6) for mark, count in zip("abc", (1, 10, 50), strict=True)),
+        dpsgd("T13", 1.0, 1e-4, 1000, 1e-8),
+    ]
+
+
+def _first() -> list[Question]:
+    uneven = float(lattice_epsilon(((2, 500), (1, 500)), "0.05", "1e-6"))
     return [
         _gaussian("T1", "1e-6"),
         dpsgd("T2a", 0.8, 0.01, 10_000, 1e-5),
         dpsgd("T2b", 1.0, 0.001, 100_000, 1e-5),
-        _laplace("T3", "1e-6"),
+        laplace("T3", 10.0, 1000, 1e-6),
         _response("T4a", "1e-6"),
         Question(
             "T4b",
@@ -203,9 +157,13 @@ def questions() -> Sequence[Question]:
         _approximate("T5a", "2e-4"),
         _approximate("T5b", "1e-3"),
         *(
-            ask(f"T6 {delta}", delta)
+            asked
             for delta in ("1e-12", "1e-20", "1e-50")
-            for ask in (_gaussian, _laplace, _response)
+            for asked in (
+                _gaussian(f"T6 {delta}", delta),
+                laplace(f"T6 {delta}", 10.0, 1000, float(delta)),
+                _response(f"T6 {delta}", delta),
+            )
         ),
         Question(
             "T7",

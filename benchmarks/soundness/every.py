@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from benchmarks.soundness.claims import Kind
 from benchmarks.soundness.rooms import (
+    audit_scores,
     beside,
     compose,
+    compose_programs,
+    compose_renyi,
+    compose_samples,
     confounding,
     curves,
+    curves_classes,
     data,
     game,
     ledger,
+    ledger_blocks,
+    ledger_events,
+    ledger_odometers,
     losses,
+    losses_groups,
     mechanisms,
+    mechanisms_samplers,
     pufferfish,
+    pufferfish_gaussian,
+    pufferfish_noise,
+    pufferfish_small,
+    rare,
     regions,
+    regions_outer,
     renyi,
     report,
     spec,
     tables,
+    tables_notions,
+    tables_persons,
+    tables_published,
+    tables_sessions,
 )
 
 ORDER = (
@@ -26,8 +45,10 @@ ORDER = (
     "ledger", "spec", "report", "data",
 )  # fmt: skip
 _ROOMS = (
-    curves, losses, compose, beside, renyi, regions, tables, pufferfish, confounding, mechanisms, game, ledger, spec,
-    report, data,
+    curves, curves_classes, losses, losses_groups, compose, compose_samples, compose_renyi, compose_programs, beside,
+    rare, renyi, regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
+    pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
+    game, audit_scores, ledger, ledger_blocks, ledger_events, ledger_odometers, spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 

@@ -131,54 +131,52 @@ def worst_stick(laws: Sequence[Listed], epsilon: float) -> tuple[int, int, int]:
 
 
 def delta_check(claim: str, laws: Sequence[Listed], epsilon: float, lower: float, upper: float, note: str) -> Check:
-    """A bracket of delta against the truth."""
+    """A bracket of delta against the truth; the margin is that of the upper end."""
     low, high, shift = worst_stick(laws, epsilon)
     under, over = below(lower, high, shift), -below(upper, low, shift)
     holds = lower <= upper and under >= 0 and over >= 0
     margin, width = NAN, NAN
     if low:
-        ratios = [
-            gap / (low << (number.as_integer_ratio()[1].bit_length() - 1))
-            for gap, number in ((under, lower), (over, upper))
-            if gap
-        ]
-        margin = min((abs(one) for one in ratios if abs(one) > EQUAL), default=NAN)
+        _, bottom = upper.as_integer_ratio()
+        fine = bottom.bit_length() - 1
+        margin = _part(over, (high - low) << fine, low << fine)
         size = low / (1 << shift)
         width = (upper - lower) / size if size else NAN
     return Check(claim, holds, margin, note if holds else f"{note}, said [{lower!r}, {upper!r}]", width)
 
 
 def epsilon_check(claim: str, laws: Sequence[Listed], delta: float, lower: float, upper: float, note: str) -> Check:
-    """epsilon(delta) lies in the bracket iff delta(lower) >= delta (or lower = 0) and delta(upper) <= delta."""
-    asked, holds, margins = Fraction(delta), lower <= upper and upper >= 0, []
+    """epsilon(delta) lies in the bracket iff delta(lower) >= delta (or lower = 0) and delta(upper) <= delta.
+
+    The margin is that of the upper end, as a part of delta.
+    """
+    asked, holds, margin = Fraction(delta), lower <= upper and upper >= 0, NAN
     if math.isinf(lower):
         holds = holds and max(law.revealed for law in laws) > asked
     elif lower > 0:
         _, high, shift = worst_stick(laws, lower)
-        gap = below(delta, high, shift)
-        holds = holds and gap >= 0
-        margins.append(_part(gap, delta, shift))
+        holds = holds and below(delta, high, shift) >= 0
     if math.isfinite(upper):
-        low, _, shift = worst_stick(laws, upper)
+        low, high, shift = worst_stick(laws, upper)
         gap = -below(delta, low, shift)
         holds = holds and gap >= 0
-        margins.append(_part(gap, delta, shift))
+        top, bottom = delta.as_integer_ratio()
+        margin = _part(gap, (high - low) * bottom, top << shift)
     width = (upper - lower) / upper if math.isfinite(upper) and upper > 0 else NAN
-    real = [one for one in margins if not math.isnan(one)]
-    return Check(claim, holds, min(real, default=NAN), note if holds else f"{note}, said [{lower!r}, {upper!r}]", width)
+    return Check(claim, holds, margin, note if holds else f"{note}, said [{lower!r}, {upper!r}]", width)
 
 
-def _part(gap: int, delta: float, shift: int) -> float:
-    top, _ = delta.as_integer_ratio()
-    part = abs(gap / (top << shift)) if top else 0.0
+def _part(gap: int, unknown: int, size: int) -> float:
+    """A gap beyond what is not known of the truth, over its size."""
+    part = gap / size if size and gap > unknown else 0.0
     return part if part > EQUAL else NAN
 
 
 def beta_check(claim: str, laws: Sequence[Listed], alpha: float, lower: float, upper: float, note: str) -> Check:
-    """A bracket of beta against the truth."""
+    """A bracket of beta against the truth; the margin is that of the lower end."""
     value = min(law.beta(alpha) for law in laws)
     under, over = value - Fraction(lower), Fraction(upper) - value
     holds = lower <= upper and under >= 0 and over >= 0
-    gaps = [abs(float(gap / value)) for gap in (under, over) if gap and value]
+    margin = float(under / value) if value and under > 0 else NAN
     width = (upper - lower) / float(value) if value > Fraction(1, 10**300) else NAN
-    return Check(claim, holds, min(gaps, default=NAN), note if holds else f"{note}, said [{lower!r}, {upper!r}]", width)
+    return Check(claim, holds, margin, note if holds else f"{note}, said [{lower!r}, {upper!r}]", width)

@@ -16,12 +16,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from benchmarks.soundness.claims import EQUAL, Check, Kind
+from benchmarks.soundness.claims import EQUAL, Check, Kind, Skip, protecting
 from benchmarks.soundness.minimise import minimised, size_of
 
 PATIENCE = 20.0  # seconds of one case
 KEPT = 40  # widths that one slice hands on, drawn at random
 SMALLER = 15.0  # seconds for making a counterexample smaller
+AGAIN = 3.0  # seconds for drawing the cases of a lost slice again
 
 
 @attrs.define
@@ -33,6 +34,7 @@ class Tally:
     wrong: int = 0
     errors: int = 0
     late: int = 0
+    skipped: int = 0
     margin: float = math.inf
     widest: float = 0.0
     seconds: float = 0.0
@@ -42,7 +44,7 @@ class Tally:
         """Count one check."""
         self.checks += 1
         self.wrong += not check.holds
-        if check.holds and EQUAL < check.margin < self.margin:
+        if check.holds and EQUAL < check.margin < self.margin and protecting(check.claim):
             self.margin = check.margin
         width = getattr(check, "width", math.nan)
         if math.isfinite(width):
@@ -51,7 +53,7 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count what another one counted."""
-        for name in ("cases", "checks", "wrong", "errors", "late", "seconds"):
+        for name in ("cases", "checks", "wrong", "errors", "late", "skipped", "seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.margin, self.widest = min(self.margin, other.margin), max(self.widest, other.widest)
         self.widths += other.widths
@@ -114,6 +116,9 @@ def _turn(found: Slice, kind: Kind, origin: dict[str, Any]) -> None:
         with alarm(PATIENCE):
             case = kind.draw(rng)
             for check in asked(kind, case, rng):
+                if isinstance(check, Skip):
+                    tally.skipped += 1
+                    continue
                 tally.add(check)
                 count = found.claims.setdefault(check.claim, [0, 0])
                 count[0], count[1] = count[0] + 1, count[1] + (not check.holds)
@@ -146,7 +151,7 @@ def same(kind: Kind, case: Any, words: dict[str, Any]) -> str | None:
     """The note of the same failure of another case; None when it does not fail in the same way."""
     try:
         for check in kind.ask(case):
-            if not check.holds and check.claim == words["claim"]:
+            if not isinstance(check, Skip) and not check.holds and check.claim == words["claim"]:
                 return str(check.note) or "fails"
     except TimeoutError:
         raise
@@ -157,12 +162,18 @@ def same(kind: Kind, case: Any, words: dict[str, Any]) -> str | None:
 
 
 def again(kinds: dict[str, Kind], failure: dict[str, Any]) -> list[Check]:
-    """The checks of a saved counterexample that still fail; an exception is raised again."""
+    """The checks of a saved counterexample that still fail; an exception is raised again.
+
+    A slice that was lost with its process has no case: its cases are drawn again, and may end this process too.
+    """
     kind = kinds[f"{failure['room']}: {failure['kind']}"]
-    if kind.plain:
-        return [check for check in kind.ask(failure["case"]) if not check.holds]
+    if failure.get("lost"):
+        found = run(kind, failure["seed"], failure["block"], AGAIN).failures
+        return [Check(one["claim"], False, note=one["note"]) for one in found]
     rng = draws(kind, failure["seed"], failure["block"], failure["turn"])
-    return [check for check in kind.ask(kind.draw(rng), rng) if not check.holds]
+    case = failure.get("case")
+    answers = asked(kind, kind.draw(rng) if case is None else case, rng)
+    return [check for check in answers if not isinstance(check, Skip) and not check.holds]
 
 
 def counted(slices: list[Slice]) -> dict[str, list[int]]:

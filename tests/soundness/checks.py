@@ -103,7 +103,7 @@ def examine(family, seed, tolerances=TOLERANCES):
         if case.beta:
             alphas = [rng.uniform(0.01, 0.99), 10 ** -rng.uniform(0.3, rng.choice([3, 12]))]
             for alpha, answer in asker.ask("beta", alphas):
-                yield asker.judge(answer, partial(_value, truth.beta, alpha))
+                yield asker.judge(answer, partial(_value, truth.beta, alpha, protects="lower"))
 
 
 class _Asker:
@@ -193,17 +193,18 @@ def _epsilon(truth, delta, answer):
         return low_holds, 0.0, math.nan, "infinite"
     width = (upper - lower) / upper if upper > 0 else 0.0
     top = at_lower if at_lower is not None else truth.delta(0.0)
-    margin = float(min(top - target, target - at_upper) / (top - at_upper)) if top > at_upper else math.nan
+    margin = float((target - at_upper) / (top - at_upper)) if top > at_upper else math.nan
     ends = [mp.nstr((at if at is not None else target) / target - 1, 5) for at in (at_lower, at_upper)]
     note = "" if low_holds and high_holds else f"true delta / asked - 1: {ends[0]} at lower, {ends[1]} at upper"
     return low_holds and high_holds, width, math.nan if lower <= 0 else margin, note
 
 
-def _value(function, argument, answer):
-    """A plain value in its bracket; the width is relative to the value."""
+def _value(function, argument, answer, protects="upper"):
+    """A plain value in its bracket; the width is relative to the value, the margin is that of the end that protects."""
     value = function(argument)
     lower, upper, *_ = answer
     holds = lower <= value <= upper
+    room = upper - value if protects == "upper" else value - lower
     width = float((mp.mpf(upper) - lower) / value) if value > 0 else upper - lower
-    margin = float(min(value - lower, upper - value) / (mp.mpf(upper) - lower)) if upper > lower else math.nan
+    margin = float(room / (mp.mpf(upper) - lower)) if upper > lower else math.nan
     return holds, width, margin, "" if holds else f"truth {mp.nstr(value, 20)}"

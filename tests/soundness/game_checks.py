@@ -28,10 +28,9 @@ def chance(claim: str, least: Any, upper: float, note: str = "") -> Check:
 
 
 def strong_enough(claim: str, curve: Any, squares: list[Fraction], rng: np.random.Generator) -> Iterator[Check]:
-    """mu^2 of every move is within the certificate, and the certified delta is no less than that of the widest."""
+    """mu^2 of the widest move is within the certificate, and the certified delta is no less than that of the widest."""
     certified = Fraction(mu_of(curve)) ** 2
-    for square in squares:
-        yield at_most(f"{claim}: mu", square, certified)
+    yield at_most(f"{claim}: mu", max(squares), certified)
     widest, places = max(squares), [0.0, float(rng.exponential(1.0)), float(rng.exponential(0.1))]
     uppers = curve.delta(np.array(places)).upper
     for place, upper in zip(places, uppers, strict=True):
@@ -45,13 +44,12 @@ def strong_enough(claim: str, curve: Any, squares: list[Fraction], rng: np.rando
 
 
 def pure_enough(claim: str, curve: Any, moves: list[Move], variance: Any, rng: np.random.Generator) -> Iterator[Check]:
-    """sum_j |d_j| / scale_j of every move is within the pure epsilon; delta, which is slow, is asked now and then."""
+    """sum_j |d_j| / scale_j of the widest move is within the pure epsilon; delta is asked now and then."""
     bound = float(curve.epsilon(0.0).upper)
     kept = [j for j, value in enumerate(variance.tolist()) if value > 0]
     sizes = {j: truth.mp.sqrt(truth.many(Fraction(float(variance[j])) / 2)) for j in kept}
     losses = [sum((truth.many(abs(move[j])) / sizes[j] for j in kept), truth.mp.zero) for move in moves]
-    for loss in losses:
-        yield at_most(f"{claim}: pure epsilon", truth.rational(loss) * (1 - truth.NEAR), bound)
+    yield at_most(f"{claim}: pure epsilon", truth.rational(max(losses)) * (1 - truth.NEAR), bound)
     if rng.random() < 0.1 and max(losses) > 1e-6:
         move = moves[int(np.argmax([float(loss) for loss in losses]))]
         yield from cells(claim, curve, [float(move[j] / truth.rational(sizes[j])) for j in kept], rng)

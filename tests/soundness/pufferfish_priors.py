@@ -1,4 +1,8 @@
-"""Random priors of correlated records, each with a law of all records that it holds for."""
+"""Random priors of correlated records, each with a law of all records that it holds for.
+
+The laws are written out here, from their definitions: stationary laws by elimination over the rationals, nothing of the
+library.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from tests.pufferfish import brute
 
 from quiltwork.pufferfish import (
     AnyOf,
@@ -19,7 +24,7 @@ from quiltwork.pufferfish import (
     Tree,
 )
 
-Draw = Callable[[np.random.Generator], tuple[Prior, JointLaw]]
+Draw = Callable[[np.random.Generator], tuple[Prior, np.ndarray]]
 
 
 def rows(rng: np.random.Generator, count: int, columns: int | None = None) -> np.ndarray:
@@ -31,56 +36,68 @@ def rows(rng: np.random.Generator, count: int, columns: int | None = None) -> np
     return found / found.sum(axis=1, keepdims=True)
 
 
+def still(matrix: np.ndarray, length: int) -> np.ndarray:
+    """The law of a chain that starts in its stationary law."""
+    return brute.chain_law(matrix, brute.stationary(matrix), length)
+
+
 def chain(start: str) -> Draw:
     """Chains with one kind of start."""
 
-    def draw(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+    def draw(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
         states, length = ((2, 7), (3, 5), (4, 4))[rng.integers(3)]
         matrix, first = rows(rng, states), rng.dirichlet(np.ones(states)) * 0.999 + 0.001 / states
         if start == "stationary":
-            prior = MarkovChain(matrix, length=length)
-            return prior, prior.joint()
-        given = MarkovChain(matrix, first, length)
-        return (MarkovChain(matrix, "any", length) if start == "any" else given), given.joint()
+            return MarkovChain(matrix, length=length), still(matrix, length)
+        prior = MarkovChain(matrix, "any" if start == "any" else first, length)
+        return prior, brute.chain_law(matrix, first / first.sum(), length)
 
     return draw
 
 
-def endless(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def endless(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """A bound for every length, against one of them."""
     matrix = rows(rng, int(rng.integers(2, 4)))
-    return MarkovChain(matrix), MarkovChain(matrix).joint(5)
+    return MarkovChain(matrix), still(matrix, 5)
 
 
-def box(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def box(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """A box of binary chains, against one of its members."""
     p, q = (tuple(np.sort(rng.uniform(0.02, 0.98, 2))) for _ in range(2))
     a, b = rng.uniform(*p), rng.uniform(*q)
-    return BinaryChains(p, q), MarkovChain([[a, 1 - a], [1 - b, b]]).joint(6)
+    return BinaryChains(p, q), still(np.array([[a, 1 - a], [1 - b, b]]), 6)
 
 
-def several(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def several(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """A set of chains, against one of them."""
-    chains = [MarkovChain(rows(rng, 3), length=4) for _ in range(3)]
-    return AnyOf(chains), chains[rng.integers(3)].joint()
+    matrices = [rows(rng, 3) for _ in range(3)]
+    return AnyOf([MarkovChain(matrix, length=4) for matrix in matrices]), still(matrices[rng.integers(3)], 4)
 
 
-def hidden(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def hidden(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Emissions, of which the values are secret."""
     states = int(rng.integers(2, 4))
-    prior = HiddenMarkov(rows(rng, states), rows(rng, states, 2), length=5, secret="emission")
-    return prior, prior.joint()
+    matrix, emission = rows(rng, states), rows(rng, states, 2)
+    prior = HiddenMarkov(matrix, emission, length=5, secret="emission")
+    law = still(matrix, 5)
+    for _ in range(5):  # the first axis, a hidden state, becomes the last one, a value
+        law = np.tensordot(law, emission, axes=(0, 0))
+    return prior, law
 
 
-def tree(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def tree(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Random trees."""
     states, count = ((2, 7), (3, 5))[rng.integers(2)]
     parents = [None, *(int(rng.integers(i)) for i in range(1, count))]
-    prior = Tree(parents, rows(rng, states), rng.dirichlet(np.ones(states)))
-    return prior, prior.joint()
+    matrix, first = rows(rng, states), rng.dirichlet(np.ones(states))
+    cells = np.indices((states,) * count)
+    law = first[cells[0]]
+    for child, parent in enumerate(parents[1:], 1):
+        law = law * matrix[cells[parent], cells[child]]
+    return Tree(parents, matrix, first), law
 
 
-def ising(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def ising(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Couplings of both signs."""
     count = int(rng.integers(3, 8))
     pairs = {(i, j): float(rng.normal(0, 0.7)) for i in range(count) for j in range(i) if rng.random() < 0.5}
@@ -88,22 +105,22 @@ def ising(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
     spins = 2 * np.indices((2,) * count) - 1
     energy = sum(value * spins[i] * spins[j] for (i, j), value in pairs.items())
     weights = np.exp(energy + np.tensordot(prior.fields, spins, 1))
-    return prior, JointLaw(weights / weights.sum())
+    return prior, weights / weights.sum()
 
 
-def blocks(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def blocks(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Households."""
     size, alpha, beta = int(rng.integers(1, 7)), *rng.uniform(0.2, 5.0, 2)
     ones = np.indices((2,) * size).sum(axis=0)
     weights = np.vectorize(lambda n: math.exp(math.lgamma(alpha + n) + math.lgamma(beta + size - n)))(ones)
-    return Blocks(size, alpha, beta), JointLaw(weights / weights.sum())
+    return Blocks(size, alpha, beta), weights / weights.sum()
 
 
-def listed(rng: np.random.Generator) -> tuple[Prior, JointLaw]:
+def listed(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Any law."""
     shape = ((2,) * 5, (3,) * 3, (2, 3, 2), (4, 4))[rng.integers(4)]
     law = rng.dirichlet(np.full(math.prod(shape), rng.choice([0.1, 1.0]))).reshape(shape)
-    return JointLaw(law), JointLaw(law)
+    return JointLaw(law), law
 
 
 KINDS: dict[str, Draw] = {

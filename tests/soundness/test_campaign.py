@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import pytest
 from benchmarks.soundness import command, deal, minimise, show, turns
-from benchmarks.soundness.claims import Check, Kind, at_most, inside
+from benchmarks.soundness.claims import Check, Kind, Skip, at_most, inside
 from benchmarks.soundness.every import KINDS, ORDER, of_rooms
 from benchmarks.soundness.listed import Listed, composed, exp_ends
 from benchmarks.soundness.rooms import (
@@ -17,6 +18,8 @@ from benchmarks.soundness.rooms import (
     pufferfish,
     report,
 )
+from benchmarks.soundness.workers import Lost
+from tests.soundness import unreliable
 from tests.soundness.faults import FAULTS, lost_tail, one_direction
 
 import quiltwork as qw
@@ -138,13 +141,107 @@ def test_exceptions_and_late_cases_are_counted(monkeypatch):
     assert (late.late, late.checks, late.errors) == (1, 0, 0)
 
 
-def test_the_dealer_gives_rooms_the_same_time():
-    dealer = deal.Dealer({"a": ["a: 1"], "b": ["b: 1", "b: 2"]}, 3)
-    for _ in range(40):
-        title, _, _ = dealer.next()
+def test_the_dealer_asks_each_kind_once_and_then_gives_them_the_same_time():
+    """Kinds that publish no bound of their own have a quarter."""
+    titles = ["a: 1", "b: 1", "b: 2", "report: 1"]
+    dealer, order = deal.Dealer(titles, 3), []
+    for _ in range(200):
+        title, _, _, promised = dealer.next()
+        order.append(title)
         tally = turns.Tally(seconds=3.0 if title == "b: 2" else 0.5)
-        dealer.book(turns.Slice(title, tally, {}, []))
-    assert abs(dealer.spent["a: 1"] - dealer.spent["b: 1"] - dealer.spent["b: 2"]) <= 3.0
+        dealer.book(turns.Slice(title, tally, {}, []), promised)
+    assert sorted(order[:4]) == titles
+    assert max(dealer.spent[title] for title in titles[:3]) - min(dealer.spent[title] for title in titles[:3]) <= 3.0
+    assert abs(4 * dealer.spent["report: 1"] - dealer.spent["a: 1"]) <= 4.0
+    orders = {tuple(deal.Dealer(titles, seed).spent) for seed in range(30)}
+    assert len(orders) > 5
+
+
+def test_a_worker_that_dies_or_hangs_is_an_error_with_its_title_and_block(tmp_path):
+    """One kind ends its process, one never ends, one answers: the run goes on, and says which."""
+    titles = [f"curves: {name}" for name in ("dies", "hangs", "answers", "raises")]
+    kept = []
+
+    def until_all_were_asked(elapsed, outcome):
+        if outcome.all_asked:
+            kept.append(outcome)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        deal.campaign(titles, 3, 60.0, 2, until_all_were_asked, job=unreliable.work, stuck=1.0)
+    found = kept[0]
+    errors = {title: tally.errors for title, tally in found.kinds.items()}
+    assert errors["curves: answers"] == 0
+    assert found.kinds["curves: answers"].checks
+    assert all(errors[title] for title in titles if title != "curves: answers")
+    notes = [failure["note"] for failure in found.failures]
+    assert any(note.startswith("curves: dies, block") and note.endswith("exit code 9") for note in notes)
+    assert any("curves: hangs" in note and "no end within 1 s" in note for note in notes)
+    assert any("no kind of this name" in note for note in notes)
+    assert command.save(found, tmp_path, 3)
+
+
+def test_a_lost_slice_is_drawn_again(monkeypatch):
+    """What ended a process has no case; its seed and block have."""
+    lost = deal.lost("curves: crash", 3, 7, Lost("the process ended with signal SIGSEGV", 0.1)).failures[0]
+    monkeypatch.setattr(turns, "AGAIN", 0.01)
+
+    def crash(case):
+        raise ValueError("no answer")
+
+    kind = Kind("curves", "crash", lambda rng: {"n": 3}, crash)
+    assert turns.again({kind.title: kind}, json.loads(json.dumps(lost)))[0].note == "no answer"
+
+
+def test_kinds_without_a_check_are_told():
+    """Not asked, always late, asked in vain."""
+    titles = list(KINDS)[:4]
+    tallies = [turns.Tally(cases=3, checks=5), turns.Tally(), turns.Tally(cases=2, late=2), turns.Tally(cases=1)]
+    outcome = deal.Outcome(dict(zip(titles, tallies, strict=True)))
+    assert outcome.silent == titles[1:]
+    assert not outcome.all_asked
+    told = show.gaps(outcome)
+    assert [line.split(":")[0] for line in told] == ["Not asked", "Asked without a check", "Late in every case"]
+    options = command.parse(["--seed", "3"])
+    for words in (
+        show.text(outcome, options),
+        show.markdown(outcome, options),
+        show.report(outcome, options).to_html(),
+    ):
+        assert titles[1] in words
+
+
+@pytest.mark.parametrize(
+    ("minutes", "cases", "code"), [("1", 1, 2), ("1", 0, 0), ("15", 0, 2)], ids=["all asked", "short", "long"]
+)
+def test_a_silent_kind_fails_a_long_run(monkeypatch, tmp_path, minutes, cases, code):
+    outcome = deal.Outcome({"data: sequences": turns.Tally(cases=cases)})
+    monkeypatch.setattr(command, "campaign", lambda *given: outcome)
+    given = ["--minutes", minutes, "--only", "data", "--out", str(tmp_path)]
+    assert command.main(given) == code
+
+
+def test_questions_without_a_truth_are_counted_apart():
+    def ask(case):
+        yield Check("one", True)
+        yield Skip("the truth was refused")
+
+    tally = found(Kind("curves", "skips", lambda rng: {"n": 3}, ask), 2).tally
+    assert (tally.checks, tally.skipped) == (2, 2)
+
+
+def test_margins_are_those_of_the_end_that_protects():
+    truth, tight = Fraction(1, 3), 1 / 3
+    assert inside("delta", 0.333, truth, truth, 0.4).margin == pytest.approx(0.2)
+    assert inside("beta", 0.3, truth, truth, math.nextafter(tight, 1.0), protects="lower").margin == pytest.approx(0.1)
+    unsure = Fraction(1, 1000)
+    assert math.isnan(inside("delta", 0.3, truth - unsure, truth + unsure, 0.335).margin)
+    tally = turns.Tally()
+    for claim in ("truth, lower end", "beta, upper end", "cost, hardly more"):
+        tally.add(Check(claim, True, 1e-3))
+    assert math.isinf(tally.margin)
+    tally.add(Check("beta, lower end", True, 1e-3))
+    assert tally.margin == 1e-3
 
 
 def test_the_command_saves_and_asks_again(monkeypatch, tmp_path, capsys):
@@ -153,22 +250,25 @@ def test_the_command_saves_and_asks_again(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(report, "printed_at_most", report.at_least)
     monkeypatch.setattr(turns, "SMALLER", 0.5)
 
-    def here(rooms, seed, seconds, workers, checks, progress):
+    def here(titles, seed, seconds, workers, progress):
         outcome = deal.Outcome({title: turns.Tally()})
         outcome.book(turns.run(KINDS[title], seed, 1, 60.0, 1))
         return outcome
 
     monkeypatch.setattr(command, "campaign", here)
     assert command.main(["--minutes", "0.01", "--seed", "3", "--only", "report", "--out", str(tmp_path)]) == 1
-    saved = sorted(tmp_path.glob("counterexample-report-*.json"))
+    saved = sorted(tmp_path.glob("counterexample-3-report-*.json"))
     assert saved
+    (tmp_path / "counterexample-2-report-0.json").write_text("of another run")
     assert "seed 3" in capsys.readouterr().out
     assert "Soundness campaign" in (tmp_path / "index.html").read_text()
     assert command.main(["--replay", str(saved[0])]) == 1
     monkeypatch.setattr(report, "printed_at_most", qw.curves.digits.at_most)
     assert command.main(["--replay", str(saved[0])]) == 0
+    assert command.main(["--minutes", "0.01", "--seed", "4", "--only", "report", "--out", str(tmp_path)]) == 0
+    assert {path.name.split("-")[1] for path in tmp_path.glob("counterexample-*")} == {"2", "3"}
     options = command.parse(["--seed", "3", "--only", "report"])
-    assert "| report |" in show.markdown(here({}, 3, 1.0, 1, None, None), options)
+    assert "| report |" in show.markdown(here([], 3, 1.0, 1, None), options)
 
 
 def test_seeds_differ_unless_given():

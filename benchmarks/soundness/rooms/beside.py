@@ -25,7 +25,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
         delta = float(rng.choice([0.0, 10.0 ** rng.uniform(-12, -2)]))
         epsilon = float(10.0 ** rng.uniform(-3, 0.7 if rng.random() < 0.8 else 2.5))
         others.append({"epsilon": epsilon, "delta": delta, "count": int(rng.integers(1, 8))})
-    reach = losses._reach(one["family"], one["numbers"]) + sum(each["epsilon"] * each["count"] for each in others)
+    reach = losses.reach_of(one["family"], one["numbers"]) + sum(each["epsilon"] * each["count"] for each in others)
     epsilons = [0.0, *(reach * rng.uniform(0, 1.02, 5)).tolist(), *(reach * 10.0 ** -rng.uniform(0, 5, 3)).tolist()]
     return {
         "family": one["family"], "numbers": one["numbers"], "side": one["side"], "others": others,

@@ -63,7 +63,7 @@ def told(case: dict[str, Any]) -> Iterator[Check]:
     if case["alphas"]:
         for alpha, (lower, upper) in zip(case["alphas"], ends(release.beta(np.array(case["alphas"]))), strict=True):
             value = truth.beta(rows, pairs, Fraction(alpha))
-            yield inside("finite world: beta", lower, value, value, upper, f"alpha {alpha!r}")
+            yield inside("finite world: beta", lower, value, value, upper, f"alpha {alpha!r}", "lower")
 
 
 def _logs(odds: Fraction | None, lower: float, upper: float, note: str) -> Check:

@@ -17,6 +17,7 @@ from benchmarks.soundness.rooms import dyadic
 from quiltwork.curves import Guarantee, Profile, Region, TradeOff
 
 NEAR = mp.mpf(10) ** -55  # of the many digits
+SAME = ("region", "guarantee")
 
 
 # ---- one law in every form
@@ -25,15 +26,15 @@ NEAR = mp.mpf(10) ** -55  # of the many digits
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
     """One law of few bits, so that every vertex is a double."""
     given = dyadic.law(rng, largest=7, bits=int(rng.integers(4, 50)))
-    return {"law": given, **dyadic.questions(rng, [_truth(given)], 40)}
+    return {"law": given, **dyadic.questions(rng, [truth_of(given)], 40)}
 
 
-def _truth(given: dyadic.Law) -> Listed:
+def truth_of(given: dyadic.Law) -> Listed:
     return Listed.of(dyadic.outcomes(given), given["bits"])
 
 
 def forms(truth: Listed) -> dict[str, Any]:
-    """The curve as vertices, as knots, and back; all of them speak of one law."""
+    """The curve as vertices, as knots, and back; and two that hold the knots; all of them speak of one law."""
     unit = 1 << truth.bits
     corners = list(dict.fromkeys(truth.above))
     last = next(i for i, (a, _) in enumerate(corners) if a == unit)
@@ -51,9 +52,15 @@ def forms(truth: Listed) -> dict[str, Any]:
 
 def converted(case: dict[str, Any]) -> Iterator[Check]:
     """Every form answers every question about the same truth; what was converted twice is a bound on one side only."""
-    truth = _truth(case["law"])
-    for name, curve in forms(truth).items():
-        yield from dyadic.asked(name, curve, [truth], case, outward=name.startswith("trade-off of"))
+    truth = truth_of(case["law"])
+    found = forms(truth)
+    for name, curve in found.items():
+        if name not in SAME:
+            yield from dyadic.asked(name, curve, [truth], case, outward=name.startswith("trade-off of"))
+    for name in SAME:  # they pass the question on: one claim for all of them
+        if name in found and case["epsilons"]:
+            pairs = [list(ends(found[each].delta(np.array(case["epsilons"])))) for each in (name, "profile")]
+            yield Check(f"{name}: answers as its profile", pairs[0] == pairs[1])
 
 
 # ---- envelopes of stated points

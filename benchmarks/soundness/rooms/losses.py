@@ -49,14 +49,14 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     family = FAMILIES[int(rng.integers(len(FAMILIES)))]
     numbers = _numbers(rng, family)
     side = str(rng.choice(["remove", "add"])) if "sampled" in family else "worst"
-    reach = _reach(family, numbers)
+    reach = reach_of(family, numbers)
     epsilons = [0.0, *(reach * rng.uniform(0, 1.05, 8)).tolist(), *(reach * 10.0 ** -rng.uniform(0, 6, 4)).tolist()]
     epsilons += (-reach * rng.uniform(0, 1, 3)).tolist()
     deltas = (10.0 ** -np.append(rng.uniform(0, 8, 5), rng.uniform(8, 100, 2))).tolist()
     return {"family": family, "numbers": numbers, "side": side, "epsilons": epsilons, "deltas": deltas}
 
 
-def _reach(family: str, numbers: list[float]) -> float:
+def reach_of(family: str, numbers: list[float]) -> float:
     """About the largest loss that matters."""
     first = numbers[0]
     mu = {"gaussian": numbers[-1] / first, "gdp": first, "sampled gaussian": 1 / first}.get(family)

@@ -1,0 +1,125 @@
+"""Faults in the library itself, each in the function that would have it, and the kind of case that must see it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.soundness.faults import shrunk
+
+from quiltwork.compose import filter_kinds, renyi
+from quiltwork.ledger import rules
+from quiltwork.ledger.adapters import dp_accounting
+from quiltwork.losses import poisson
+from quiltwork.mechanisms import gaussian_noise, histograms
+from quiltwork.pufferfish import GaussianPrior, chain, gaussian_leaks
+from quiltwork.tables import guarantees, session, worst
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def published_epsilon(patch: pytest.MonkeyPatch) -> None:
+    """A plan's epsilon at a positive delta is a tenth too small."""
+    real = worst.Worst.epsilon
+
+    def low(self: Any, delta: Any, **more: Any) -> Any:
+        found = real(self, delta, **more)
+        return shrunk(found, 0.9) if np.all(np.asarray(delta) > 0) else found
+
+    patch.setattr(worst.Worst, "epsilon", low)
+
+
+def open_session(patch: pytest.MonkeyPatch) -> None:
+    """A session admits everything."""
+    patch.setattr(session.Session, "_fits", lambda self, total: True)
+
+
+def other_notion(patch: pytest.MonkeyPatch) -> None:
+    """A guarantee that is carried to another notion stays what it was."""
+    patch.setattr(guarantees.PlanGuarantee, "to", lambda self, other: self)
+
+
+def forgotten_delta(patch: pytest.MonkeyPatch) -> None:
+    """A budget of epsilon and delta is not charged for delta."""
+    real = filter_kinds.PureFilter._cost
+    patch.setattr(filter_kinds.PureFilter, "_cost", lambda self, family: (real(self, family)[0], Fraction(0)))
+
+
+def one_block(patch: pytest.MonkeyPatch) -> None:
+    """A person may be in several blocks, and is charged for one."""
+    real = rules._largest
+    patch.setattr(rules, "_largest", lambda values, most: real(values, 1))
+
+
+def short_reading(patch: pytest.MonkeyPatch) -> None:
+    """An odometer that is as sure of a tenth of delta as of delta."""
+    real = filter_kinds._squared_reading
+    patch.setattr(filter_kinds, "_squared_reading", lambda rho, limit, delta: real(rho, limit, delta) * 0.5)
+
+
+def wrong_base(patch: pytest.MonkeyPatch) -> None:
+    """Samples of a law that is not symmetric are made of the other direction."""
+    real = poisson.subsampled_pair
+
+    def swapped(base: Any, rate: float) -> Any:
+        pairs = base.pairs()
+        turned = {"remove": pairs["add"]} if "add" in pairs else pairs
+        return real(types.SimpleNamespace(pairs=lambda: turned, kind=base.kind), rate)
+
+    patch.setattr(poisson, "subsampled_pair", swapped)
+
+
+def lost_reveal(patch: pytest.MonkeyPatch) -> None:
+    """What responses reveal is forgotten beside a Rényi curve."""
+    patch.setattr(renyi, "case_of", lambda *given: types.SimpleNamespace(reveal=(0.0, 0.0)))
+
+
+def one_count(patch: pytest.MonkeyPatch) -> None:
+    """The claim about a noisy histogram is that of one count; a changed record moves two."""
+    patch.setattr(histograms, "gaussian_histogram_loss", lambda sigma: gaussian_noise.gaussian_loss(sigma, 1))
+
+
+def half_a_leak(patch: pytest.MonkeyPatch) -> None:
+    """Other entries of a Gaussian prior tell twice as much as is said."""
+    real = GaussianPrior.leak
+    patch.setattr(GaussianPrior, "leak", lambda self, *given: 0.5 * real(self, *given))
+
+
+def deaf(patch: pytest.MonkeyPatch) -> None:
+    """What other entries tell is left out of a guarantee."""
+    patch.setattr(gaussian_leaks.GaussianLeaks, "_composed", lambda self, size, told: self.loss.group(size))
+
+
+def wrong_start(patch: pytest.MonkeyPatch) -> None:
+    """The stationary law of a chain is pulled to the uniform one."""
+    real = chain.stationary
+    patch.setattr(chain, "stationary", lambda matrix: (real(matrix) + 1.0 / len(matrix)) / 2)
+
+
+def replaced_once(patch: pytest.MonkeyPatch) -> None:
+    """A replaced record is said to move a sum as far as an added one."""
+    patch.setitem(dp_accounting.NEIGHBORS, "replace", 1)
+
+
+REAL: dict[str, tuple[str, Patch]] = {
+    patch.__name__: (title, patch)
+    for title, patch in (
+        ("tables: epsilon and beta of plans", published_epsilon),
+        ("tables: sessions", open_session),
+        ("tables: another notion", other_notion),
+        ("ledger: delta and blocks", forgotten_delta),
+        ("ledger: delta and blocks", one_block),
+        ("ledger: odometers", short_reading),
+        ("ledger: events of dp_accounting", replaced_once),
+        ("compose: samples and classes of finite laws", wrong_base),
+        ("compose: Rényi bounds beside others", lost_reveal),
+        ("mechanisms: what samplers are given", one_count),
+        ("pufferfish: Gaussian priors", half_a_leak),
+        ("pufferfish: Gaussian prior, two signs", deaf),
+        ("pufferfish: small priors, every mechanism", wrong_start),
+    )
+}
