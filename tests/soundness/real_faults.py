@@ -56,7 +56,7 @@ def one_block(patch: pytest.MonkeyPatch) -> None:
 
 
 def short_reading(patch: pytest.MonkeyPatch) -> None:
-    """An odometer that is as sure of a tenth of delta as of delta."""
+    """An odometer reads half of what it should."""
     real = filter_kinds._squared_reading
     patch.setattr(filter_kinds, "_squared_reading", lambda rho, limit, delta: real(rho, limit, delta) * 0.5)
 

@@ -58,6 +58,13 @@ def test_extremes_beside_responses():
     assert all(check.holds for check in found), found
 
 
+def test_the_sum_of_all_epsilons_is_asked_for():
+    """delta is 0 there, and 1e-71 in sums of 70 digits: the truth must not take that for a violation (seed 79)."""
+    columns = [{"values": 1, "epsilon": 0.032}, {"values": 1, "epsilon": 0.2396}]
+    case = {"columns": columns, "whole": [0.482, 0.215], "kind": "pure", "epsilons": [0.9686]}
+    assert all(check.holds for check in KINDS["tables: partitions"].ask(case))
+
+
 def test_every_room_has_kinds():
     assert {kind.room for kind in KINDS.values()} == set(ORDER)
     assert all(of_rooms(list(ORDER)).values())
