@@ -4,7 +4,7 @@
 
 Without options: about 25 minutes on two idle cores. Pages of the documentation are rewritten by the sections that run
 in full; sections that would take longer run in their short form and leave their page in build/benchmarks. --long runs
-everything in full and rewrites every page (about an hour). --quick (about three minutes on idle cores) rewrites no
+everything in full and rewrites every page (about an hour). --quick (about four minutes on idle cores) rewrites no
 page of the documentation. What a section prints is kept in build/benchmarks/NAME.txt.
 
 A section that fails or takes too long is reported, the others still run, and the exit code is then 1. Every section
@@ -110,7 +110,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Command-line options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="about three minutes; rewrites no documentation")
+    size.add_argument("--quick", action="store_true", help="about four minutes; rewrites no documentation")
     size.add_argument("--long", action="store_true", help="everything in full; rewrites every page")
     parser.add_argument("--only", nargs="+", choices=[one.name for one in SECTIONS], default=[], metavar="NAME")
     parser.add_argument("--minutes", type=float, help="time for all sections together")

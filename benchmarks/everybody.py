@@ -6,7 +6,7 @@ Thirteen tasks, growth, memory and imports. A call of a peer is stopped after a 
 said so, and then no page of the documentation is rewritten.
 
 Exit code 1 when an answer of ours misses the truth or is infinite; with --check also when it is wider than promised,
-too slow, or a peer is missing. A full run takes about a quarter of an hour, --quick two minutes on an idle machine.
+too slow, or a peer is missing. A full run takes about a quarter of an hour, --quick three minutes on an idle machine.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@
 By Poisson summation the trapezoidal rule with step 2 pi / R gives the sum of e^(c m R) delta(eps + m R) over all whole
 m instead of the term with m = 0. The others are bounded: on the left delta is at most 1, on the right Chernoff says
 delta(x) <= M(b) e^(-b x) for every b > 0. So c and R are chosen such that the bounds are below the digits asked for.
+Where the sum over nodes ends is not bounded: two lines with other nodes must agree.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -107,17 +107,13 @@ def line(
         at, step = mpmath.mpf(c), 2 * mpmath.pi / mpmath.mpf(reach)
         floor = mpmath.log(mpmath.mpf(delta)) + at * epsilon - (digits + 3) * mpmath.ln10
         runs = [(part.along(at, step, direction, slack), count) for part, count in parts]
-        logs, quiet = [], 0
-        for number in itertools.count():
+        logs: list[Any] = []
+        quiet = 0
+        while quiet < QUIET:
+            weight = mpmath.log(step) - 2 * mpmath.log(abs(mpmath.mpc(at, len(logs) * step)))
             logs.append(mpmath.fsum(count * next(run) for run, count in runs))
-            quiet = (
-                quiet + 1
-                if logs[-1].real - 2 * mpmath.log(abs(at + 1j * number * step)) + mpmath.log(step) < floor
-                else 0
-            )
-            if quiet == QUIET:
-                return Line(at, step, logs, precision)
-    raise AssertionError("unreachable")
+            quiet = quiet + 1 if logs[-1].real + weight < floor else 0
+    return Line(at, step, logs, precision)
 
 
 def solved(line: Line, delta: str, guess: Any) -> Any:
