@@ -148,9 +148,12 @@ def _failure(kind: Kind, case: Any, words: dict[str, Any]) -> dict[str, Any]:
 
 
 def same(kind: Kind, case: Any, words: dict[str, Any]) -> str | None:
-    """The note of the same failure of another case; None when it does not fail in the same way."""
+    """The note of the same failure of another case; None when it does not fail in the same way.
+
+    All of it is asked: a case that fails first and cannot be asked to its end is no simpler one, but a broken one.
+    """
     try:
-        for check in kind.ask(case):
+        for check in list(kind.ask(case)):
             if not isinstance(check, Skip) and not check.holds and check.claim == words["claim"]:
                 return str(check.note) or "fails"
     except TimeoutError:

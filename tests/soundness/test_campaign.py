@@ -300,3 +300,16 @@ def test_the_truth_itself():
     assert not at_most("", 1.0, 0.5).holds
     assert not inside("", 0.5, game.Fraction(1, 4), game.Fraction(1, 4), 1.0).holds
     assert Bracket(0.1, 0.2, "delta").upper == 0.2
+
+
+def test_a_broken_case_is_no_simpler_one():
+    """It fails like the one that was found, and then cannot be asked to its end."""
+
+    def ask(case):
+        yield turns.Check("small", sum(case["terms"]) < 3)
+        assert len(case["terms"]) > 1
+
+    kind = turns.Kind("compose", "terms", lambda rng: {"terms": [5, 5]}, ask)
+    words = {"claim": "small", "note": ""}
+    assert turns.same(kind, {"terms": [5, 5]}, words)
+    assert turns.same(kind, {"terms": [5]}, words) is None
