@@ -54,7 +54,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
 	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(ROOMS),,$(BAR)) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
 
-benchmark: .venv/benchmark.stamp  ## this library beside its peers, about 20 minutes; QUICK=1 for three, LONG=1 for all
+benchmark: .venv/benchmark.stamp  ## this library beside its peers, about 25 minutes; QUICK=1 for four, LONG=1 for all
 	$(BIN)/python benchmarks/all.py $(if $(filter-out 0 no,$(QUICK)),--quick,$(if $(filter-out 0 no,$(LONG)),--long))
 
 figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tables, into build/figures
