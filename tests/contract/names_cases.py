@@ -16,14 +16,10 @@ from quiltwork.errors import QuiltworkError
 
 ROOT = Path(__file__).parents[2]
 INSIDE = ("quiltwork.ledger.migrations", "quiltwork.report.tour")  # nobody imports from these
-OPERATORS = {
-    f"__{name}__"
-    for name in (
-        "abs add and array bool bytes call contains enter eq exit float floordiv format ge getitem gt index int "
-        "invert iter le len lt mod mul ne neg next or pos pow radd rand reversed rmul ror rsub rtruediv sub truediv"
-    ).split()
-}
-MADE = {"__eq__", "__ne__"}  # attrs writes these as well
+OPERATORS = """
+    abs add and array bool bytes call contains enter exit float floordiv format ge getitem gt index int invert iter le
+    len lt mod mul neg next or pos pow radd rand reversed rmul ror rsub rtruediv sub truediv
+"""
 _PATH = re.compile(r"(?<![\w.'\"])(?:[a-z_]\w*\.)+(?=[A-Za-z_])")
 _ADDRESS = re.compile(r"<(?:function|bound method|built-in function) ([\w.<>]+)[^>]*>| at 0x[0-9a-f]+")
 
@@ -82,6 +78,11 @@ def listed(room: str) -> list[str]:
     return sorted({*module.__all__, *more} - ignored)
 
 
+@cache
+def _operators() -> frozenset[str]:
+    return frozenset(f"__{name}__" for name in OPERATORS.split())
+
+
 def _ours(value: type) -> bool:
     return value.__module__.partition(".")[0] == "quiltwork"
 
@@ -105,7 +106,7 @@ def members(value: type) -> dict[str, Any]:
     for one in reversed([one for one in value.__mro__ if _ours(one)]):
         owners |= one.__dict__
         owners |= dict.fromkeys(getattr(one, "model_fields", ()))
-    family = {name for name in owners if not name.startswith("_") or name in OPERATORS - MADE}
+    family = {name for name in owners if not name.startswith("_") or name in _operators()}
     return {name: member(owners[name]) for name in sorted(family) if not name.startswith("model_")}
 
 
