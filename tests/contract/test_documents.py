@@ -1,0 +1,61 @@
+"""Documents of every kind and schemas of every file are those of version 0.1, and what was written can be read."""
+
+import json
+
+import pytest
+from tests.contract import same
+from tests.contract.documents_cases import GROUPS, INNER, SCHEMAS, document, documents
+
+from quiltwork import spec
+
+RECORD = same.HERE / "documents.json"
+UNREAD = ("ledgers", "plans")  # their hashes and times are not in the record; files are read by other functions
+
+
+def recorded(group):
+    cases, exact = same.read(RECORD)
+    return {name: case for name, case in cases.items() if name.rpartition(" ")[0] == group}, exact
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_documents_are_what_they_were(group):
+    cases, exact = recorded(group)
+    assert cases
+    same.check(cases, documents(group), exact, f"documents of {group}")
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS.keys() - set(UNREAD)))
+def test_what_was_written_is_read_and_written_the_same(group):
+    cases, _ = recorded(group)
+    found = {name: document(spec.loads(json.dumps(case))) for name, case in cases.items()}
+    same.check(cases, found, True, f"documents of {group}, read and written again,")
+
+
+@pytest.mark.parametrize("group", UNREAD)
+def test_fresh_documents_are_read_and_written_the_same(group):
+    for value in GROUPS[group]():
+        text = spec.dumps(value)
+        assert spec.dumps(spec.loads(text)) == text
+        assert document(spec.loads(spec.dumps(value, "json"))) == document(value)
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_schemas_are_what_they_were(kind):
+    cases, _ = same.read(RECORD)
+    same.check(cases[f"schema of {kind}"], SCHEMAS[kind](), True, f"the schema of {kind}")
+
+
+def test_the_record_is_of_every_kind():
+    """Every schema that documents may name, but two that are read and written no more."""
+    text = RECORD.read_text(encoding="utf-8")
+    missing = [name for name in named_in(spec.any_schema()) if f'"{name}"' not in text]
+    assert missing == []
+    assert all(document(spec.loads(json.dumps(given))) == given for given in INNER.values())
+
+
+def named_in(tree):
+    """The names of all kinds of documents that a schema allows."""
+    if isinstance(tree, dict):
+        own = [tree["const"]] if str(tree.get("const", "")).startswith("quiltwork/") else []
+        return sorted({*own, *(name for item in tree.values() for name in named_in(item))})
+    return sorted({name for item in tree for name in named_in(item)}) if isinstance(tree, list) else []
