@@ -335,6 +335,7 @@ GROUPS: dict[str, Callable[[], list[Any]]] = {
     "plans": plans,
     "inner": inner,
 }
+WRITTEN = ("losses", "tables", "priors", "worlds", "plans")  # as people write them
 SCHEMAS = {
     "plans": spec.schema,
     "table plans": spec.table_schema,
@@ -355,9 +356,16 @@ def documents(group: str) -> dict[str, Any]:
     return {f"{group} {place}": normal(document(value)) for place, value in enumerate(GROUPS[group]())}
 
 
+def texts(group: str) -> dict[str, Any]:
+    """The documents of a group as YAML, line by line."""
+    return {f"YAML of {group} {place}": spec.dumps(value).splitlines() for place, value in enumerate(GROUPS[group]())}
+
+
 def cases() -> dict[str, Any]:
     """All that is recorded of the documents."""
     found = {f"schema of {name}": made() for name, made in SCHEMAS.items()}
     for group in GROUPS:
         found |= documents(group)
+    for group in WRITTEN:
+        found |= texts(group)
     return found

@@ -1,6 +1,7 @@
 """What the public names are: kinds, signatures, members and families, told without the modules they live in."""
 
 import builtins
+import dis
 import importlib
 import inspect
 import pkgutil
@@ -104,10 +105,18 @@ def members(value: type) -> dict[str, Any]:
     """The public members that quiltwork itself gives a class, wherever in its family."""
     owners: dict[str, Any] = {}
     for one in reversed([one for one in value.__mro__ if _ours(one)]):
-        owners |= one.__dict__
-        owners |= dict.fromkeys(getattr(one, "model_fields", ()))
+        fields = (*getattr(one, "model_fields", ()), *inspect.get_annotations(one), *_set_at_birth(one))
+        owners |= {**dict.fromkeys(fields), **one.__dict__}
     family = {name for name in owners if not name.startswith("_") or name in _operators()}
     return {name: member(owners[name]) for name in sorted(family) if not name.startswith("model_")}
+
+
+def _set_at_birth(value: type) -> set[str]:
+    """What the class's own constructor sets on the instance."""
+    made = value.__dict__.get("__init__")
+    if not isinstance(made, types.FunctionType):
+        return set()
+    return {str(step.argval) for step in dis.get_instructions(made) if step.opname == "STORE_ATTR"}
 
 
 def member(found: Any) -> str:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from tests.contract import same
-from tests.contract.documents_cases import GROUPS, INNER, SCHEMAS, document, documents
+from tests.contract.documents_cases import GROUPS, INNER, SCHEMAS, WRITTEN, document, documents, texts
 
 from quiltwork import spec
 
@@ -38,6 +38,13 @@ def test_fresh_documents_are_read_and_written_the_same(group):
         text = spec.dumps(value)
         assert spec.dumps(spec.loads(text)) == text
         assert document(spec.loads(spec.dumps(value, "json"))) == document(value)
+
+
+@pytest.mark.parametrize("group", WRITTEN)
+def test_yaml_is_what_it_was(group):
+    cases, exact = recorded(f"YAML of {group}")
+    assert cases
+    same.check(cases, texts(group), exact, f"YAML of {group}")
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
