@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 from tests.confounding.naive_program import full_program
 
 from quiltwork.confounding import World
-from quiltwork.confounding.penalty import penalised
-from quiltwork.confounding.problem import Problem
+from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.papers.penalty import penalised
 from quiltwork.errors import Unreachable
 
 STATUS = Path("/proc/self/status")

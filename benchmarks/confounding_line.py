@@ -12,9 +12,9 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from benchmarks.timing import interleaved, peak_megabytes
-from quiltwork.confounding.components import Laplace, Mixture, Normal
-from quiltwork.confounding.difference import TwoLaws
-from quiltwork.confounding.enclosure import cut
+from quiltwork.confounding.line.enclosure.cut import cut
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal
 
 HEAD = ["laws", "epsilon", "delta", "width", "cells", "ms", "MB", "quad ms", "quad error"]
 

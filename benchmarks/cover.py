@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import interleaved
-from quiltwork.tables.cover import Cover, cover
-from quiltwork.tables.prices import cost, greedy, problem
+from quiltwork.tables.cover.cover import Cover, cover
+from quiltwork.tables.cover.problem import cost, greedy, problem
 
 SIZES = ((50, 500, 4), (200, 2000, 5), (500, 5000, 10))  # queries, cells, records
 SMALL, INSTANCES = (12, 10, 3), 60  # as in theory/granularity.md section 4, where the LP was 9.2 % above at most

@@ -28,8 +28,8 @@ from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import interleaved
 from quiltwork import audit, game
-from quiltwork.curves import digits
 from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.numbers import digits
 
 Rows = list[list[str]]
 DELTA = 1e-5

@@ -28,8 +28,8 @@ from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import interleaved, peak_megabytes
 from quiltwork.pufferfish import MarkovChain, guarantee, per_entry_epsilon, totals, translate
-from quiltwork.pufferfish.program import worst_leak
-from quiltwork.pufferfish.translate import _remembered
+from quiltwork.pufferfish.priors.joint.program import worst_leak
+from quiltwork.pufferfish.translation.translate import _remembered
 
 DELTA = 1e-6
 STRONG = ((0.8, 0.2), (0.2, 0.8))

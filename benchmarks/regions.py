@@ -35,7 +35,7 @@ from benchmarks.exact_sums import gaussian_delta
 from benchmarks.region_truths import PAIRS, STORE
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from benchmarks.timing import PATIENCE, Timing, interleaved, peak_megabytes
-from quiltwork.losses.constraints import active, weights
+from quiltwork.losses.families.constraints import active, weights
 
 COUNTS = (10, 20, 30, 100, 300, 1000, 3000)
 PRINTED = 30  # Theorem 3 as printed is O(k^5)

@@ -42,7 +42,7 @@ from quiltwork.tables import (
     on_input,
     replace_one,
 )
-from quiltwork.tables.neighbors import Notion
+from quiltwork.tables.notions.neighbors import Notion
 
 QUERIES, DELTA = 1000, 1e-6
 SECONDS = 2.0  # that a thousand queries may take
@@ -107,7 +107,7 @@ HOSPITAL_NOTE = (
     "with a reference that does not come from this library."
 )
 COVER_NOTE = (
-    "All records of one person, as a sum of costs: the bound of quiltwork.tables.cover on random cells. above: how far "
+    "All records of one person, as a sum of costs: the bound of tables.cover on random cells. above: how far "
     "the upper end is from what the records found cost. More sizes: benchmarks/cover.py."
 )
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork.confounding import Design
-from quiltwork.curves.digits import at_least, at_most
+from quiltwork.numbers.digits import at_least, at_most
 from quiltwork.spec import read_world
 
 WORLDS = Path(__file__).parent / "worlds"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.confounding import Design, repeated
-from quiltwork.curves.digits import at_least, at_most
+from quiltwork.numbers.digits import at_least, at_most
 from quiltwork.spec import read_world
 
 try:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from quiltwork import audit, game
-from quiltwork.curves.digits import at_least, at_most
+from quiltwork.numbers.digits import at_least, at_most
 
 DELTA = 1e-5
 

@@ -21,7 +21,6 @@ import attrs
 import numpy as np
 
 from quiltwork.curves import auc_ceiling
-from quiltwork.curves.digits import at_most
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
 from quiltwork.game.composition import (
@@ -34,11 +33,12 @@ from quiltwork.game.composition import (
     penalty_method,
     sampled_bisection,
 )
-from quiltwork.game.correlated import CorrelatedGaussian
 from quiltwork.game.defenders.distances import neighbours, widest
+from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
+from quiltwork.game.measures.roc import Interval, Roc, auc_interval, roc
+from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.populations import independent
-from quiltwork.game.roc import Interval, Roc, auc_interval, roc
-from quiltwork.game.statistics import Statistic
+from quiltwork.numbers.digits import at_most
 
 CONSTANT = 0.0025  # C of Var = C / eps^2; the paper does not print its own
 DELTA = 0.02

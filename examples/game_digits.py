@@ -13,15 +13,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from quiltwork.curves.digits import at_most
 from quiltwork.game.attackers.knowledge import Attacker, Budget
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
-from quiltwork.game.attackers.support_vector import SupportVector
+from quiltwork.game.attackers.sklearn import SupportVector
 from quiltwork.game.attackers.thresholds import FixedThreshold
 from quiltwork.game.classifier import DigitsGame, digits_game, row_attackers
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.ladder import ladder
 from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.numbers.digits import at_most
 
 NOISES = (Gaussian(0.03), Gaussian(0.1), Laplace(0.1), Gaussian(0.3), Gaussian(1.0))
 PAPER = "Seed 004, Table 4 (other rules, unknown): Bayesian 0.7422, decision tree 0.6609, support vectors 0.5226."

@@ -31,7 +31,7 @@ from quiltwork.game import (
     default_attackers,
     ladder,
 )
-from quiltwork.game.generative import Generative, Trained, accept, train
+from quiltwork.game.learned import Generative, Trained, accept, train
 from quiltwork.game.populations import genotypes, independent
 
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import quiltwork as qw
-from quiltwork.curves.digits import at_most
+from quiltwork.numbers.digits import at_most
 
 WARDS = {"surgery": 412, "cardiology": 388, "paediatrics": 275, "intensive care": 61}
 SIGMA = 20.0
@@ -155,7 +155,7 @@ def the_end_of_the_year(ledger: qw.Ledger, receipt: qw.ledger.Receipt, folder: P
     receipt.check(ledger.public_key)
     print(ledger.verify(receipts=[receipt]).explain())
     if importlib.util.find_spec("matplotlib") is not None:
-        from quiltwork.ledger.course import followed
+        from quiltwork.ledger.acts.history import followed
         from quiltwork.ledger.figure import drawn
 
         (folder / "questions.svg").write_bytes(drawn(followed(ledger, "questions"), "svg"))

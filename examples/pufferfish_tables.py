@@ -26,7 +26,7 @@ import numpy as np
 
 from quiltwork.data.generators import Population
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon, top_k
-from quiltwork.pufferfish.metrics import score
+from quiltwork.pufferfish.ranking_metrics import score
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 PUBLISHED = ("Ours-Exp", "MQM", "Group-Exp", "Group-Lap")

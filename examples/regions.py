@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from scipy.special import ndtr, ndtri
 
 import quiltwork as qw
-from quiltwork.compose.baselines import one_at_a_time, with_total_variation
-from quiltwork.losses.two_constraints import chords, tangents
+from quiltwork.compose.papers.simple_rules import one_at_a_time, with_total_variation
+from quiltwork.losses.papers.two_constraints import chords, tangents
 
 INK, MUTED, BLUE, RED, GOLD = "#24292f", "#8b929c", "#1f5f99", "#b3342d", "#b07d12"
 STYLE: dict[Any, Any] = {

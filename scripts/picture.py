@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 
 import quiltwork as qw
-from quiltwork.compose.renyi import beta_bound, worst_moments
+from quiltwork.compose.accountant.moments import beta_bound, worst_moments
 
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "quiltwork"

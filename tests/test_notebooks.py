@@ -17,8 +17,8 @@ import quiltwork as qw
 from quiltwork import audit, game
 from quiltwork import confounding as cf
 from quiltwork import pufferfish as pf
-from quiltwork.confounding.copula import CopulaPerturbation
-from quiltwork.confounding.noise import noise
+from quiltwork.confounding.copula_noise import CopulaPerturbation
+from quiltwork.confounding.line.noise import noise
 from quiltwork.curves import Curve, Guarantee, Profile
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
@@ -93,7 +93,7 @@ def curve_classes() -> dict[str, type]:
     """Every class of the package that answers epsilon, delta and beta."""
     found = {}
     for module in pkgutil.walk_packages(qw.__path__, "quiltwork."):
-        if module.name == "quiltwork.ledger.migrations.env":
+        if module.name == "quiltwork.ledger.store.migrations.env":
             continue  # a script that only Alembic can run
         for name, value in vars(importlib.import_module(module.name)).items():
             own = inspect.isclass(value) and value.__module__ == module.name and value is not Curve

@@ -8,7 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from quiltwork import moved
+
 __version__ = "0.1.0"
+
+moved.answer()
 
 _CONSTRUCTORS = [
     "approximate",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quiltwork.audit.binomial import log_mass, lower_tail, upper_limit
+from quiltwork.audit.bounds.binomial import log_mass, lower_tail, upper_limit
 
 
 def exact_tail(k, n, p):

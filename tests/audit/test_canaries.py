@@ -8,9 +8,9 @@ import pytest
 from scipy.special import expit
 
 from quiltwork import audit
-from quiltwork.audit.canaries import largest_average, p_value, refuted
-from quiltwork.curves.rounding import up
+from quiltwork.audit.bounds.one_run import largest_average, p_value, refuted
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.rounding import up
 
 # theory/game.md section 6 and reference/game.json, audit_summary_statistics: canaries, guesses, right ones, epsilon
 REFERENCE = [

@@ -6,10 +6,10 @@ from fractions import Fraction
 import pytest
 from scipy.special import expit
 
-from quiltwork.audit import canaries
-from quiltwork.audit.canaries import refuted
-from quiltwork.audit.coins import groups, p_value
-from quiltwork.curves.rounding import up
+from quiltwork.audit.bounds import one_run as canaries
+from quiltwork.audit.bounds.coins import groups, p_value
+from quiltwork.audit.bounds.one_run import refuted
+from quiltwork.numbers.rounding import up
 
 
 def binomial(n, q):

@@ -14,7 +14,7 @@ from scipy.stats import binom
 import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import Counts
-from quiltwork.audit.canaries import refuted
+from quiltwork.audit.bounds.one_run import refuted
 
 ALARM = 1e-6
 AUDITS = 1500

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from quiltwork import audit
-from quiltwork.audit.guessing import Guesses, best_shares, guess, thinned, thinned_size
+from quiltwork.audit.bounds.one_run import Guesses, best_shares, guess, thinned, thinned_size
 from quiltwork.errors import InvalidParameter
 
 RARELY = 1e-7  # false-alarm rate of each statistical test here
@@ -28,7 +28,7 @@ def test_thinning_takes_each_trial_once():
 
 
 def test_too_few_of_one_kind_claims_nothing(monkeypatch):
-    monkeypatch.setattr("quiltwork.audit.guessing.RARE", -3.0)  # a thinning that asks for too much half of the time
+    monkeypatch.setattr("quiltwork.audit.bounds.one_run.RARE", -3.0)  # asks for too much half of the time
     found = [
         audit.run(np.arange(50.0) + 99, np.arange(50.0), 1e-5, method="guesses", seed=s, guesses=20) for s in range(9)
     ]

@@ -12,8 +12,8 @@ import pytest
 import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import AuditReport, Counts
+from quiltwork.audit.bounds.counts import MOST, steps
 from quiltwork.audit.figure import hull
-from quiltwork.audit.roc import MOST, steps
 from quiltwork.curves import Guarantee
 from quiltwork.errors import InvalidParameter, MissingExtra
 

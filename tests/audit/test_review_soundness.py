@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 
 import quiltwork as qw
 from quiltwork import audit
-from quiltwork.audit import canaries, coins
+from quiltwork.audit.bounds import coins
+from quiltwork.audit.bounds import one_run as canaries
 from quiltwork.cli import main
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from quiltwork import audit
-from quiltwork.audit.threshold import Split, choose, counted, for_epsilon, for_mu, scores, split
+from quiltwork.audit.bounds.threshold import Split, choose, counted, for_epsilon, for_mu, scores, split
 from quiltwork.errors import InvalidParameter
 
 

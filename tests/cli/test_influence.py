@@ -15,8 +15,8 @@ import quiltwork as qw
 from quiltwork import pufferfish
 from quiltwork.cli import main
 from quiltwork.curves import Bracket
-from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.report.influence.data import spread
 from quiltwork.report.influence.view import Size
 from quiltwork.spec.prior_file import PriorFile

@@ -11,7 +11,7 @@ import pytest
 import quiltwork as qw
 from quiltwork.cli import main
 from quiltwork.cli.ledger_words import moment, span
-from quiltwork.ledger.receipts import Receipt
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.report.budgets.history import said
 
 HOSPITAL = os.path.abspath("examples/plans/hospital.yaml")

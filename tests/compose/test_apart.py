@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.compose import route
-from quiltwork.compose.answers import sides
-from quiltwork.compose.apart import Apart
+from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.accountant.directions import sides
+from quiltwork.compose.accountant.leave_out import Apart
 
 KNOWN = {
     "beside Laplace": 3 * qw.poisson(qw.gaussian(1.0), 0.01) + qw.laplace(2.0),

@@ -17,10 +17,10 @@ from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
 import quiltwork as qw
-from quiltwork.compose import atoms as module
-from quiltwork.compose.atoms import enumerate_atoms, power
-from quiltwork.compose.parts import directed
-from quiltwork.losses.pair import UNIT
+from quiltwork.compose.engines import atoms as module
+from quiltwork.compose.engines.atoms import enumerate_atoms, power
+from quiltwork.compose.releases import directed
+from quiltwork.losses.dominating_pair import UNIT
 
 MOST = 100_000
 TINY = 1e-300  # smaller masses have no error bound, they only stay small

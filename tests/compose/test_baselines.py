@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.baselines import (
+from quiltwork.compose.papers.simple_rules import (
     MOST,
     advanced,
     basic,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.losses.laws import Gaussian, mp
 from tests.losses.test_pair import CASES
 
-from quiltwork.compose.closed import GaussianEngine, SingleEngine
+from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 
 
 @settings(max_examples=120)

@@ -11,12 +11,12 @@ from tests.losses import laws
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose import contour
-from quiltwork.compose.contour import ContourEngine, transforms_of
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.poisson import PoissonPair
-from quiltwork.losses.response import response_pair
+from quiltwork.compose.engines import characteristic as contour
+from quiltwork.compose.engines.characteristic import ContourEngine, transforms_of
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.losses.families.pure import response_pair
 
 
 @given(x=st.floats(-30.0, 30.0), scale=st.floats(-3.0, 0.7))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.compose import naive
 from tests.losses.laws import mp
 
-from quiltwork.compose.convolve import Convolution, LatticePart, LatticeView, Measure, convolve
+from quiltwork.compose.engines.fft import Convolution, LatticePart, LatticeView, Measure, convolve
 
 
 @st.composite

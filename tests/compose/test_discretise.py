@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 from tests.losses.test_pair import CASES
 
-from quiltwork.compose.discretise import convex, discretise
+from quiltwork.compose.engines.discretise import convex, discretise
 
 MODERATE = [name for name in CASES if "wide" not in name and "narrow" not in name and "1e-06" not in name]
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.truth.closed import gaussian_delta
 
-from quiltwork.compose.closed import GaussianEngine
-from quiltwork.compose.contour import ContourEngine
-from quiltwork.compose.engine import (
+from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.closed import GaussianEngine
+from quiltwork.compose.engines.engine import (
     STEEPEST,
     inner_tilt,
     inner_tilt_for_complement,
@@ -19,8 +19,8 @@ from quiltwork.compose.engine import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.response import response_pair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.pure import response_pair
 
 
 @given(target=st.floats(-12.0, 12.0), start=st.floats(1e-3, 10.0))

@@ -16,11 +16,21 @@ from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
 import quiltwork as qw
-from quiltwork.compose.answers import sides
-from quiltwork.compose.atoms import Atoms
-from quiltwork.compose.exact import CHUNK, FLOOR, WIDTH, ExactEngine, ExactLaw, _depth, cumulative, sticks, tails
-from quiltwork.compose.questions import left_log_space
-from quiltwork.losses.pair import UNIT
+from quiltwork.compose.accountant.directions import sides
+from quiltwork.compose.accountant.solve import left_log_space
+from quiltwork.compose.engines.atoms import Atoms
+from quiltwork.compose.engines.listed import (
+    CHUNK,
+    FLOOR,
+    WIDTH,
+    ExactEngine,
+    ExactLaw,
+    _depth,
+    cumulative,
+    sticks,
+    tails,
+)
+from quiltwork.losses.dominating_pair import UNIT
 
 LIST = "exact atoms"
 INPUT = mp.mpf(2) ** -52  # a stated delta is a decimal, the end of a bracket is a double

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import quiltwork as qw
-from quiltwork.compose.filters import (
+from quiltwork.compose.filters.opening import (
     KINDS,
     GaussianFilter,
     PureFilter,

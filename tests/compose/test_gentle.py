@@ -11,8 +11,10 @@ from tests.losses.laws import mp
 from tests.truth.twofold import TwoSubsampledGaussians, TwoSubsampledLaplaces
 
 import quiltwork as qw
-from quiltwork.compose import gentle, questions, route
-from quiltwork.compose.parts import directed
+from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.accountant import solve as questions
+from quiltwork.compose.engines import low_tilt as gentle
+from quiltwork.compose.releases import directed
 
 DIRECTIONS = ("remove", "add")
 

@@ -10,11 +10,11 @@ from tests.losses.laws import mp
 from tests.truth.residues import LaplacePower
 
 import quiltwork as qw
-from quiltwork.compose.grid import GridEngine
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.mixture import mixed_pair
-from quiltwork.losses.response import response_pair
+from quiltwork.compose.engines.grid import GridEngine
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.mixture import mixed_pair
+from quiltwork.losses.families.pure import response_pair
 
 
 @settings(max_examples=20)

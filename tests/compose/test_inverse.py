@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.truth.closed import gaussian_delta
 from tests.truth.numbers import mp
 
-from quiltwork.compose.closed import GaussianEngine
-from quiltwork.compose.engine import Logs
-from quiltwork.compose.inverse import enclosures, roots
+from quiltwork.compose.accountant.solve import enclosures, roots
+from quiltwork.compose.engines.closed import GaussianEngine
+from quiltwork.compose.engines.engine import Logs
 
 
 @attrs.frozen

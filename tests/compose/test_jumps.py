@@ -10,10 +10,12 @@ from tests.truth.numbers import mp
 from tests.truth.twofold import TwoSubsampledGaussians
 
 import quiltwork as qw
-from quiltwork.compose import jumps, questions, route
-from quiltwork.compose.discretise import between
-from quiltwork.compose.parts import directed
-from quiltwork.losses.transform import TooCostly
+from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.accountant import solve as questions
+from quiltwork.compose.engines import rare_losses as jumps
+from quiltwork.compose.engines.discretise import between
+from quiltwork.compose.releases import directed
+from quiltwork.losses.transforms.transform import TooCostly
 
 STEP = 1e-3  # of the peer's grids
 

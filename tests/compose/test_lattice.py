@@ -7,8 +7,8 @@ from tests.losses import laws
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.lattice import lattice_engine
-from quiltwork.compose.parts import directed
+from quiltwork.compose.engines.lattice import lattice_engine
+from quiltwork.compose.releases import directed
 
 
 def engine_of(loss):

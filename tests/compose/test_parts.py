@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quiltwork as qw
-from quiltwork.compose.parts import Part, directed, is_renyi, merged, sandwiched
-from quiltwork.losses.gaussian import Gaussian, GaussianPair
-from quiltwork.losses.response import Approximate, Pure
+from quiltwork.compose.releases import Part, directed, is_renyi, merged, sandwiched
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPair
+from quiltwork.losses.families.pure import Approximate, Pure
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 5)), max_size=8))

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 import quiltwork as qw
-from quiltwork.compose.path_costs import (
+from quiltwork.compose.filters.costs import (
     divergences,
     gaussian_cost,
     point_costs,

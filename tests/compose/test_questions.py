@@ -13,14 +13,14 @@ from tests.truth.closed import gaussian_delta, response_delta
 from tests.truth.residues import LaplacePower
 
 import quiltwork as qw
-from quiltwork.compose.contour import ContourEngine
-from quiltwork.compose.lattice import lattice_engine
-from quiltwork.compose.questions import delta as delta_of
-from quiltwork.compose.questions import epsilon as epsilon_of
-from quiltwork.compose.route import case_of
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.response import response_pair
+from quiltwork.compose.accountant.methods import case_of
+from quiltwork.compose.accountant.solve import delta as delta_of
+from quiltwork.compose.accountant.solve import epsilon as epsilon_of
+from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.lattice import lattice_engine
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.pure import response_pair
 
 
 def gaussian_case(mu, count):

@@ -14,7 +14,7 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.curves import Region
-from quiltwork.losses.constraints import active, weights
+from quiltwork.losses.families.constraints import active, weights
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())
 FIGURE_2, FIGURE_3 = REFERENCE["fig2"], REFERENCE["fig3"]

@@ -11,8 +11,7 @@ from tests.losses.laws import Gaussian, mp
 from tests.truth.closed import gaussian_beta
 
 import quiltwork as qw
-from quiltwork.compose.parts import directed
-from quiltwork.compose.renyi import (
+from quiltwork.compose.accountant.moments import (
     beta_bound,
     composed_moments,
     delta_bound,
@@ -22,8 +21,9 @@ from quiltwork.compose.renyi import (
     pair_moments,
     quick_epsilon_bound,
 )
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
+from quiltwork.compose.releases import directed
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
 
 
 @given(theta=st.floats(1e-4, 1e4))

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.closed import SingleEngine
-from quiltwork.compose.contour import ContourEngine
-from quiltwork.compose.gentle import GentleGridEngine
-from quiltwork.compose.route import METHODS, case_of, engines, width_met
+from quiltwork.compose.accountant.methods import METHODS, case_of, engines, width_met
+from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.closed import SingleEngine
+from quiltwork.compose.engines.low_tilt import GentleGridEngine
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.poisson import PoissonPair
-from quiltwork.losses.response import response_pair
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.losses.families.pure import response_pair
 
 GENERAL = ("characteristic function", "grid")
 COMPOSITIONS = [

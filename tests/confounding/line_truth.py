@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import mpmath as mp
 
-from quiltwork.confounding.components import Component, Mixture
+from quiltwork.confounding.line.laws.components import Component, Mixture
 
 DIGITS = 34
 Function = Callable[[mp.mpf], mp.mpf]

@@ -19,11 +19,11 @@ from tests.confounding import finite_truth as truth
 
 import quiltwork as qw
 from quiltwork.confounding.bounds import split
-from quiltwork.confounding.channels import repeated
-from quiltwork.confounding.laws import laws
+from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import laws
 
 DATA = [["1/2", "3/10", "3/20", "1/20"], ["1/20", "3/20", "3/10", "1/2"]]
 FOUR = [["7/10", "3/10"], ["3/5", "2/5"], ["2/5", "3/5"], ["1/5", "4/5"]]

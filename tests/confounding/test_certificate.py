@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from quiltwork.confounding.certificate import Counts, certified_counts, counted
+from quiltwork.confounding.design.certificate import Counts, certified_counts, counted
 from quiltwork.errors import Unreachable
 
 CHANNELS = hnp.arrays(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_laws import assert_ends
 
-from quiltwork.confounding.channels import (
+from quiltwork.confounding.finite.channels import (
     _compositions,
     adaptive,
     channel,
@@ -25,9 +25,9 @@ from quiltwork.confounding.channels import (
     randomized_response,
     repeated,
 )
-from quiltwork.confounding.laws import Laws
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.laws import Laws
 
 BITS = [["9/10", "1/10"], ["1/5", "4/5"]]
 

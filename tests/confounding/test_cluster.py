@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding.design_truth import Table, Truth, assert_holds, laws_after, normalised, odds_below, smooth, worst
 
-from quiltwork.confounding.cluster import Clustered, clustered
-from quiltwork.confounding.laws import laws
+from quiltwork.confounding.finite.clusters import Clustered, clustered
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import laws
 
 
 def grouped(channel: Table, labels: np.ndarray) -> Table:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.confounding import line_truth as truth
 
-from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
-from quiltwork.confounding.shapes import KINK
-from quiltwork.confounding.two_laws import TwoLaws
+from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
+from quiltwork.confounding.line.laws.densities import KINK
 from quiltwork.errors import InvalidParameter, Unsupported
 
 PARTS = [

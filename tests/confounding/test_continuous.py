@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from tests.confounding import line_truth as truth
 
-from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform
-from quiltwork.confounding.continuous import ContinuousWorld, gaussian_world, mixture_world
-from quiltwork.confounding.enclosed import EnclosedCurve
-from quiltwork.confounding.enclosure import stick
-from quiltwork.confounding.gaussian_world import GaussianCurve
-from quiltwork.confounding.noise import noise
+from quiltwork.confounding.line.enclosure.curve import EnclosedCurve
+from quiltwork.confounding.line.enclosure.cut import stick
+from quiltwork.confounding.line.gaussian import GaussianCurve
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform
+from quiltwork.confounding.line.laws.vectors import NormalVectors
+from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.world import ContinuousWorld, gaussian_world, mixture_world
 from quiltwork.confounding.pairs import within
-from quiltwork.confounding.vectors import NormalVectors
 from quiltwork.confounding.world import World
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import kstest
 
-from quiltwork.confounding.binormal import rectangles
-from quiltwork.confounding.copula import CopulaPerturbation, effective_correlation, gaussian_copula
+from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation, gaussian_copula
+from quiltwork.confounding.finite.copula import rectangles
 from quiltwork.curves import Curve, Guarantee
 from quiltwork.errors import InvalidParameter
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quiltwork.confounding.costs import best_map, cost_of, remapped
+from quiltwork.confounding.design.costs import best_map, cost_of, remapped
 from quiltwork.errors import InvalidParameter
 
 F = Fraction

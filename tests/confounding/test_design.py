@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.confounding.design_truth import CASES, REFERENCE, Truth, assert_holds, odds_below, smooth
 from tests.confounding.naive_program import full_program
 
-from quiltwork.confounding.channels import repeated
-from quiltwork.confounding.problem import Problem
-from quiltwork.confounding.rational import solve_exactly
+from quiltwork.confounding.design.exact.design import solve_exactly
+from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable
 

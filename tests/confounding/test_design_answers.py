@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import chi2
 from tests.confounding.design_truth import REFERENCE, assert_holds, fractions_of
 
-from quiltwork.confounding import design as module
 from quiltwork.confounding import progress
-from quiltwork.confounding.certificate import Counts
+from quiltwork.confounding.design import design as module
+from quiltwork.confounding.design.certificate import Counts
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter
 

@@ -16,12 +16,12 @@ from tests.ids import named
 
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.constructors import laplace as laplace_loss
-from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
-from quiltwork.confounding.difference import Difference
-from quiltwork.confounding.enclosed import EnclosedCurve, LawTest, odds_for
-from quiltwork.confounding.enclosure import cut, stick
-from quiltwork.confounding.tails import TailOrder, revealed, unbounded
-from quiltwork.confounding.two_laws import TwoLaws
+from quiltwork.confounding.line.enclosure.curve import EnclosedCurve, LawTest, odds_for
+from quiltwork.confounding.line.enclosure.cut import cut, stick
+from quiltwork.confounding.line.enclosure.difference import Difference
+from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.tails import TailOrder, revealed, unbounded
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
 

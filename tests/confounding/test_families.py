@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.confounding.design_truth import CASES, assert_holds, smooth
 
-from quiltwork.confounding import families
-from quiltwork.confounding.certificate import counted
-from quiltwork.confounding.channels import noise_channel
+from quiltwork.confounding.design import noise_families as families
+from quiltwork.confounding.design.certificate import counted
+from quiltwork.confounding.finite.channels import noise_channel
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quiltwork.confounding.continuous import gaussian_world
-from quiltwork.confounding.gaussian_world import (
+from quiltwork.confounding.finite.ignoring import OVER, SAME, UNDER
+from quiltwork.confounding.line.gaussian import (
     GaussianCurve,
     marginal_separations,
     product,
@@ -21,8 +21,8 @@ from quiltwork.confounding.gaussian_world import (
     separations,
     worst_square,
 )
-from quiltwork.confounding.ignoring import OVER, SAME, UNDER
-from quiltwork.confounding.noise import noise
+from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.world import gaussian_world
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, NotCertified
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_release import xor_pad
 
-from quiltwork.confounding.channels import repeated
-from quiltwork.confounding.ignoring import Ignoring
+from quiltwork.confounding.finite.channels import repeated
+from quiltwork.confounding.finite.ignoring import Ignoring
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, NotCertified
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.confounding.design_truth import READINGS, Truth, laws_after
 
-from quiltwork.confounding import joint as module
-from quiltwork.confounding.certificate import counted
-from quiltwork.confounding.joint import READS, joint_of
+from quiltwork.confounding.design.certificate import counted
+from quiltwork.confounding.finite import joint as module
+from quiltwork.confounding.finite.joint import READS, joint_of
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unsupported
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 
-from quiltwork.confounding.laws import LEAST, Laws, fraction, laws, outward
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import LEAST, Laws, fraction, laws, outward
 
 
 def assert_ends(found: Laws, exact: truth.Table) -> None:

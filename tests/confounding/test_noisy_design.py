@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.confounding.noisy_truth import Noisy, binned_delta
 
-from quiltwork.confounding.components import Mixture, Normal
-from quiltwork.confounding.continuous import gaussian_world, mixture_world
-from quiltwork.confounding.noise import noise
+from quiltwork.confounding.line.laws.components import Mixture, Normal
+from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 

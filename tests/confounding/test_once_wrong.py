@@ -12,21 +12,21 @@ import pytest
 from scipy import stats
 from tests.confounding import line_truth as truth
 
-from quiltwork.confounding.components import Laplace, Mixture, Normal, NormalLaplace, Unimodal
-from quiltwork.confounding.continuous import gaussian_world, mixture_world
-from quiltwork.confounding.difference import Difference
-from quiltwork.confounding.enclosed import LawTest, odds_for
-from quiltwork.confounding.enclosure import cut, stick
-from quiltwork.confounding.laws import Laws
-from quiltwork.confounding.mixtures import table_weights
-from quiltwork.confounding.noise import noise
-from quiltwork.confounding.searched import Searched
-from quiltwork.confounding.shapes import NormalShapes, Pair
-from quiltwork.confounding.slices import Slice
-from quiltwork.confounding.tails import TailOrder, unbounded
-from quiltwork.confounding.two_laws import TwoLaws
+from quiltwork.confounding.line.binned.law import Slice
+from quiltwork.confounding.line.enclosure.curve import LawTest, odds_for
+from quiltwork.confounding.line.enclosure.cut import cut, stick
+from quiltwork.confounding.line.enclosure.difference import Difference
+from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.tails import TailOrder, unbounded
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Unimodal
+from quiltwork.confounding.line.laws.densities import NormalShapes, Pair
+from quiltwork.confounding.line.laws.mixture import table_weights
+from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World
+from quiltwork.curves.from_delta import Searched
 from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.numbers.laws import Laws
 
 
 def enclosed(low: float, high: float, real: Any) -> bool:
@@ -155,7 +155,7 @@ class Broken(NormalShapes):
 @pytest.mark.parametrize("where", ["peak", "mode_low", "mode_high", "tail"])
 def test_no_number_is_no_zero(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Broken, "where", where)
-    monkeypatch.setattr("quiltwork.confounding.components.NormalShapes", Broken)
+    monkeypatch.setattr("quiltwork.confounding.line.laws.components.NormalShapes", Broken)
     with pytest.raises(NotCertified):
         stick(Normal(0, 1), Normal(1, 1), 0.2)
 
@@ -164,7 +164,7 @@ def test_a_density_that_is_no_number_counts_as_everything(monkeypatch: pytest.Mo
     """Cells whose bounds are NaN add all of their P."""
     low, high = stick(Normal(1, 1), Normal(0, 1), 0.2)
     monkeypatch.setattr(Broken, "where", "density")
-    monkeypatch.setattr("quiltwork.confounding.components.NormalShapes", Broken)
+    monkeypatch.setattr("quiltwork.confounding.line.laws.components.NormalShapes", Broken)
     wide = stick(Normal(1, 1), Normal(0, 1), 0.2)
     lost = stats.norm(1, 1).cdf(0.9) - stats.norm(1, 1).cdf(0.4)
     assert wide[0] <= low
@@ -178,7 +178,7 @@ def test_designs_pass_no_number_on(monkeypatch: pytest.MonkeyPatch) -> None:
     found = world.design(world.release(noise("gaussian", 6.0)), epsilon=0.5, delta=0.05)
     after = found.after
     monkeypatch.setattr(
-        "quiltwork.confounding.noisy_task.cut", lambda *_, **__: type("Lost", (), {"delta": (math.nan,) * 2})
+        "quiltwork.confounding.design.after_noise.cut", lambda *_, **__: type("Lost", (), {"delta": (math.nan,) * 2})
     )
     with pytest.raises((NotCertified, ArithmeticError)):
         after.delta(0.5)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from quiltwork.confounding.exact import stick
 from quiltwork.confounding.posteriors import (
     delta_from_posterior,
     epsilon_of_posterior_ratio,
@@ -21,6 +20,7 @@ from quiltwork.confounding.posteriors import (
     smallest_tau,
     tight_epsilon_of_posterior_ratio,
 )
+from quiltwork.curves.finite import stick
 from quiltwork.errors import InvalidParameter
 
 World = tuple[list[Fraction], list[list[Fraction]]]  # prior of the secrets, law of the output given each

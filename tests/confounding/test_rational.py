@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from quiltwork.confounding import rational
-from quiltwork.confounding.rational import RationalSolution, lower_bound, solve_exactly
-from quiltwork.confounding.rational_program import Duals, Written, hinges_of, rows_needed, signed, written
-from quiltwork.confounding.rational_simplex import Optimum
-from quiltwork.confounding.rational_systems import Singular
+from quiltwork.confounding.design.exact import design as rational
+from quiltwork.confounding.design.exact.design import RationalSolution, lower_bound, solve_exactly
+from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of, rows_needed, signed, written
+from quiltwork.confounding.design.exact.simplex import Optimum
 from quiltwork.errors import InvalidParameter, MissingExtra, NotCertified, Unreachable, Unsupported
+from quiltwork.numbers.rational_linear import Singular
 
 Table = np.ndarray[Any, np.dtype[np.object_]]
 

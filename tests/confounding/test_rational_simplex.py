@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from quiltwork.confounding import rational_simplex
-from quiltwork.confounding.rational_simplex import Optimum, Program, optimal, program
+from quiltwork.confounding.design.exact import simplex as rational_simplex
+from quiltwork.confounding.design.exact.simplex import Optimum, Program, optimal, program
 from quiltwork.errors import Unreachable, Unsupported
 
 Rows = list[dict[int, Fraction]]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quiltwork.confounding import rational_systems
-from quiltwork.confounding.rational_systems import PRIMES, Singular, Square
 from quiltwork.errors import Unsupported
+from quiltwork.numbers import rational_linear as rational_systems
+from quiltwork.numbers.rational_linear import PRIMES, Singular, Square
 
 
 def product(columns: list[dict[int, int]], x: list[Fraction]) -> list[Fraction]:

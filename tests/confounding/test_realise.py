@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quiltwork.confounding.realise import realised
+from quiltwork.confounding.finite.realisable import realised
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 

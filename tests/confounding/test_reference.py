@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tests.confounding import finite_truth as truth
 
-from quiltwork.confounding.release import Release
+from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.world import World
 
 FILE = Path(__file__).with_name("reference_confounding.json")

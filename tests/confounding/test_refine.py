@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding.naive_program import full_program
 
-from quiltwork.confounding.problem import Problem
-from quiltwork.confounding.program import Answer, Program
-from quiltwork.confounding.refine import lower_bound, refine
+from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Answer, Program
+from quiltwork.confounding.design.refinement import lower_bound, refine
 from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_laws import assert_ends
 
-from quiltwork.confounding.channels import repeated
+from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported

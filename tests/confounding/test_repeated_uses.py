@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from quiltwork.confounding import World, repeated
-from quiltwork.confounding.ignoring import OVER, SAME
+from quiltwork.confounding.finite.ignoring import OVER, SAME
 
 DATA = [["3/4", "1/4"], ["1/4", "3/4"]]
 FLIP = [["7/10", "3/10"], ["3/10", "7/10"]]

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from quiltwork.confounding import slice_rule
-from quiltwork.confounding.components import Mixture, Normal
-from quiltwork.confounding.enclosed import LawTest
-from quiltwork.confounding.enclosure import stick
-from quiltwork.confounding.slice_window import window
-from quiltwork.confounding.slices import Slice, bin_probability, likelihood_order
-from quiltwork.confounding.two_laws import TwoLaws
+from quiltwork.confounding.line.binned import rule as slice_rule
+from quiltwork.confounding.line.binned.law import Slice, bin_probability, likelihood_order
+from quiltwork.confounding.line.binned.window import window
+from quiltwork.confounding.line.enclosure.curve import LawTest
+from quiltwork.confounding.line.enclosure.cut import stick
+from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.laws.components import Mixture, Normal
 from quiltwork.errors import InvalidParameter, Unsupported
 
 INF = math.inf

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 
-from quiltwork.confounding import exact
-from quiltwork.confounding.channels import repeated
-from quiltwork.confounding.laws import laws
-from quiltwork.confounding.release import WorstPair
-from quiltwork.confounding.sticks import contrast, odds_ends, stated
+from quiltwork.confounding.finite.channels import repeated
+from quiltwork.confounding.finite.release import WorstPair
+from quiltwork.curves import finite as exact
+from quiltwork.curves.finite import contrast, odds_ends, stated
+from quiltwork.numbers.laws import laws
 
 BOTH = np.array([(0, 1), (1, 0)])
 UNEQUAL = [["1/2", "1/3", "1/6", "0"], ["1/6", "1/3", "1/4", "1/4"]]
@@ -111,7 +111,7 @@ def test_blocks_of_questions_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> N
     pair = contrast(laws("rows", UNEQUAL), 0, 1)
     odds = np.linspace(0.0, 5.0, 17)
     whole = pair.upper(odds)
-    monkeypatch.setattr("quiltwork.confounding.sticks.BLOCK", 3)
+    monkeypatch.setattr("quiltwork.curves.finite.BLOCK", 3)
     assert np.array_equal(pair.upper(odds), whole)
 
 

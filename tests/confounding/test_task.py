@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.confounding.design_truth import Truth, smooth
 
-from quiltwork.confounding.certificate import counted
-from quiltwork.confounding.laws import Laws, laws
-from quiltwork.confounding.rational import solve_exactly
-from quiltwork.confounding.refine import refine
-from quiltwork.confounding.task import Target, Task, relaxed, task_of
+from quiltwork.confounding.design.certificate import counted
+from quiltwork.confounding.design.exact.design import solve_exactly
+from quiltwork.confounding.design.refinement import refine
+from quiltwork.confounding.design.task import Target, Task, relaxed, task_of
 from quiltwork.confounding.world import World
+from quiltwork.numbers.laws import Laws, laws
 
 F = Fraction
 DATA = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]

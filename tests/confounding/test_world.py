@@ -12,10 +12,10 @@ from hypothesis import given
 from tests.confounding import finite_truth as truth
 
 import quiltwork as qw
-from quiltwork.confounding.laws import laws
 from quiltwork.confounding.pairs import within
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.laws import laws
 
 THREE = [["1/2", "1/2"], ["1/4", "3/4"], ["1/8", "7/8"]]
 BITS = [["9/10", "1/10"], ["1/5", "4/5"]]

@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quiltwork.curves.digits import at_least, at_most, pair
+from quiltwork.numbers.digits import at_least, at_most, pair
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

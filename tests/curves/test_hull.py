@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.curves.exact import lower_hull
 
-from quiltwork.curves import hull
-from quiltwork.curves.hull import drops, profile_hull, tradeoff_hull
-from quiltwork.curves.orient import convex, convex_one
+from quiltwork.curves.polygons import hull
+from quiltwork.curves.polygons.hull import convex, convex_one, drops, profile_hull, tradeoff_hull
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))

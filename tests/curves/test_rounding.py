@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.curves.exact import rational
 
-from quiltwork.curves.rounding import difference, down, scaled, up
+from quiltwork.numbers.rounding import difference, down, scaled, up
 
 finite = st.floats(-1e300, 1e300)
 

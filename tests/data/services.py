@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from quiltwork.data.spark import java
+from quiltwork.data.engines.spark import java
 from quiltwork.errors import QuiltworkError
 
 

@@ -10,7 +10,7 @@ import ibis
 import pytest
 
 from quiltwork.data import Counts, Engine, sequences
-from quiltwork.data.spark import java, master_of
+from quiltwork.data.engines.spark import java, master_of
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 
 ROWS = {"who": [1, 1, 2], "when": [1, 2, 1], "state": ["a", "b", "a"]}

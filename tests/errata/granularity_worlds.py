@@ -4,8 +4,8 @@ import itertools
 import math
 from collections import Counter
 
-from quiltwork.tables.channels import joint, max_divergence, truncated_geometric
-from quiltwork.tables.spaces import MetricSpace, Space, add_remove, multisets, replace_one
+from quiltwork.tables.notions.spaces import MetricSpace, Space, add_remove, multisets, replace_one
+from quiltwork.tables.papers.small_channels import joint, max_divergence, truncated_geometric
 
 TABLES = multisets("abc", 3)
 UNBOUNDED, BOUNDED = Space(TABLES, add_remove), Space(TABLES, replace_one)

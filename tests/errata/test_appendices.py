@@ -16,7 +16,7 @@ from tests.errata.rotation import rotation
 from tests.losses.smooth import gauss, hyperbola, parabola
 
 import quiltwork as qw
-from quiltwork.losses.two_constraints import gap, tangents
+from quiltwork.losses.papers.two_constraints import gap, tangents
 
 
 def test_definition_2_leaves_out_answers_that_are_turned_round():

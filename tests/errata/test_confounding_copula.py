@@ -11,7 +11,7 @@ from tests.errata import printed_confounding as printed
 
 import quiltwork as qw
 from quiltwork.confounding import CopulaPerturbation, effective_correlation
-from quiltwork.curves.ceiling import auc_ceiling
+from quiltwork.curves.auc_ceiling import auc_ceiling
 
 RHO, EPSILON_C, DELTA_C = 0.5, 0.1, 0.02
 SD = printed.weight(DELTA_C) / EPSILON_C

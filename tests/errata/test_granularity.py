@@ -23,8 +23,7 @@ from tests.errata.granularity_worlds import (
 )
 from tests.tables import golden
 
-from quiltwork.tables.channels import max_divergence, randomized_response, truncated_geometric
-from quiltwork.tables.spaces import (
+from quiltwork.tables.notions.spaces import (
     MetricSpace,
     Space,
     add_remove,
@@ -38,6 +37,7 @@ from quiltwork.tables.spaces import (
     stability_product,
     symmetric_difference,
 )
+from quiltwork.tables.papers.small_channels import max_divergence, randomized_response, truncated_geometric
 
 # ---- sections II and III
 

@@ -14,7 +14,8 @@ from tests.errata.granularity_worlds import TABLES, UNBOUNDED, at_most_three, ch
 from tests.tables import golden
 
 import quiltwork as qw
-from quiltwork.tables.channels import (
+from quiltwork.tables.notions.spaces import Space, add_remove, multisets, quotient, symmetric_difference
+from quiltwork.tables.papers.small_channels import (
     gaussian_mu,
     hockey_stick,
     joint,
@@ -22,7 +23,6 @@ from quiltwork.tables.channels import (
     randomized_response,
     renyi_divergence,
 )
-from quiltwork.tables.spaces import Space, add_remove, multisets, quotient, symmetric_difference
 
 # ---- approximate
 

@@ -11,8 +11,8 @@ from tests.errata import transform
 from tests.truth import constraints as truth
 
 import quiltwork as qw
-from quiltwork.tables.channels import hockey_stick, joint, truncated_geometric
-from quiltwork.tables.spaces import Space, add_remove, multisets
+from quiltwork.tables.notions.spaces import Space, add_remove, multisets
+from quiltwork.tables.papers.small_channels import hockey_stick, joint, truncated_geometric
 
 FIGURE_2 = (("0.3", "0"), ("0.15", "0.02"))
 SAMPLED = qw.poisson(qw.pure(1.0), 0.5)

@@ -12,7 +12,7 @@ from tests.errata.rotation import fixed_point, rotated_touching, rotation
 from tests.losses.smooth import gauss, hyperbola, parabola
 
 import quiltwork as qw
-from quiltwork.losses.two_constraints import area, chords, gap, tangents
+from quiltwork.losses.papers.two_constraints import area, chords, gap, tangents
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())["fig3"]
 FUNCTIONS = [gauss(1.0), gauss(0.3), gauss(2.5), parabola(1.0), parabola(0.6), hyperbola(5.0)]

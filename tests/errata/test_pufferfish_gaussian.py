@@ -14,7 +14,7 @@ from tests.errata.printed_pufferfish_gaussian import (
     worst_vertex,
 )
 
-from quiltwork.pufferfish.gaussian_box import GaussianBox, kernel_covariance
+from quiltwork.pufferfish.priors.gaussian.box import GaussianBox, kernel_covariance
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.errata import printed_pufferfish_necessary as printed
 
-from quiltwork.pufferfish.collapse import case_labels, xor_of_bits
-from quiltwork.pufferfish.composable import composable, leakage
+from quiltwork.pufferfish.composable.verdict import composable, leakage
+from quiltwork.pufferfish.papers.collapse import case_labels, xor_of_bits
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 SECRETS = ([0, 1], [2, 3])

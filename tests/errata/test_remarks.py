@@ -9,7 +9,7 @@ import pytest
 from tests.errata import printed
 
 import quiltwork as qw
-from quiltwork.compose.baselines import kairouz_oh_viswanath, total_variation, with_total_variation
+from quiltwork.compose.papers.simple_rules import kairouz_oh_viswanath, total_variation, with_total_variation
 from quiltwork.errors import InvalidParameter
 
 FIGURE_2 = [(0.3, 0.0), (0.15, 0.02)]

@@ -11,8 +11,8 @@ from examples.gallery.item import Effort
 from examples.game_composition import TABLE_8, TABLE_9, Size, redesigned, tied
 
 from quiltwork.game.defenders.distances import neighbours, widest
+from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.populations import independent
-from quiltwork.game.statistics import Statistic
 
 WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"
 VERDICTS = {

@@ -10,8 +10,8 @@ from examples.gallery.granularity import STUDIES, holds, mechanisms, notions, sw
 from examples.gallery.granularity.classes import losses
 from examples.gallery.item import Effort
 
-from quiltwork.tables.channels import gaussian_mu, hockey_stick, max_divergence, renyi_divergence
-from quiltwork.tables.spaces import Space, multisets, replace_one
+from quiltwork.tables.notions.spaces import Space, multisets, replace_one
+from quiltwork.tables.papers.small_channels import gaussian_mu, hockey_stick, max_divergence, renyi_divergence
 
 QUICK = Effort(quick=True)
 ITEMS = [item for study in STUDIES for item in study.items]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from quiltwork.game.attackers import Budget, LinearGaussian, Ridge
-from quiltwork.game.generative import Generative
-from quiltwork.game.population import Population
+from quiltwork.game.learned import Generative
+from quiltwork.game.people.population import Population
 
 BUDGET = Budget(train=300, calibrate=60, steps=20, batch=32)
 ATTACKERS = (LinearGaussian(), Ridge())

@@ -10,20 +10,22 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
-from quiltwork.game.attackers import feature_head, features, neural, ridge, support_vector, training, tree
+from quiltwork.game.attackers import feature_head, features, neural, ridge
+from quiltwork.game.attackers import neural as training
+from quiltwork.game.attackers import sklearn as support_vector
+from quiltwork.game.attackers import sklearn as tree
 from quiltwork.game.attackers.feature_head import FeatureHead
 from quiltwork.game.attackers.features import Features, examples, matched_filters
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
 from quiltwork.game.attackers.neural import Neural
 from quiltwork.game.attackers.ridge import Decoder, Ridge, Sums, log_odds, solve
-from quiltwork.game.attackers.support_vector import SupportVector
-from quiltwork.game.attackers.tree import Tree
+from quiltwork.game.attackers.sklearn import SupportVector, Tree
 from quiltwork.game.defenders.noise import Gaussian
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Independent
-from quiltwork.game.release import Draws, Release, Several, SummaryStatistics
-from quiltwork.game.roc import auc
+from quiltwork.game.measures.roc import auc
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Independent
+from quiltwork.game.releases.release import Draws, Release, Several, SummaryStatistics
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")

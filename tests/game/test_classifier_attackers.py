@@ -8,11 +8,11 @@ from scipy import stats
 
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.classifier import QueryRows, RowAssignment, RowMatching
-from quiltwork.game.classifier.tables import MARKER
+from quiltwork.game.classifier.table import MARKER
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Half, Independent
-from quiltwork.game.roc import auc
+from quiltwork.game.measures.roc import auc
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Half, Independent
 
 
 def people(candidates, prior, seed=0):

@@ -15,11 +15,11 @@ import quiltwork as qw
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.classifier import QueryRows, RowAssignment
-from quiltwork.game.classifier.certificates import widest_swap
+from quiltwork.game.classifier.certificate import widest_swap
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Independent
-from quiltwork.game.roc import auc, individual_auc
+from quiltwork.game.measures.roc import auc, individual_auc
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Independent
 
 
 def population(rows, prior=None):

@@ -9,7 +9,7 @@ import pytest
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.attackers.ridge import Ridge
-from quiltwork.game.attackers.support_vector import SupportVector
+from quiltwork.game.attackers.sklearn import SupportVector
 from quiltwork.game.classifier import (
     QueryRows,
     RowAssignment,
@@ -20,8 +20,8 @@ from quiltwork.game.classifier import (
 )
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.ladder import ladder
-from quiltwork.game.populations.digits import digit_images
-from quiltwork.game.priors import Independent
+from quiltwork.game.people.priors import Independent
+from quiltwork.game.people.sources.digits import digit_images
 
 pytest.importorskip("sklearn")
 

@@ -7,12 +7,12 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.classifier import QueryRows, RowAssignment, RowMatching, query_shares
 from quiltwork.game.classifier.evidence import FEATURES
-from quiltwork.game.classifier.tables import MARKER
+from quiltwork.game.classifier.table import MARKER
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Half, Independent
-from quiltwork.game.release import Release, SummaryStatistics
-from quiltwork.game.roc import auc, auc_interval
+from quiltwork.game.measures.roc import auc, auc_interval
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Half, Independent
+from quiltwork.game.releases.release import Release, SummaryStatistics
 
 ATTACKERS = [RowMatching(), RowAssignment()]
 

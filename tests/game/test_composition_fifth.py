@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.composition import NextMechanism, as_loss, composed_auc_ceiling, next_mechanism, total
-from quiltwork.game.composition.correlations import forms
-from quiltwork.game.composition.numbers import above, below, root
+from quiltwork.game.gaussian.correlations import forms
+from quiltwork.numbers.stated import above, below, root
 
 # reference/game.json, composition.correlated: four at 1, target 5; the larger root, the other one is negative
 CORRELATED = [

@@ -7,7 +7,7 @@ import pytest
 
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
 from quiltwork.game.composition import penalty_method, sampled_bisection
-from quiltwork.game.composition.sampled import LogOdds
+from quiltwork.game.papers.sampled_searches import LogOdds
 
 FOUR = [0.1] * 4
 

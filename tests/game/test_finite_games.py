@@ -13,8 +13,8 @@ from tests.game.finite_cases import REFERENCE, games, laws, lie, rules, xor
 
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite import FiniteGame, dominates, exactly_half, independent, uniform
-from quiltwork.game.finite.rationals import above, below, log_ends
-from quiltwork.game.finite.vertices import beta_at
+from quiltwork.game.finite.theorems.gaussian_tests import beta_at
+from quiltwork.numbers.rationals import above, below, log_ends
 
 HALF = Fraction(1, 2)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quiltwork.game.found_at import _alarms, _clopper_pearson, found_at
-from quiltwork.game.roc import tpr_at
+from quiltwork.game.measures.roc import tpr_at
+from quiltwork.game.measures.tpr_intervals import _alarms, _clopper_pearson, found_at
 
 RATES = (0.001, 0.01, 0.1)
 

@@ -12,8 +12,8 @@ from tests.game.generative_cases import ATTACKERS, BUDGET, people, small
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Statistic
-from quiltwork.game.generative import Certified, accept, finished, train
-from quiltwork.game.generative.finish import Finish, reach
+from quiltwork.game.learned import Certified, accept, finished, train
+from quiltwork.game.learned.certified_end import Finish, reach
 
 PEOPLE = people()
 STATISTIC = Statistic(PEOPLE)

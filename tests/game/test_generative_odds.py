@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.generative import bisect_odds
+from quiltwork.game.learned import bisect_odds
 
 
 def neighbours(channel):

@@ -8,8 +8,8 @@ from tests.game.generative_cases import outputs, people, small
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game import Constant, FixedThreshold, Gaussian, Neural, Ridge
-from quiltwork.game.generative import Generative, train
-from quiltwork.game.generative.history import settled
+from quiltwork.game.learned import Generative, train
+from quiltwork.game.learned.training import settled
 
 BAD = [
     {"architecture": "big"},

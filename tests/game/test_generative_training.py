@@ -11,9 +11,9 @@ from tests.game.generative_cases import STEPS, outputs, people, small
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Independent, Population, Statistic
-from quiltwork.game.generative import checkpoint as files
-from quiltwork.game.generative import train
-from quiltwork.game.generative.training import Game
+from quiltwork.game.learned import run as files
+from quiltwork.game.learned import train
+from quiltwork.game.learned.training import Game
 
 torch = pytest.importorskip("torch")
 PEOPLE = people()

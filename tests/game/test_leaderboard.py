@@ -12,7 +12,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.game import FixedThreshold, Gaussian, Knowledge, LinearGaussian, OptimalTest, ladder
 from quiltwork.game.figure import drawn
 from quiltwork.game.leaderboard import Entry, Leaderboard
-from quiltwork.game.roc import Interval, roc
+from quiltwork.game.measures.roc import Interval, roc
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.game.people.priors import Independent
+from quiltwork.game.people.sources.adult import COLUMNS, NUMERIC, table_from
+from quiltwork.game.people.sources.adult_like import synthetic_table
+from quiltwork.game.people.sources.binarise import binarised
 from quiltwork.game.populations import adult, adult_like
-from quiltwork.game.populations.adult import COLUMNS, NUMERIC, table_from
-from quiltwork.game.populations.adult_like import synthetic_table
-from quiltwork.game.populations.binarise import binarised
-from quiltwork.game.priors import Independent
 
-module = importlib.import_module("quiltwork.game.populations.adult")
+module = importlib.import_module("quiltwork.game.people.sources.adult")
 
 DATA = """\
 30, Private, 100, HS-grad, 9, Divorced, Sales, Unmarried, White, Female, 0, 0, 40, United-States, <=50K

@@ -15,7 +15,7 @@ import pytest
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.populations import digit_images, digits, mnist
 
-module = importlib.import_module("quiltwork.game.populations.digits")
+module = importlib.import_module("quiltwork.game.people.sources.digits")
 
 
 def test_digits_are_those_of_scikit_learn() -> None:

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
-from quiltwork.game.population import Population
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Independent
+from quiltwork.game.people.sources.genomes import pruned
 from quiltwork.game.populations import genotypes
-from quiltwork.game.populations.linkage import pruned
-from quiltwork.game.priors import Independent
 
-genomes = importlib.import_module("quiltwork.game.populations.genomes")
-stored = importlib.import_module("quiltwork.game.populations.stored")
+genomes = importlib.import_module("quiltwork.game.people.sources.genomes")
+stored = importlib.import_module("quiltwork.game.people.sources.genotypes")
 
 SMALL = {"candidates": 40, "reference": 80, "sites": 60, "seed": 3}
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.game.people.priors import Independent
 from quiltwork.game.populations import from_csv, independent
-from quiltwork.game.priors import Independent
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
 

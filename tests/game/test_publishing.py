@@ -19,7 +19,7 @@ from quiltwork.game import (
     WaterFilling,
     publish,
 )
-from quiltwork.game.publishing import _rounding, _strength
+from quiltwork.game.publish import _rounding, _strength
 
 RNG = np.random.default_rng(3)
 ROWS = (RNG.random((30, 12)) < 0.4).astype(float)

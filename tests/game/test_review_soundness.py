@@ -10,8 +10,8 @@ import pytest
 from quiltwork.game import Half, Population
 from quiltwork.game.composition import next_mechanism, next_sigma
 from quiltwork.game.finite import gaussian_test
-from quiltwork.game.generative.finish import Certified, Finish, finished
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.learned.certified_end import Certified, Finish, finished
+from quiltwork.game.people.statistic import Statistic
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork import audit, game
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.generative import Certified, InLoop, Trained, finished
-from quiltwork.game.roc import Interval
+from quiltwork.game.learned import Certified, InLoop, Trained, finished
+from quiltwork.game.measures.roc import Interval
 
 PEOPLE = game.populations.independent(12, 20, 10, seed=3)
 CLOSED = [game.LinearGaussian(), game.FixedThreshold(), game.OptimalTest()]

@@ -15,7 +15,7 @@ from tests.ledger.forge import FIELDS, TABLES, chained
 
 from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
 from quiltwork.ledger import Ledger
-from quiltwork.ledger.entries import canonical
+from quiltwork.ledger.chain.entries import canonical
 
 REFUSED = (BrokenChain, InvalidParameter)
 

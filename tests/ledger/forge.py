@@ -14,11 +14,12 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
-from quiltwork.ledger import Receipt, Verification, schema
-from quiltwork.ledger.entries import GENESIS, digest
-from quiltwork.ledger.keys import SigningKey
-from quiltwork.ledger.receipts import message
-from quiltwork.ledger.verify import verified
+from quiltwork.ledger import Receipt, Verification
+from quiltwork.ledger.chain.entries import GENESIS, digest
+from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import message
+from quiltwork.ledger.proof.verify import verified
+from quiltwork.ledger.store import schema
 
 TABLES = tuple(schema.metadata.tables)
 COLUMNS = {name: tuple(column.name for column in table.columns) for name, table in schema.metadata.tables.items()}

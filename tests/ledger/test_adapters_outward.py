@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.ledger.adapters.outward import least, logarithm, most, no_larger, no_smaller, root, whole
+from quiltwork.numbers.outward import least, logarithm, most, no_larger, no_smaller, root, whole
 
 POSITIVE = st.fractions(Fraction(1, 10**30), 10**30)
 

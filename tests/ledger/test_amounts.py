@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from quiltwork.compose.path_costs import stated
+from quiltwork.compose.filters.costs import stated
 from quiltwork.curves.bracket import Bracket
-from quiltwork.ledger.balances import Amount
+from quiltwork.ledger.book.balances import Amount
 
 
 def amount(limit, spent):

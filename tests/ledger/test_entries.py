@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
-from quiltwork.ledger.entries import GENESIS, SCHEMA, Entry, canonical, digest, moment, parsed, stamp
+from quiltwork.ledger.chain.entries import GENESIS, SCHEMA, Entry, canonical, digest, moment, parsed, stamp
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 STORABLE = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=12)

@@ -14,8 +14,8 @@ from tests.ledger.judging import judged, none_of
 from tests.ledger.rich import Rich, rich
 
 from quiltwork.ledger import Verification
-from quiltwork.ledger.entries import canonical, parsed
-from quiltwork.ledger.keys import SigningKey
+from quiltwork.ledger.chain.entries import canonical, parsed
+from quiltwork.ledger.chain.keys import SigningKey
 
 
 @pytest.fixture(scope="module")

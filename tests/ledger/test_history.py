@@ -115,7 +115,7 @@ def test_parts_of_the_history(
 
 def test_a_history_longer_than_a_batch(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the batch is, its edges are neither lost nor seen twice."""
-    from quiltwork.ledger import rows
+    from quiltwork.ledger.store import rows
 
     ledger.open("b", epsilon=10.0, protects="x")
     for _ in range(10):

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter, LedgerUnavailable, MissingExtra
-from quiltwork.ledger import keys
-from quiltwork.ledger.keys import SigningKey, is_public_key, signed_by
+from quiltwork.ledger.chain import keys
+from quiltwork.ledger.chain.keys import SigningKey, is_public_key, signed_by
 
 pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives import serialization

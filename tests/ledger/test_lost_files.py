@@ -12,7 +12,8 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import BrokenChain, LedgerUnavailable
-from quiltwork.ledger import Ledger, sqlite_file
+from quiltwork.ledger import Ledger
+from quiltwork.ledger.store import sqlite as sqlite_file
 
 SPEND = qw.laplace(1000.0)
 SCRIPT = """
@@ -152,7 +153,7 @@ def test_a_commit_to_a_lost_log_is_no_grant(file, monkeypatch):
 FULL = """
 import os, resource, signal, sys
 import quiltwork as qw
-from quiltwork.ledger import sqlite_file
+from quiltwork.ledger.store import sqlite as sqlite_file
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 sqlite_file.SELDOM = 1e-9  # a checkpoint after every commit

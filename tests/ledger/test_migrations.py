@@ -18,9 +18,10 @@ from tests.ledger.crew import together
 
 import quiltwork as qw
 from quiltwork.errors import LedgerUnavailable, QuiltworkError, Unsupported
-from quiltwork.ledger import Ledger, migrations, schema
-from quiltwork.ledger.addresses import address
-from quiltwork.ledger.store import Store
+from quiltwork.ledger import Ledger
+from quiltwork.ledger.store import migrations, schema
+from quiltwork.ledger.store.addresses import address
+from quiltwork.ledger.store.store import Store
 
 FOLDER = Path(migrations.__file__).parent
 

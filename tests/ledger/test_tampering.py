@@ -20,7 +20,7 @@ from tests.ledger.forge import COLUMNS, TABLES, SqliteForger
 from tests.ledger.judging import Expected, altered, judged, none_of, same, swapped
 from tests.ledger.rich import KINDS, STATUSES, Rich, rich
 
-from quiltwork.ledger.keys import SigningKey
+from quiltwork.ledger.chain.keys import SigningKey
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from tests.ledger.judging import none_of, same
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, BrokenChain, QuiltworkError
 from quiltwork.ledger import Ledger, Verification
-from quiltwork.ledger.keys import SigningKey
-from quiltwork.ledger.receipts import message
+from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import message
 
 NUMBERS = {("ledger_entries", "seq"), ("ledger_reservations", "seq"), ("ledger_head", "id")}  # the rows' own places
 
@@ -150,7 +150,7 @@ def test_the_next_spend_does_not_sign_a_changed_head(opened):
 
 def test_a_chain_without_a_key_is_not_taken_for_this_one(opened, tmp_path):
     """The key is at hand: a ledger that says it has none, or another one, is not the one that the key signed."""
-    from quiltwork.ledger.entries import canonical, parsed
+    from quiltwork.ledger.chain.entries import canonical, parsed
 
     entries = opened.entries()
     mine = SigningKey.create(tmp_path / "mine.key")

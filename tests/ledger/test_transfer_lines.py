@@ -16,8 +16,8 @@ from tests.ledger.rich import Rich, rich
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger import Ledger, SigningKey
-from quiltwork.ledger.entries import canonical
-from quiltwork.ledger.receipts import message
+from quiltwork.ledger.chain.entries import canonical
+from quiltwork.ledger.chain.receipts import message
 
 
 @pytest.fixture(scope="module")

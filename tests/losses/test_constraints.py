@@ -17,7 +17,7 @@ from tests.truth import constraints as truth
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.constraints import Constraints, ProfilePoints, active, constrained_pair, weights
+from quiltwork.losses.families.constraints import Constraints, ProfilePoints, active, constrained_pair, weights
 
 FIGURE_2 = [(0.3, 0.0), (0.15, 0.02)]
 # theory/multi-constraints.md section 6 (25 digits in tests/reference_multi_constraints.json)

@@ -11,7 +11,7 @@ from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
 
 
 @settings(max_examples=30)

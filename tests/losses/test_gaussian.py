@@ -11,7 +11,7 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy, log_stick
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy, log_stick
 
 
 @settings(max_examples=150)

@@ -10,7 +10,7 @@ from tests.truth.closed import laplace_delta
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.laplace import Laplace, LaplacePair
+from quiltwork.losses.families.laplace import Laplace, LaplacePair
 
 
 @given(scale=st.floats(0.02, 500.0), share=st.floats(-1.5, 1.5))

@@ -8,8 +8,8 @@ from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
-from quiltwork.losses.finite import FinitePair
-from quiltwork.losses.mixture import Mixture, MixturePair
+from quiltwork.losses.families.finite import FinitePair
+from quiltwork.losses.families.mixture import Mixture, MixturePair
 
 PARTS = [(0.25, qw.laplace(2.0)), (0.5, qw.gaussian(1.5)), (0.25, qw.approximate(0.3, 0.01))]
 

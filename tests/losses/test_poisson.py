@@ -11,10 +11,10 @@ from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.poisson import Poisson, PoissonPair
-from quiltwork.losses.response import Pure
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.poisson import Poisson, PoissonPair
+from quiltwork.losses.families.pure import Pure
 
 BASES = {
     "gaussian": (qw.gaussian(0.8), laws.Gaussian(1 / 0.8)),

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.losses import laws
 from tests.losses.laws import mp
 
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.poisson import PoissonPair
-from quiltwork.losses.poisson_gaussian import PoissonGaussianTransform
-from quiltwork.losses.transform import TooCostly
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
+from quiltwork.losses.transforms.transform import TooCostly
 
 
 @settings(max_examples=60)

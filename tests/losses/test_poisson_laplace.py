@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.losses import laws
 from tests.losses.laws import mp
 
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.poisson import PoissonPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.poisson import PoissonPair
 
 
 @settings(max_examples=20)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.registry import FAMILIES, family_from_json
-from quiltwork.losses.turned import Turned
 
 positive = st.floats(1e-3, 1e3)
 small = st.floats(0.0, 1.0)

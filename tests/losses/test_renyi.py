@@ -10,7 +10,7 @@ from tests.losses.laws import Gaussian, mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 
 
 def converted(curve, delta):

@@ -11,7 +11,7 @@ from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.response import Approximate, Pure, group_delta, response_pair
+from quiltwork.losses.families.pure import Approximate, Pure, group_delta, response_pair
 
 
 @given(epsilon=st.floats(0.0, 3000.0), delta=st.floats(0.0, 0.999))

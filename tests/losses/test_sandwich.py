@@ -18,8 +18,18 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.sandwich import SLACK, Sandwich, above, accuracy, below, mirrored, on_grid, polygons, samples
-from quiltwork.losses.tradeoff import TradeOffFunction
+from quiltwork.losses.families.tradeoff import TradeOffFunction
+from quiltwork.losses.families.tradeoff_function import (
+    SLACK,
+    Sandwich,
+    above,
+    accuracy,
+    below,
+    mirrored,
+    on_grid,
+    polygons,
+    samples,
+)
 
 
 @attrs.frozen(eq=False)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.losses import laws
 from tests.losses.laws import mp
 
-from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
-from quiltwork.losses.finite import from_laws
-from quiltwork.losses.gaussian import GaussianPair
-from quiltwork.losses.laplace import LaplacePair
-from quiltwork.losses.mixture import mixed_pair
-from quiltwork.losses.poisson import PoissonPair
-from quiltwork.losses.response import response_pair
-from quiltwork.losses.transform import layer_cake, layered_decay, log_one_plus, no_decay, sinc_envelope
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.finite import from_laws
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.mixture import mixed_pair
+from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.losses.families.pure import response_pair
+from quiltwork.losses.transforms.transform import layer_cake, layered_decay, log_one_plus, no_decay, sinc_envelope
 
 P, Q = [0.25, 0.0, 0.125, 0.5, 0.125], [0.125, 0.25, 0.25, 0.375, 0.0]
 

@@ -15,7 +15,7 @@ from tests.losses.smooth import gauss, hyperbola, parabola
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.two_constraints import area, chords, gap, tangents
+from quiltwork.losses.papers.two_constraints import area, chords, gap, tangents
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())["fig3"]
 EXACT = 1e-12

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chi2
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.mechanisms import tables
-from quiltwork.mechanisms.tables import draw
+from quiltwork.mechanisms import certified_table as tables
+from quiltwork.mechanisms.certified_table import draw
 
 FALSE_ALARM = 1e-9
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter, NotCertified
-from quiltwork.pufferfish.any_of import AnyOf
-from quiltwork.pufferfish.chain import MarkovChain
-from quiltwork.pufferfish.influence import InfluenceCurve
-from quiltwork.pufferfish.joint import JointLaw
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.priors.any_of import AnyOf
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.secrets import entry_values
-from quiltwork.pufferfish.translate import per_entry_epsilon, translate
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import per_entry_epsilon, translate
 
 
 @attrs.frozen(eq=False)

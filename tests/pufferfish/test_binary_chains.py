@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.pufferfish.random_mechanisms import leak, random_channel
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.binary_chains import BinaryChains
-from quiltwork.pufferfish.chain import MarkovChain
+from quiltwork.pufferfish.priors.binary_chains import BinaryChains
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.secrets import entry_values, joint_values
-from quiltwork.pufferfish.translate import per_entry_epsilon, translate
+from quiltwork.pufferfish.translation.translate import per_entry_epsilon, translate
 
 inside = st.floats(0.02, 0.98)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.pufferfish.small_laws import beta_binomial
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.blocks import Blocks, Independent, _moment, _products
-from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish.priors.blocks import Blocks, Independent, _moment, _products
+from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.secrets import entry_values, function_values, joint_values
 
 # reference/pufferfish.json mgf_exact, betabin_1_4, n = 7: eps -> (closed form, Theorem 6)

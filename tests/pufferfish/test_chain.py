@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.pufferfish import brute
 
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.numbers.matrices import log_ratios, powers, stationary, stationary_error
 from quiltwork.pufferfish import MarkovChain
-from quiltwork.pufferfish.chain_influence import Place, curve_at, sides
-from quiltwork.pufferfish.chain_places import log_shift
+from quiltwork.pufferfish.priors.chain.influence import Place, curve_at, log_shift, sides
 from quiltwork.pufferfish.secrets import entry_values
-from quiltwork.pufferfish.stochastic import log_ratios, powers, stationary, stationary_error
 
 MIXED = [[0.7, 0.25, 0.05], [0.05, 0.7, 0.25], [0.25, 0.05, 0.7]]
 ZEROS = [[0.5, 0.5, 0.0], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quiltwork.pufferfish import MarkovChain, entry_values, translate
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.translate import Translator
 
 
 @pytest.mark.parametrize(("states", "length"), [(2, 6), (3, 4), (4, 3)])

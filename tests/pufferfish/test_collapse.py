@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.collapse import case_labels, paired_datasets, xor_of_bits
-from quiltwork.pufferfish.composable import leakage
+from quiltwork.pufferfish.composable.verdict import leakage
+from quiltwork.pufferfish.papers.collapse import case_labels, paired_datasets, xor_of_bits
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_necessary.json").read_text())["collapse"]
 HALF = Fraction(1, 2)

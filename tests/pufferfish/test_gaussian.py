@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.covariance import Covariance
-from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.secrets import entry_values, joint_values
 
 

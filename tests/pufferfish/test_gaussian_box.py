@@ -9,8 +9,8 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
-from quiltwork.pufferfish.covariance import Covariance
-from quiltwork.pufferfish.gaussian_box import GaussianBox, box_influence, kernel_covariance, printed_influence
+from quiltwork.pufferfish.priors.gaussian.box import GaussianBox, box_influence, kernel_covariance, printed_influence
+from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
 from quiltwork.pufferfish.secrets import entry_values, joint_values
 
 # Printed formula, 11 entries, centre, farthest sets, bound 5, width 0.1, b = 1 .. 10; computed with 50 digits.

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.pufferfish.random_mechanisms import leak, random_channel
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.chain import MarkovChain
-from quiltwork.pufferfish.chain_influence import sides
-from quiltwork.pufferfish.hidden import HiddenMarkov, _worst_of_intervals
-from quiltwork.pufferfish.program import worst_leak
+from quiltwork.numbers.matrices import powers
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.chain.influence import sides
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov, _worst_of_intervals
+from quiltwork.pufferfish.priors.joint.program import worst_leak
 from quiltwork.pufferfish.secrets import entry_values, function_values, joint_values
-from quiltwork.pufferfish.stochastic import powers
-from quiltwork.pufferfish.translate import per_entry_epsilon, translate
+from quiltwork.pufferfish.translation.translate import per_entry_epsilon, translate
 
 STICKY, COINS = [[0.85, 0.15], [0.25, 0.75]], [[0.9, 0.1], [0.3, 0.7]]
 SWAPPING = [[0.05, 0.95], [0.95, 0.05]]

@@ -8,7 +8,7 @@ from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import RING, TREE
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.ising import Ising
+from quiltwork.pufferfish.priors.ising import Ising
 from quiltwork.pufferfish.secrets import entry_values
 
 # reference/pufferfish.json: small_graph_curves (b = 1 .. 7) and mgf_exact (eps: linear program, Theorem 6), entry 0

@@ -12,8 +12,9 @@ from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import beta_binomial, naive_curve, outbreak, random_law
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish import joint, subsets
-from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish.priors.joint import law as joint
+from quiltwork.pufferfish.priors.joint import subsets
+from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.secrets import EntryValues, Secrets, entry_values, function_values, joint_values
 
 # reference/pufferfish.json small_graph_curves, b = 1 .. 7, and mgf_exact of "sir" (eps: linear program, Theorem 6)

@@ -14,12 +14,12 @@ from tests.pufferfish.random_mechanisms import random_channel
 import quiltwork as qw
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
+from quiltwork.numbers.matrices import powers, stationary
 from quiltwork.pufferfish import MarkovChain, guarantee, translate
-from quiltwork.pufferfish.chain_atoms import chain_atoms
+from quiltwork.pufferfish.priors.chain.leaking_query import chain_atoms
 from quiltwork.pufferfish.secrets import entry_values
-from quiltwork.pufferfish.shift import Shift
-from quiltwork.pufferfish.stochastic import powers, stationary
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.approximate import Shift
+from quiltwork.pufferfish.translation.translate import Translator
 
 EPSILONS = (-0.7, 0.02, 0.3, 1.0, 2.5, 6.0)
 CHAINS = {

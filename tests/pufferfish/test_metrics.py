@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.metrics import (
-    accuracy,
-    hit_rate,
-    l1,
-    ndcg_count,
-    ndcg_rank,
-    random_ndcg_rank,
-    score,
-)
+from quiltwork.pufferfish.ranking_metrics import accuracy, hit_rate, l1, ndcg_count, ndcg_rank, random_ndcg_rank, score
 
 MEASURES = (accuracy, hit_rate, ndcg_rank, ndcg_count, l1)
 

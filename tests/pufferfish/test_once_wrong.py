@@ -11,9 +11,9 @@ import pytest
 import quiltwork as qw
 from quiltwork import pufferfish as pf
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.influence import InfluenceCurve
 from quiltwork.pufferfish.secrets import entry_values, joint_values
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import Translator
 
 RARE = [[1 - 1e-120, 1e-120], [1 - 1e-120, 1e-120]]
 

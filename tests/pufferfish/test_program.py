@@ -13,8 +13,8 @@ from tests.pufferfish.random_mechanisms import leak, leak_of, per_entry_loss, ra
 from tests.pufferfish.small_laws import random_law
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish import program
-from quiltwork.pufferfish.program import worst_leak
+from quiltwork.pufferfish.priors.joint import program
+from quiltwork.pufferfish.priors.joint.program import worst_leak
 
 SHAPES = [(2,), (2, 2), (2, 2, 2), (3, 2), (2,) * 5, (3, 3, 3), (4, 1, 2), (2,) * 6, (3,) * 4]
 

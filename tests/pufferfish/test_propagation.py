@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tests.pufferfish import brute
 
+from quiltwork.numbers.matrices import stationary
 from quiltwork.pufferfish import MarkovChain
-from quiltwork.pufferfish.chain_translation import ChainTranslator, one_side, reversed_chain
-from quiltwork.pufferfish.propagation import OneSide, Spread
-from quiltwork.pufferfish.stochastic import stationary
+from quiltwork.pufferfish.priors.chain.stationary import ChainTranslator, one_side, reversed_chain
+from quiltwork.pufferfish.translation.propagation import OneSide, Spread
 
 UNIT = 2.0**-53
 

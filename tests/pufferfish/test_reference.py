@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
+from quiltwork.numbers.matrices import stationary
 from quiltwork.pufferfish import MarkovChain, guarantee, per_entry_epsilon, translate
-from quiltwork.pufferfish.baselines import totals
-from quiltwork.pufferfish.stochastic import stationary
+from quiltwork.pufferfish.papers.simple_rules import totals
 
 REFERENCE: dict[str, Any] = json.loads((Path(__file__).parent / "reference_pufferfish.json").read_text())
 BINARY = REFERENCE["binary_chain_curves_b1_20"]
@@ -118,7 +118,7 @@ def test_noise_for_many_queries(row: dict[str, float]) -> None:
 @pytest.mark.parametrize("name", STATES)
 def test_propagation_with_one_slope_for_all_pairs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recursion of the reference itself; sharper slopes are switched off."""
-    monkeypatch.setattr("quiltwork.pufferfish.propagation.SHARPER", 0)
+    monkeypatch.setattr("quiltwork.pufferfish.translation.propagation.SHARPER", 0)
     for epsilon, known in STATES[name]["propagation_eps_puffer"].items():
         close_and_safe(translate(MarkovChain(STATES[name]["P"]), float(epsilon)).upper, known)
 

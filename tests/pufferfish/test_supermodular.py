@@ -13,10 +13,10 @@ from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import beta_binomial, outbreak
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.joint import JointLaw
-from quiltwork.pufferfish.program import worst_leak
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.joint.program import worst_leak
+from quiltwork.pufferfish.priors.joint.supermodular import Gauge, flipped_supermodular, is_supermodular, moment_leaks
 from quiltwork.pufferfish.secrets import joint_values
-from quiltwork.pufferfish.supermodular import Gauge, flipped_supermodular, is_supermodular, moment_leaks
 
 # reference/pufferfish.json mgf_exact, beta-binomial (1, 4), n = 7, worst of both orders
 BLOCK = {0.1: 0.20419269599483095, 0.5: 1.0836914243828544, 1.5: 3.0181199012747872}

@@ -11,11 +11,11 @@ from tests.pufferfish.random_mechanisms import leak, per_entry_loss, random_chan
 
 from quiltwork.errors import InvalidParameter, NotCertified, QuiltworkError
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon, translate
-from quiltwork.pufferfish.baselines import totals
-from quiltwork.pufferfish.influence import InfluenceCurve
+from quiltwork.pufferfish.papers.simple_rules import totals
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets, entry_values, function_values, joint_values
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import Translator
 
 STICKY = [[0.8, 0.2], [0.2, 0.8]]
 LENGTHS = {2: 7, 3: 6, 4: 5}  # at most 2,200 datasets

@@ -11,12 +11,12 @@ from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import TREE
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.chain import MarkovChain
-from quiltwork.pufferfish.joint import JointLaw
-from quiltwork.pufferfish.program import worst_leak
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.joint.program import worst_leak
+from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.pufferfish.secrets import entry_values, function_values
-from quiltwork.pufferfish.translate import per_entry_epsilon, translate
-from quiltwork.pufferfish.tree import Tree
+from quiltwork.pufferfish.translation.translate import per_entry_epsilon, translate
 
 FLIP = [[0.8, 0.2], [0.3, 0.7]]
 
@@ -193,7 +193,7 @@ def test_large_trees():
 def test_fewer_sizes_are_still_a_bound(monkeypatch):
     tree = Tree([None, *range(30)], FLIP, [0.6, 0.4])
     full = tree.influence()
-    monkeypatch.setattr("quiltwork.pufferfish.tree.MOST_CELLS", 62 * 5)
+    monkeypatch.setattr("quiltwork.pufferfish.priors.tree.MOST_CELLS", 62 * 5)
     few = tree.influence()
     assert few.sizes.size == 5
     assert few.sizes[0] == 1

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quiltwork as qw
-from quiltwork.compose.baselines import advanced
+from quiltwork.compose.papers.simple_rules import advanced
 from quiltwork.report.baselines import compared
 from quiltwork.spec import Plan, plan_of, read_plan
 

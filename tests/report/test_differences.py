@@ -227,7 +227,7 @@ def test_priors():
     before = parse_prior(prior_text())
     found = differences(before, parse_prior(prior_text().replace("epsilon: 0.1}", "epsilon: 0.2}")))
     assert [change.name for change in found.changes] == ["per entry"]
-    from quiltwork.pufferfish.guarantees import guarantee
+    from quiltwork.pufferfish.guarantee import guarantee
 
     uppers = [float(guarantee(qw.pure(e), before.model(), None).epsilon(0.0).upper) for e in (0.1, 0.2)]
     assert found.cost.published == pytest.approx(uppers[1] - uppers[0])

@@ -7,8 +7,8 @@ import pytest
 from tests.report.outline import check_page, check_picture, tables_of, text_of
 
 import quiltwork as qw
-from quiltwork.curves.digits import at_most
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.digits import at_most
 from quiltwork.report.anything import report_of
 from quiltwork.report.design.view import view as design_view
 from quiltwork.report.influence.view import view as influence_view

@@ -55,7 +55,7 @@ def test_the_tables(made):
 def test_the_prior(made):
     data = numbers(made, "influence")
     file = parse_prior(given("prior.yaml"))
-    from quiltwork.pufferfish.guarantees import guarantee
+    from quiltwork.pufferfish.guarantee import guarantee
 
     leaked = guarantee(qw.pure(data["per_entry"]), file.model(), None).epsilon(0.0)
     assert 0.98 * data["target"] < float(leaked.upper) <= data["target"]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp
 from tests.truth.numbers import mp as more
 
-from quiltwork.confounding.components import Component, Laplace, Mixture, Normal, NormalLaplace, Uniform
+from quiltwork.confounding.line.laws.components import Component, Laplace, Mixture, Normal, NormalLaplace, Uniform
 
 mp = more.clone()
 mp.prec = 170

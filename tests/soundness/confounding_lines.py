@@ -15,7 +15,7 @@ from tests.truth import closed
 from tests.truth.numbers import mp as more
 
 from quiltwork.confounding import World, noise
-from quiltwork.confounding.enclosure import stick
+from quiltwork.confounding.line.enclosure.cut import stick
 
 ALL = ("normal", "normal", "laplace", "both", "uniform")
 WIDTH = 1e-9  # promised for the enclosure of one delta

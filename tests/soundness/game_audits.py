@@ -16,10 +16,11 @@ from tests.soundness.game_checks import chance
 from tests.truth import closed
 
 from quiltwork import audit
-from quiltwork.audit import canaries, coins
-from quiltwork.audit.binomial import lower_tail, upper_limit
-from quiltwork.audit.counts import Counts
-from quiltwork.audit.gdp import epsilon_of, mu_lower
+from quiltwork.audit.bounds import coins
+from quiltwork.audit.bounds import one_run as canaries
+from quiltwork.audit.bounds.binomial import lower_tail, upper_limit
+from quiltwork.audit.bounds.counts import Counts
+from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
 
 FINE = Fraction(1, 10**7)  # a limit that is lower by this part must fail
 TINY = Fraction(1, 10**290)  # smaller chances are called 1e-300

@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 from tests.soundness.faults import shrunk
 
-from quiltwork.compose import filter_kinds, renyi
-from quiltwork.ledger import rules
+from quiltwork.compose.accountant import moments as renyi
+from quiltwork.compose.filters import kinds as filter_kinds
 from quiltwork.ledger.adapters import dp_accounting
-from quiltwork.losses import poisson
-from quiltwork.mechanisms import gaussian_noise, histograms
-from quiltwork.pufferfish import GaussianPrior, chain, gaussian_leaks
-from quiltwork.tables import guarantees, session, worst
+from quiltwork.ledger.book import rules
+from quiltwork.losses.families import poisson
+from quiltwork.mechanisms import gaussian as gaussian_noise
+from quiltwork.mechanisms import histograms
+from quiltwork.pufferfish import GaussianPrior
+from quiltwork.pufferfish.priors.chain import chain
+from quiltwork.pufferfish.priors.gaussian import curve as gaussian_leaks
+from quiltwork.tables import guarantee as guarantees
+from quiltwork.tables import session
+from quiltwork.tables.worst_step import worst
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

@@ -10,7 +10,7 @@ from tests.soundness import game_audits, game_checks, game_finite, game_next, ga
 from tests.soundness.game_kinds import KINDS
 from tests.truth.residues import LaplacePower
 
-from quiltwork.game.classifier import certificates
+from quiltwork.game.classifier import certificate as certificates
 from quiltwork.game.defenders import closed_forms, distances, noise
 
 FEW = {"equilibrium": 1, "classifier": 2, "publish": 3, "next sigma": 2, "many attributes": 3, "limits, many trials": 2}
@@ -70,7 +70,7 @@ def test_a_published_guarantee_without_the_pool_is_caught(monkeypatch):
     """Neighbours that move half as far."""
     step = distances.neighbours
     monkeypatch.setattr(
-        "quiltwork.game.publishing.neighbours",
+        "quiltwork.game.publish.neighbours",
         lambda statistic: attrs.evolve(step(statistic), step=step(statistic).step / 2),
     )
     wrong = {check.claim for check in _wrong("publish", 12)}

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from quiltwork.confounding.release import WorstPair
+from quiltwork.confounding.finite.release import WorstPair
 from quiltwork.curves import Curve
 from quiltwork.errors import QuiltworkError
 from quiltwork.pufferfish.prior import Prior

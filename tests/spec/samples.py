@@ -6,11 +6,11 @@ import numpy as np
 
 import quiltwork as qw
 from quiltwork import confounding, pufferfish
-from quiltwork.compose.filters import filter_for
-from quiltwork.confounding.penalty import Penalised
+from quiltwork.compose.filters.opening import filter_for
+from quiltwork.confounding.papers.penalty import Penalised
 from quiltwork.mechanisms import Noise
-from quiltwork.pufferfish.supermodular import Gauge
-from quiltwork.tables.vectors import Bound
+from quiltwork.pufferfish.priors.joint.supermodular import Gauge
+from quiltwork.tables.worst_step.vectors import Bound
 
 CHAIN = pufferfish.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["home", "ward"])
 

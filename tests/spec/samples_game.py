@@ -8,9 +8,10 @@ import numpy as np
 import quiltwork as qw
 from quiltwork import audit, game, mechanisms
 from quiltwork.data import Counts, Lengths, Tally
-from quiltwork.game import composition, finite, generative
+from quiltwork.game import composition, finite
+from quiltwork.game import learned as generative
 from quiltwork.game.classifier import RowAssignment, RowMatching
-from quiltwork.game.roc import Interval
+from quiltwork.game.measures.roc import Interval
 
 
 def attackers():

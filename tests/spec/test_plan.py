@@ -11,8 +11,8 @@ from tests.spec.strategies import singles
 import quiltwork as qw
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidPlan, Unsupported
+from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.registry import FAMILIES
-from quiltwork.losses.turned import Turned
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
 from quiltwork.spec.document import plain_scalar
 from quiltwork.spec.recipes import KINDS

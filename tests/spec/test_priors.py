@@ -9,15 +9,15 @@ from tests.spec.malformed_priors import CASES, GOOD, ROWS, chain, prior
 import quiltwork as qw
 from quiltwork.errors import InvalidPlan
 from quiltwork.pufferfish import MarkovChain
-from quiltwork.pufferfish.any_of import AnyOf
-from quiltwork.pufferfish.binary_chains import BinaryChains
-from quiltwork.pufferfish.blocks import Blocks, Independent
-from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
-from quiltwork.pufferfish.hidden import HiddenMarkov
-from quiltwork.pufferfish.ising import Ising
-from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish.priors.any_of import AnyOf
+from quiltwork.pufferfish.priors.binary_chains import BinaryChains
+from quiltwork.pufferfish.priors.blocks import Blocks, Independent
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
+from quiltwork.pufferfish.priors.ising import Ising
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.pufferfish.secrets import entry_values
-from quiltwork.pufferfish.tree import Tree
 from quiltwork.spec import parse_prior, prior_from, prior_schema, read_prior
 
 ACTIVITY = "examples/plans/activity.yaml"

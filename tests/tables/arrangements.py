@@ -4,7 +4,7 @@ import numpy as np
 
 import quiltwork as qw
 from quiltwork.tables import Cat, Int, Plan, Table, add_remove, on_table, opaque
-from quiltwork.tables.cells import Arrangement
+from quiltwork.tables.cells.cells import Arrangement
 
 
 def arranged(seed, *, columns=3, queries=10, several=False, dark=False):

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 import quiltwork as qw
+from quiltwork.compose.scaling import is_symmetric, scaled, turned
 from quiltwork.tables import Cat, Id, Int, Plan, SubsetOf, Table, on_input, on_table, replace_one
-from quiltwork.tables.scaling import is_symmetric, scaled, turned
 
 EPSILONS = np.array([-0.5, 0.0, 0.3, 0.9, 2.0])
 NOTHING, LEFT, ENTERED, CHANGED = range(4)

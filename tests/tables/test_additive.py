@@ -8,12 +8,13 @@ import pytest
 from tests.tables import naive
 
 import quiltwork as qw
-from quiltwork.losses.response import Approximate
-from quiltwork.tables import Cat, Id, Plan, Table, add_remove, additive, clip_rows, on_input, on_table, user
-from quiltwork.tables.additive import quantities, renyi_bound
-from quiltwork.tables.holds import response
-from quiltwork.tables.moments import TILTS, loss_moments
-from quiltwork.tables.vectors import Pricing
+from quiltwork.losses.families.pure import Approximate
+from quiltwork.tables import Cat, Id, Plan, Table, add_remove, clip_rows, on_input, on_table, user
+from quiltwork.tables.notions.sensitivity import response
+from quiltwork.tables.worst_step import additive
+from quiltwork.tables.worst_step.additive import quantities, renyi_bound
+from quiltwork.tables.worst_step.moments import TILTS, loss_moments
+from quiltwork.tables.worst_step.vectors import Pricing
 
 RECORDS = 3
 

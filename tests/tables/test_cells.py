@@ -9,23 +9,10 @@ from tests.tables import naive
 from tests.tables.arrangements import arranged
 
 import quiltwork as qw
-from quiltwork.tables import (
-    Cat,
-    Date,
-    Float,
-    Id,
-    Int,
-    Plan,
-    SubsetOf,
-    Table,
-    add_remove,
-    cells,
-    columns,
-    on_table,
-    opaque,
-    replace_one,
-)
-from quiltwork.tables.cells import Arrangement, maximal_rows
+from quiltwork.tables import Cat, Date, Float, Id, Int, Plan, SubsetOf, Table, add_remove, on_table, opaque, replace_one
+from quiltwork.tables.cells import cells
+from quiltwork.tables.cells.cells import Arrangement, maximal_rows
+from quiltwork.tables.schema import columns
 
 
 def rows_of(found):

@@ -12,7 +12,8 @@ from tests.tables import golden
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables.channels import (
+from quiltwork.tables.notions.spaces import Space, add_remove, closure, free_lunch, multisets, replace_one
+from quiltwork.tables.papers.small_channels import (
     adaptive,
     gaussian_mu,
     hockey_stick,
@@ -22,7 +23,6 @@ from quiltwork.tables.channels import (
     renyi_divergence,
     truncated_geometric,
 )
-from quiltwork.tables.spaces import Space, add_remove, closure, free_lunch, multisets, replace_one
 
 TABLES = multisets("abc", 3)
 UNBOUNDED, BOUNDED, LUNCH = (Space(TABLES, relation) for relation in (add_remove, replace_one, free_lunch))

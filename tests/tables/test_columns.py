@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table, columns
-from quiltwork.tables.selectors import Chosen, Has, Null, Spans
+from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table
+from quiltwork.tables.schema import columns
+from quiltwork.tables.schema.selectors import Chosen, Has, Null, Spans
 
 LOW, HIGH = -2, 3
 NUMBERS = [n / 4 for n in range(4 * LOW - 5, 4 * HIGH + 6)]  # bounds: whole, fractional, inside and outside

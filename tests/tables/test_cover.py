@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables.cover import BRANCHED, ENUMERATED, PRICED, SOLVED, cover, maximal_cells, rules_of_thumb
-from quiltwork.tables.cover_programs import integer_program, neat_prices, suggested_prices
-from quiltwork.tables.cover_search import Found, search
-from quiltwork.tables.prices import (
+from quiltwork.tables.cover.branch_and_bound import Found, search
+from quiltwork.tables.cover.cover import BRANCHED, ENUMERATED, PRICED, SOLVED, cover, maximal_cells, rules_of_thumb
+from quiltwork.tables.cover.problem import (
     MOST_RECORDS,
     allowed,
     best_records,
@@ -27,9 +26,10 @@ from quiltwork.tables.prices import (
     rounded_down,
     rounded_up,
 )
+from quiltwork.tables.cover.programs import integer_program, neat_prices, suggested_prices
 
-covers = importlib.import_module("quiltwork.tables.cover")  # the module, whatever the room exports by that name
-cover_search = importlib.import_module("quiltwork.tables.cover_search")
+covers = importlib.import_module("quiltwork.tables.cover.cover")  # the module, whatever the room exports by that name
+cover_search = importlib.import_module("quiltwork.tables.cover.branch_and_bound")
 
 GREEDY_FAILS = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
 SOLVER = 1e-6  # relative, between what two runs of HiGHS say

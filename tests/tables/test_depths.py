@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.tables.arrangements import arranged, everyone
 
-from quiltwork.tables import depths
-from quiltwork.tables.cells import Arrangement
-from quiltwork.tables.depths import ascended, heaviest
+from quiltwork.tables.cells import heaviest as depths
+from quiltwork.tables.cells.cells import Arrangement
+from quiltwork.tables.cells.heaviest import ascended, heaviest
 
 SHAPES = {
     "boxes": {},

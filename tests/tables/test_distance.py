@@ -24,13 +24,13 @@ from quiltwork.tables import (
     free_lunch,
     manhattan,
     metric,
-    neighbors,
     node,
     replace_one,
     user,
     window,
 )
-from quiltwork.tables.spaces import Space, conversion, graphs, stability_product
+from quiltwork.tables.notions import neighbors
+from quiltwork.tables.notions.spaces import Space, conversion, graphs, stability_product
 
 TABLE = worlds.TABLE
 NEAR, FAR = (metric(manhattan("d"), unit="days", within=w) for w in (1, 2))

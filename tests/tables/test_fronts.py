@@ -6,11 +6,13 @@ from tests.tables import naive
 from tests.tables.arrangements import arranged, everyone
 
 import quiltwork as qw
-from quiltwork.tables import depths, fronts, strength
-from quiltwork.tables.fronts import Rates, strongest
-from quiltwork.tables.scaling import total
-from quiltwork.tables.vectors import Vector
-from quiltwork.tables.worst import Worst
+from quiltwork.compose import dominance as strength
+from quiltwork.compose.scaling import total
+from quiltwork.tables.cells import heaviest as depths
+from quiltwork.tables.worst_step import fronts
+from quiltwork.tables.worst_step.fronts import Rates, strongest
+from quiltwork.tables.worst_step.vectors import Vector
+from quiltwork.tables.worst_step.worst import Worst
 
 POOLS = {
     "one": [qw.pure(0.3)],

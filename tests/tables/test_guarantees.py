@@ -24,15 +24,15 @@ from quiltwork.tables import (
     entry,
     flat_map,
     free_lunch,
-    guarantees,
     on_input,
     on_table,
     opaque,
-    predicates,
     replace_one,
     user,
     window,
 )
+from quiltwork.tables import guarantee as guarantees
+from quiltwork.tables.schema import predicates
 
 T = Table(c=Cat("a", "b"), n=Int(0, 2, nullable=True), p=Id())
 RECORDS = [T.record(c=c, n=n, p=p) for c, n, p in itertools.product("ab", (0, 1, 2, None), (0, 1))]

@@ -39,10 +39,10 @@ from quiltwork.tables import (
     user,
     window,
 )
-from quiltwork.tables.holds import Holds, changeable, occurring, one_way, response
-from quiltwork.tables.neighbors import Notion, User
-from quiltwork.tables.queries import Query
-from quiltwork.tables.spaces import symmetric_difference
+from quiltwork.tables.notions.neighbors import Notion, User
+from quiltwork.tables.notions.sensitivity import Holds, changeable, occurring, one_way, response
+from quiltwork.tables.notions.spaces import symmetric_difference
+from quiltwork.tables.query import Query
 
 TABLE = worlds.TABLE
 LOSS = qw.pure(1.0)

@@ -9,6 +9,7 @@ import pytest
 from tests.tables import golden, naive
 
 import quiltwork as qw
+from quiltwork.compose.scaling import scaled
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.tables import (
     Cat,
@@ -19,7 +20,6 @@ from quiltwork.tables import (
     SubsetOf,
     Table,
     add_remove,
-    cells,
     clip_rows,
     edge,
     flat_map,
@@ -27,14 +27,14 @@ from quiltwork.tables import (
     node,
     on_input,
     on_table,
-    people,
     user,
     window,
 )
-from quiltwork.tables.people import COVER_NOTE
-from quiltwork.tables.scaling import scaled
-from quiltwork.tables.touch import LIMIT_NOTE
-from quiltwork.tables.worst import Worst
+from quiltwork.tables.cells import cells
+from quiltwork.tables.worst_step import many_records as people
+from quiltwork.tables.worst_step.many_records import COVER_NOTE
+from quiltwork.tables.worst_step.touched import LIMIT_NOTE
+from quiltwork.tables.worst_step.worst import Worst
 
 STATED = [on_input(add_remove()), on_table]
 POOLS = {

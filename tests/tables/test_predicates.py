@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables import Cat, Float, Int, SubsetOf, Table, opaque, predicates
-from quiltwork.tables.predicates import And, Condition, Everything, Or, members, opaque_parts
-from quiltwork.tables.selectors import Chosen, Null, Spans
+from quiltwork.tables import Cat, Float, Int, SubsetOf, Table, opaque
+from quiltwork.tables.schema import predicates
+from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, members, opaque_parts
+from quiltwork.tables.schema.selectors import Chosen, Null, Spans
 
 TABLE = Table(
     c=Cat("a", "b", "d", nullable=True),

@@ -7,20 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quiltwork as qw
-from quiltwork.tables import (
-    Cat,
-    Id,
-    Int,
-    Table,
-    add_remove,
-    clip_rows,
-    flat_map,
-    join,
-    on_input,
-    opaque,
-    predicates,
-)
-from quiltwork.tables.queries import Query
+from quiltwork.tables import Cat, Id, Int, Table, add_remove, clip_rows, flat_map, join, on_input, opaque
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema import predicates
 
 T = Table(region=Cat("N", "S"), age=Int(0, 9), person=Id())
 HOLDS = on_input(add_remove())

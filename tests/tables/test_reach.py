@@ -19,16 +19,16 @@ from quiltwork.tables import (
     Table,
     add_remove,
     edge,
-    fronts,
     on_input,
     on_table,
     opaque,
     user,
     window,
 )
-from quiltwork.tables.cells import Arrangement
-from quiltwork.tables.reach import reach, stretches
-from quiltwork.tables.touch import LIMIT_NOTE
+from quiltwork.tables.cells.cells import Arrangement
+from quiltwork.tables.worst_step import fronts
+from quiltwork.tables.worst_step.reach import reach, stretches
+from quiltwork.tables.worst_step.touched import LIMIT_NOTE
 
 # ---- one record
 

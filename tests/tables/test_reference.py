@@ -7,6 +7,7 @@ import pytest
 from tests.tables import golden, test_channels, test_spaces
 
 import quiltwork as qw
+from quiltwork.compose.scaling import scaled
 from quiltwork.tables import (
     Cat,
     Date,
@@ -26,10 +27,9 @@ from quiltwork.tables import (
     user,
     window,
 )
-from quiltwork.tables.cells import Arrangement
-from quiltwork.tables.cover import cover
-from quiltwork.tables.prices import greedy, problem
-from quiltwork.tables.scaling import scaled
+from quiltwork.tables.cells.cells import Arrangement
+from quiltwork.tables.cover.cover import cover
+from quiltwork.tables.cover.problem import greedy, problem
 
 NARROW = 1e-10
 

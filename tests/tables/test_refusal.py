@@ -26,8 +26,8 @@ from quiltwork.tables import (
     user,
     window,
 )
-from quiltwork.tables.queries import Query
-from quiltwork.tables.refusal import unbounded
+from quiltwork.tables.guarantee import unbounded
+from quiltwork.tables.query import Query
 
 T = Table(region=Cat("N", "S"), age=Int(0, 99), person=Id())
 PER_ROW = on_input(replace_one())

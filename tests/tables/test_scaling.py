@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.tables import golden
 
 import quiltwork as qw
+from quiltwork.compose.scaling import attained, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
-from quiltwork.tables.scaling import attained, is_symmetric, scaled, total, turned
 
 EPSILONS = np.array([0.0, 0.3, 1.0, 2.5])
 ONE_WAY = qw.pair([0.7, 0.3], [0.2, 0.8])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quiltwork.tables.selectors import HIGHEST, LOWEST, Chosen, Has, Null, Spans
+from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Chosen, Has, Null, Spans
 
 GRID = [n / 2 for n in range(-6, 7)]  # bounds and the values between them
 CUTS = [LOWEST, *((value, side) for value in GRID for side in (0, 1)), HIGHEST]

@@ -8,9 +8,9 @@ import pytest
 from mpmath import mp
 
 import quiltwork as qw
+from quiltwork.compose.filters.counted import pure_to_gdp
 from quiltwork.errors import BudgetExceeded, InvalidParameter, UnboundedLossError, Unsupported
-from quiltwork.tables.channels import hockey_stick
-from quiltwork.tables.currencies import pure_to_gdp
+from quiltwork.tables.papers.small_channels import hockey_stick
 
 TABLE = qw.Table(region=qw.Cat("N", "S", "E"), age=qw.Int(0, 99), person=qw.Id())
 BY_COUNT = qw.on_input(qw.add_remove())

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.tables import golden
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables import spaces
-from quiltwork.tables.channels import max_divergence
-from quiltwork.tables.spaces import (
+from quiltwork.tables.notions import spaces
+from quiltwork.tables.notions.spaces import (
     MetricSpace,
     Space,
     add_remove,
@@ -36,6 +35,7 @@ from quiltwork.tables.spaces import (
     symmetric_difference,
     user,
 )
+from quiltwork.tables.papers.small_channels import max_divergence
 
 TABLES = multisets("abc", 3)
 UNBOUNDED, BOUNDED, LUNCH = (Space(TABLES, relation) for relation in (add_remove, replace_one, free_lunch))

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quiltwork as qw
-from quiltwork.tables import strength
-from quiltwork.tables.scaling import turned
-from quiltwork.tables.strength import Ladders, distinct, dominated, front
+from quiltwork.compose import dominance as strength
+from quiltwork.compose.dominance import Ladders, distinct, dominated, front
+from quiltwork.compose.scaling import turned
 
 EPSILONS = np.array([0.0, 0.2, 0.7, 1.5])
 POOLS = [

@@ -15,21 +15,21 @@ from quiltwork.tables import (
     SubsetOf,
     Table,
     add_remove,
-    columns,
     entry,
     euclidean,
     free_lunch,
-    fronts,
     metric,
     on_input,
     on_table,
     opaque,
     replace_one,
-    swaps,
     window,
 )
-from quiltwork.tables.swaps import PAIR_NOTE
-from quiltwork.tables.worst import Worst
+from quiltwork.tables.schema import columns
+from quiltwork.tables.worst_step import fronts
+from quiltwork.tables.worst_step import one_record as swaps
+from quiltwork.tables.worst_step.one_record import PAIR_NOTE
+from quiltwork.tables.worst_step.worst import Worst
 
 STATED = [on_input(add_remove()), on_table]
 STEPS = {

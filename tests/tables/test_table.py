@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table
-from quiltwork.tables.columns import Column
+from quiltwork.tables.schema.columns import Column
 
 T = Table(
     region=Cat("N", "S", nullable=True),

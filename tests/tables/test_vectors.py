@@ -5,6 +5,7 @@ import math
 import pytest
 
 import quiltwork as qw
+from quiltwork.compose.scaling import attained, turned
 from quiltwork.errors import Unsupported
 from quiltwork.tables import (
     Cat,
@@ -21,9 +22,8 @@ from quiltwork.tables import (
     on_table,
     replace_one,
 )
-from quiltwork.tables.holds import response
-from quiltwork.tables.scaling import attained, turned
-from quiltwork.tables.vectors import Pricing
+from quiltwork.tables.notions.sensitivity import response
+from quiltwork.tables.worst_step.vectors import Pricing
 
 ONE_WAY, OTHER = qw.pair([0.7, 0.3], [0.2, 0.8]), qw.pair([0.6, 0.4], [0.3, 0.7])
 

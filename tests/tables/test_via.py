@@ -6,7 +6,7 @@ import pytest
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables import clip_rows, flat_map, join
-from quiltwork.tables.via import Via
+from quiltwork.tables.notions.transformations import Via
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables import Cat, Int, Plan, Table, add_remove, on_input, worst
-from quiltwork.tables.vectors import Bound, Vector
-from quiltwork.tables.worst import Worst
+from quiltwork.tables import Cat, Int, Plan, Table, add_remove, on_input
+from quiltwork.tables.worst_step import worst
+from quiltwork.tables.worst_step.vectors import Bound, Vector
+from quiltwork.tables.worst_step.worst import Worst
 
 DELTAS = np.array([0.0, 1e-6, 1e-3, 0.1, 1.0])
 EPSILONS = np.array([-math.inf, -1.0, 0.0, 0.4, 1.3, 3.0, math.inf])

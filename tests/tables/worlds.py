@@ -7,8 +7,9 @@ import itertools
 from collections import Counter
 from functools import cache
 
-from quiltwork.tables import Id, Int, Table, neighbors
-from quiltwork.tables.spaces import Space, multisets
+from quiltwork.tables import Id, Int, Table
+from quiltwork.tables.notions import neighbors
+from quiltwork.tables.notions.spaces import Space, multisets
 
 PEOPLE, DAYS, MOST = (0, 1), (0, 1, 2), 3
 TABLE = Table(u=Id(), d=Int(0, 2)).rows(0, MOST)

@@ -9,8 +9,8 @@ from tests.web.answers import chart, checked, fact, numbers, trace
 
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon
-from quiltwork.pufferfish.influence import InfluenceCurve
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import Translator
 from quiltwork.web.explore import influence
 from quiltwork.web.explore.influence import LONGEST
 

@@ -10,8 +10,8 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.ledger.entries import Entry
-from quiltwork.ledger.limits import FILTERS, Limit
+from quiltwork.ledger.book.limits import FILTERS, Limit
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.web.pages.entries import line_of
 from quiltwork.web.pages.forms import Typed, number, span, time, whole
 from quiltwork.web.pages.losses import KINDS, loss_of, offered

@@ -13,7 +13,7 @@ from tests.soundness.game_kinds import KINDS as OLDER
 from benchmarks.soundness.claims import Check, Kind
 from benchmarks.soundness.listed import exp_ends
 from quiltwork.audit import from_counts
-from quiltwork.audit.counts import Counts
+from quiltwork.audit.bounds.counts import Counts
 
 AUDITS = ("limits, few trials", "limits, many trials", "counts", "mu to epsilon", "guesses")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, at_most, decided, relative
-from quiltwork.compose.filters import gdp_filter, pure_filter, zcdp_filter
+from quiltwork.compose.filters.opening import gdp_filter, pure_filter, zcdp_filter
 from quiltwork.errors import BudgetExceeded
 from quiltwork.ledger import Ledger
 

@@ -17,7 +17,7 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind
-from quiltwork.compose.filters import gdp_filter, pure_filter, renyi_filter, zcdp_filter
+from quiltwork.compose.filters.opening import gdp_filter, pure_filter, renyi_filter, zcdp_filter
 
 
 def lived(rng: np.random.Generator) -> dict[str, Any]:

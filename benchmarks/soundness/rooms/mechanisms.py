@@ -15,7 +15,7 @@ from tests.truth.numbers import mp
 from benchmarks.soundness.claims import Check, Kind, at_most, covers, ends, inside, relative
 from quiltwork import mechanisms
 from quiltwork.ledger.adapters.opendp import from_opendp
-from quiltwork.mechanisms.gaussian_noise import integer_sigma
+from quiltwork.mechanisms.gaussian import integer_sigma
 from quiltwork.mechanisms.scales import above, drawn
 
 NEAR = mp.mpf(10) ** -45

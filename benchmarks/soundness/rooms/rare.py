@@ -15,10 +15,11 @@ from scipy.special import log_ndtr, ndtr
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, Skip, ends, inside
-from quiltwork.compose import questions, route
-from quiltwork.compose.jumps import JumpEngine
-from quiltwork.compose.parts import directed
-from quiltwork.losses.transform import TooCostly
+from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.accountant import solve as questions
+from quiltwork.compose.engines.rare_losses import JumpEngine
+from quiltwork.compose.releases import directed
+from quiltwork.losses.transforms.transform import TooCostly
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 NEAR, ROUNDING = 1e-9, 4e-16  # of an integral in doubles, relative and absolute

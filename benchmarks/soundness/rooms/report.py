@@ -12,9 +12,9 @@ import numpy as np
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, at_most
-from quiltwork.compose.path_costs import short
-from quiltwork.curves.digits import at_least, pair
-from quiltwork.curves.digits import at_most as printed_at_most
+from quiltwork.compose.filters.costs import short
+from quiltwork.numbers.digits import at_least, pair
+from quiltwork.numbers.digits import at_most as printed_at_most
 
 EPSILON = re.compile(r"epsilon is at most ([0-9.e+-]+):")
 PERCENT = re.compile(r"in at most ([0-9.e+-]+)% of cases")

@@ -11,8 +11,8 @@ import numpy as np
 from examples.gallery.confounding.people import ATTACKERS, Genomes
 from examples.game_composition import DELTA, Row
 from quiltwork.curves import auc_ceiling
-from quiltwork.curves.digits import at_most
 from quiltwork.curves.drawing import COLOURS
+from quiltwork.numbers.digits import at_most
 from quiltwork.report.layout.blocks import Cell, Picture
 from quiltwork.report.layout.picture import picture
 

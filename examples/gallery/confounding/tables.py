@@ -11,7 +11,7 @@ from examples.gallery.confounding.rows import ARMS, COLUMNS, Twice, cells, chart
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from examples.game_composition import DELTA, TABLE_8, TABLE_9, TIED, redesigned, tied
 from quiltwork.curves import auc_ceiling
-from quiltwork.curves.digits import at_most
+from quiltwork.numbers.digits import at_most
 from quiltwork.report.layout.blocks import Grid, Words
 
 PRINTED_CAPTION = (0.25, 0.25, 1.5, 3.0, 5.0)  # eps_g in the caption of Figure 1

@@ -13,7 +13,7 @@ import quiltwork as qw
 from examples.gallery.constraints import literal
 from examples.gallery.constraints.showing import dashed, dotted, exact, number, plot, power, regions
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.compose.baselines import one_at_a_time, with_total_variation
+from quiltwork.compose.papers.simple_rules import one_at_a_time, with_total_variation
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.layout.blocks import Grid
 

@@ -9,7 +9,12 @@ import quiltwork as qw
 from examples.gallery.constraints.figure_2 import POINTS
 from examples.gallery.constraints.showing import number, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.compose.baselines import kairouz_oh_viswanath, one_at_a_time, total_variation, with_total_variation
+from quiltwork.compose.papers.simple_rules import (
+    kairouz_oh_viswanath,
+    one_at_a_time,
+    total_variation,
+    with_total_variation,
+)
 from quiltwork.report.layout.blocks import Grid
 
 ETA = Item(

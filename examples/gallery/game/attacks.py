@@ -21,15 +21,15 @@ from quiltwork.game import AdaptiveThreshold, Calibrated, FixedThreshold, Neural
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.attackers.likelihood import member_llr
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
-from quiltwork.game.generative import Generative
-from quiltwork.game.generative.defence import Learned
-from quiltwork.game.generative.training import Game
 from quiltwork.game.ladder import ladder
 from quiltwork.game.leaderboard import Entry, Leaderboard
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release, SummaryStatistics
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.learned import Generative
+from quiltwork.game.learned.defence import Learned
+from quiltwork.game.learned.training import Game
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Members
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.release import Release, SummaryStatistics
 from quiltwork.report.layout.blocks import Grid
 
 NETWORK = "network"  # the name of the library's copy of the paper's attacker, trained from scratch

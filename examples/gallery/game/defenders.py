@@ -22,7 +22,7 @@ from examples.gallery.game.people import size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1B
 from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.game.release import SummaryStatistics
+from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.report.layout.blocks import Block, Grid
 
 

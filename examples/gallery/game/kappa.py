@@ -24,7 +24,7 @@ from examples.gallery.game.attacks import (
 from examples.gallery.game.people import genomes, size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_TABLE_3, Printed
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.game.population import Population
+from quiltwork.game.people.population import Population
 
 HALF = "Tables 3 and 4: areas below one half"
 LOOP = "Section 5: the attacker in the loop"

@@ -24,9 +24,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import NotCertified
 from quiltwork.game.defenders.plain import statistic_of
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Members
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Members
+from quiltwork.game.people.statistic import Statistic
 
 
 @attrs.frozen(eq=False)

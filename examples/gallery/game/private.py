@@ -24,8 +24,8 @@ from examples.gallery.game.printed import (
 )
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.game import Laplace
-from quiltwork.game.population import Population
-from quiltwork.game.release import SummaryStatistics
+from quiltwork.game.people.population import Population
+from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.report.layout.blocks import Grid
 
 ORDER = (BAYESIAN, ADAPTIVE, FIXED, SCORE)

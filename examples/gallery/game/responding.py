@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from quiltwork.game.attackers.likelihood import FLOOR, mean_reference_score, member_llr
+from quiltwork.game.attackers.neural import torch
 from quiltwork.game.defenders.plain import statistic_of
-from quiltwork.game.generative import Generative
-from quiltwork.game.generative.defence import Learned
-from quiltwork.game.generative.networks import Attacking
-from quiltwork.game.generative.training import Game
-from quiltwork.game.population import Population
-from quiltwork.game.statistics import Statistic
-from quiltwork.game.torching import torch
+from quiltwork.game.learned import Generative
+from quiltwork.game.learned.defence import Learned
+from quiltwork.game.learned.networks import Attacking
+from quiltwork.game.learned.training import Game
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.statistic import Statistic
 
 LEVEL = 0.05  # of false alarms without a defence
 SHARE = 0.1  # of the reference people that set the adaptive threshold

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.tables.channels import joint, max_divergence, truncated_geometric
-from quiltwork.tables.spaces import Space, add_remove, free_lunch, multisets, replace_one
+from quiltwork.tables.notions.spaces import Space, add_remove, free_lunch, multisets, replace_one
+from quiltwork.tables.papers.small_channels import joint, max_divergence, truncated_geometric
 
 VALUES, MOST = "abc", 3
 TABLES = multisets(VALUES, MOST)  # 20 tables

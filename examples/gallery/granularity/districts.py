@@ -16,7 +16,8 @@ from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.layout.blocks import Grid
 from quiltwork.report.layout.picture import picture
-from quiltwork.tables import Plan, SubsetOf, Table, add_remove, on_input, on_table, replace_one, spaces
+from quiltwork.tables import Plan, SubsetOf, Table, add_remove, on_input, on_table, replace_one
+from quiltwork.tables.notions import spaces
 
 DIAMETER = 1.0  # L
 HOSPITALS = ((0.0, 0.0), (8.0, 0.0))  # eight diameters apart

@@ -15,7 +15,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.layout.blocks import Grid
 from quiltwork.report.layout.picture import picture
-from quiltwork.tables.channels import (
+from quiltwork.tables.papers.small_channels import (
     gaussian_mu,
     joint,
     max_divergence,

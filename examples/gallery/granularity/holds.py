@@ -12,8 +12,8 @@ from examples.gallery.granularity.classes import TABLES as WIDE
 from examples.gallery.granularity.mechanisms import Tally
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.report.layout.blocks import Grid
-from quiltwork.tables.channels import max_divergence, truncated_geometric
-from quiltwork.tables.spaces import Space, closure, replace_one, sensitivity
+from quiltwork.tables.notions.spaces import Space, closure, replace_one, sensitivity
+from quiltwork.tables.papers.small_channels import max_divergence, truncated_geometric
 
 GROUPS = {
     "metrics": (theorems.metrics, 1500, 150),

@@ -11,13 +11,8 @@ import quiltwork as qw
 from examples.gallery.granularity.classes import BOUNDED, UNBOUNDED, near, shown
 from examples.gallery.item import Check, Effort, Finding, Study, alone
 from quiltwork.report.layout.blocks import Grid
-from quiltwork.tables.channels import max_divergence, randomized_response
-from quiltwork.tables.spaces import (
-    MetricSpace,
-    conversion,
-    sensitivity,
-    stability_product,
-)
+from quiltwork.tables.notions.spaces import MetricSpace, conversion, sensitivity, stability_product
+from quiltwork.tables.papers.small_channels import max_divergence, randomized_response
 
 
 def identity(database: object) -> object:

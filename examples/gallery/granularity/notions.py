@@ -17,8 +17,8 @@ from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.figures import plain_powers
 from quiltwork.report.layout.blocks import Grid
 from quiltwork.report.layout.picture import picture
-from quiltwork.tables.channels import hockey_stick, joint
-from quiltwork.tables.spaces import Space, add_remove, multisets, quotient
+from quiltwork.tables.notions.spaces import Space, add_remove, multisets, quotient
+from quiltwork.tables.papers.small_channels import hockey_stick, joint
 
 PRINTED_EPSILON, PRINTED_DELTA, PRINTED_GROUP = 1.0, 1e-5, 13
 

@@ -22,7 +22,7 @@ from examples.gallery.granularity.classes import (
 )
 from examples.gallery.item import Check, Effort, Finding, Study, alone
 from quiltwork.report.layout.blocks import Grid
-from quiltwork.tables.spaces import (
+from quiltwork.tables.notions.spaces import (
     Space,
     closure,
     hamming,

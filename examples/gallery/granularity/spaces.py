@@ -11,8 +11,7 @@ from examples.gallery.item import Check, Effort, Finding, Study, alone
 from examples.tables import halves, refused, visits
 from quiltwork.report.layout.blocks import Details, Grid, Words
 from quiltwork.tables import on_table
-from quiltwork.tables.channels import joint, max_divergence, truncated_geometric
-from quiltwork.tables.spaces import (
+from quiltwork.tables.notions.spaces import (
     Space,
     add_remove,
     conversion,
@@ -27,6 +26,7 @@ from quiltwork.tables.spaces import (
     sequences,
     symmetric_difference,
 )
+from quiltwork.tables.papers.small_channels import joint, max_divergence, truncated_geometric
 
 PRINTED_DIST = {("add/remove", "replace-one"): 2.0, ("replace-one", "add/remove"): math.inf}
 PRINTED_LUNCH = 1.0

@@ -24,14 +24,8 @@ from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.report.layout.blocks import Grid
 from quiltwork.report.layout.picture import picture
-from quiltwork.tables.channels import joint, max_divergence, truncated_geometric
-from quiltwork.tables.spaces import (
-    Space,
-    multisets,
-    quotient,
-    replace_one,
-    symmetric_difference,
-)
+from quiltwork.tables.notions.spaces import Space, multisets, quotient, replace_one, symmetric_difference
+from quiltwork.tables.papers.small_channels import joint, max_divergence, truncated_geometric
 
 EPSILONS = (1.0, 0.7, 0.3)
 

@@ -29,7 +29,7 @@ from examples.gallery.granularity.mechanisms import (
     several,
 )
 from quiltwork.checks import FloatArray
-from quiltwork.tables.spaces import Space, add_remove, hamming, multisets, quotient, replace_one, sequences
+from quiltwork.tables.notions.spaces import Space, add_remove, hamming, multisets, quotient, replace_one, sequences
 
 TABLES = multisets("ab", 3)  # 10 tables
 SPACES = (Space(TABLES, add_remove), Space(TABLES, replace_one))

@@ -15,7 +15,7 @@ from examples.gallery.pufferfish.tables import LEGEND, Sample, order, order_chec
 from quiltwork.curves.drawing import COLOURS
 from quiltwork.data.generators import capture24_like
 from quiltwork.mechanisms import histogram_loss, histogram_scale
-from quiltwork.pufferfish.metrics import random_ndcg_rank
+from quiltwork.pufferfish.ranking_metrics import random_ndcg_rank
 from quiltwork.report.layout.blocks import Block, Grid
 from quiltwork.report.layout.picture import picture
 

@@ -6,10 +6,10 @@ elsewhere; `report` holds the result against a guarantee. Every result lists wha
 
 from __future__ import annotations
 
-from quiltwork.audit.auditing import counted, epsilon_lower_bound, from_counts, one_run, run
-from quiltwork.audit.counts import Counts, Limits
-from quiltwork.audit.guessing import Guesses
-from quiltwork.audit.reports import AuditReport, report
+from quiltwork.audit.audit import counted, epsilon_lower_bound, from_counts, one_run, run
+from quiltwork.audit.bounds.counts import Counts, Limits
+from quiltwork.audit.bounds.one_run import Guesses
+from quiltwork.audit.report import AuditReport, report
 from quiltwork.audit.result import Audit
 
 __all__ = [

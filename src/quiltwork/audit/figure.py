@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quiltwork.audit.counts import Limits
-from quiltwork.audit.gdp import epsilon_of
+from quiltwork.audit.bounds.counts import Limits
+from quiltwork.audit.bounds.gdp import epsilon_of
 from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
-from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS, drawn_figure, inlined, rendered
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.digits import single
 
 if TYPE_CHECKING:
-    from quiltwork.audit.reports import AuditReport
+    from quiltwork.audit.report import AuditReport
 
 SIZE = (4.8, 4.9)
 POINTS = 241

@@ -6,9 +6,9 @@ from html import escape
 
 from quiltwork import __version__
 from quiltwork.audit.figure import draw_epsilons, draw_errors, inline
-from quiltwork.audit.reports import AuditReport
+from quiltwork.audit.report import AuditReport
 from quiltwork.audit.result import Audit
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f7f9; --line: #d9dee4;

@@ -8,14 +8,13 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.audit.canaries import refuted
-from quiltwork.audit.counts import Counts, Limits
-from quiltwork.audit.gdp import epsilon_of, mu_lower
-from quiltwork.audit.guessing import Guesses
+from quiltwork.audit.bounds.counts import Counts, Limits
+from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
+from quiltwork.audit.bounds.one_run import Guesses, refuted
 from quiltwork.curves import markup
-from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import Unsupported
+from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.json import json_numbers
 
 SCHEMA = "quiltwork/audit/1"
 METHODS = ("counts", "gdp", "guesses", "one run")

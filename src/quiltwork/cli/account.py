@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidPlan
+from quiltwork.numbers.digits import single
 from quiltwork.report import Account
 from quiltwork.report.text import column, ends, percent
 from quiltwork.spec.anything import read_any

@@ -19,17 +19,17 @@ from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.attack_words import defender, population_of, prices_in
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
 from quiltwork.game.defenders.noise import POOL
-from quiltwork.game.generative import Generative, Trained, train
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import CAUTION, Leaderboard
-from quiltwork.game.population import Population
-from quiltwork.game.release import Defence, SummaryStatistics
-from quiltwork.game.roc import confident
+from quiltwork.game.learned import Generative, Trained, train
+from quiltwork.game.measures.roc import confident
+from quiltwork.game.people.population import Population
+from quiltwork.game.releases.release import Defence, SummaryStatistics
 from quiltwork.game.trials import trials
+from quiltwork.numbers.digits import at_most, single
 
 SCHEMA = "quiltwork/attack/1"
 WIDE = 112  # characters that all columns of a leaderboard need

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.drawing import COLOURS, inlined
 from quiltwork.game.figure import drawn
-from quiltwork.game.population import Population
+from quiltwork.game.people.population import Population
+from quiltwork.numbers.digits import at_most, single
 
 if TYPE_CHECKING:
     from quiltwork.cli.attack import Attacked

@@ -12,9 +12,9 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import populations
 from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
-from quiltwork.game.generative import Generative
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Half, Independent, Prior
+from quiltwork.game.learned import Generative
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Half, Independent, Prior
 
 __all__ = ["DEFENCES", "SOURCES", "defender", "population_of", "prices_in"]
 

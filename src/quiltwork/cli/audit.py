@@ -13,17 +13,17 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.audit import Audit, AuditReport, Counts, Guesses, one_run, report
-from quiltwork.audit.auditing import CONFIDENCE
-from quiltwork.audit.claims import NOTHING, Claim, mu_claim, parse_claim
+from quiltwork.audit.audit import CONFIDENCE
+from quiltwork.audit.bounds.threshold import SHARE
+from quiltwork.audit.claim import NOTHING, Claim, mu_claim, parse_claim
 from quiltwork.audit.result import share
 from quiltwork.audit.score_files import Scores, read_scores
-from quiltwork.audit.threshold import SHARE
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.cli.progress import progress
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.spec.read import read_plan
 
 USUAL_DELTA = 1e-5  # when nobody names one

@@ -11,8 +11,8 @@ from quiltwork import checks
 from quiltwork.compose import constructors
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.loss import Loss
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.text import ends
 from quiltwork.spec import plan_of
 from quiltwork.spec.write import yaml_text

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
-from quiltwork.confounding.design import Design
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.confounding.design.design import Design
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import channel_csv, to_json
 from quiltwork.report.design.view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.report.design.words import DIGITS, kept, least, price, target

@@ -15,9 +15,9 @@ from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer, save
 from quiltwork.cli.progress import progress
 from quiltwork.errors import BrokenChain, InvalidParameter
-from quiltwork.ledger.keys import is_public_key
+from quiltwork.ledger.chain.keys import is_public_key
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.receipts import Receipt
 
 
 def verified(where: Where, files: Sequence[Path], public_key: str | None) -> int:

@@ -15,7 +15,7 @@ from quiltwork.cli.account import grid
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.errors import BrokenChain, InvalidParameter
-from quiltwork.ledger.entries import Entry
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.report.budgets.history import clean, details
 
 SHOWN = 20
@@ -42,7 +42,7 @@ def told(where: Where, name: str | None, after: int, limit: int | None, everythi
             total = ledger.budget(name).entries if name is not None else kept[-1].seq
             _show(kept, total - len(kept))
         if figure is not None and kind is not None and name is not None:
-            from quiltwork.ledger.course import followed
+            from quiltwork.ledger.acts.history import followed
             from quiltwork.ledger.figure import drawn
 
             figure.write_bytes(drawn(followed(ledger, name), kind))

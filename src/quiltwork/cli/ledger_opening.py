@@ -12,9 +12,9 @@ from quiltwork.cli.account import plan_at
 from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import show_budget
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.book.budget import Budget
+from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.terms import Blocks
-from quiltwork.ledger.views import Budget
 from quiltwork.spec.budget_file import read_budgets
 from quiltwork.spec.plan import Plan
 

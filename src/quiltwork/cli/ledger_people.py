@@ -16,10 +16,10 @@ from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import acted, answer
 from quiltwork.errors import InvalidParameter
-from quiltwork.ledger import schema
-from quiltwork.ledger.addresses import address
-from quiltwork.ledger.keys import SigningKey
-from quiltwork.ledger.store import Store
+from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.addresses import address
+from quiltwork.ledger.store.store import Store
 from quiltwork.report.budgets.history import clean
 
 

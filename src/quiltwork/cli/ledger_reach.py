@@ -12,10 +12,10 @@ from urllib.parse import quote
 import attrs
 
 from quiltwork.errors import InvalidParameter, LedgerUnavailable
-from quiltwork.ledger import schema
-from quiltwork.ledger.addresses import address, file_of, shown
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.store import Store
+from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.addresses import address, file_of, shown
+from quiltwork.ledger.store.store import Store
 
 TOKEN_VARIABLE = "QUILTWORK_TOKEN"
 LONGEST_TOKEN = 1000

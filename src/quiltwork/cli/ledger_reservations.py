@@ -11,8 +11,8 @@ from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer
 from quiltwork.errors import BrokenChain
-from quiltwork.ledger.book import STARTED, Reservation
-from quiltwork.ledger.entries import Entry
+from quiltwork.ledger.book.book import STARTED, Reservation
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.budgets.history import clean, details
 

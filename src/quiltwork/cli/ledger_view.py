@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork.cli.account import PIPED_WIDTH, grid
-from quiltwork.curves.digits import single
-from quiltwork.ledger import words
-from quiltwork.ledger.balances import Balance
-from quiltwork.ledger.receipts import Receipt
-from quiltwork.ledger.rules import Forecast
-from quiltwork.ledger.terms import Terms
-from quiltwork.ledger.views import Budget
+from quiltwork.ledger import names as words
+from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.book.budget import Budget
+from quiltwork.ledger.book.rules import Forecast
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.numbers.digits import single
 from quiltwork.report.budgets.history import clean, named, said
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}

@@ -16,9 +16,9 @@ from quiltwork.cli import ledger_words as words
 from quiltwork.cli.ledger_files import check_writable, whole_file
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.errors import InvalidParameter, QuiltworkError
-from quiltwork.ledger.balances import Balance
+from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.receipts import Receipt
 
 
 @attrs.frozen

@@ -15,10 +15,10 @@ from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.constraints import Constraint
+from quiltwork.losses.families.constraints import Constraint
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.region.view import View, asked_of, constraint_rows, faces_csv, spread, upper, view
 from quiltwork.spec import Plan, plan_from, read_plan
 

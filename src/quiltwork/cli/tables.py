@@ -13,8 +13,8 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
-from quiltwork.curves.digits import single
 from quiltwork.errors import InvalidPlan, UnboundedLossError
+from quiltwork.numbers.digits import single
 from quiltwork.report.tables.view import SCHEMA, Found, certainty, moved, records, step, to_json, view
 from quiltwork.report.text import column, ends
 from quiltwork.spec.notions import Notion

@@ -10,16 +10,16 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.constraints import Constraints, ProfilePoints
-from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
-from quiltwork.losses.finite import FiniteLaws
-from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.laplace import Laplace
-from quiltwork.losses.mixture import Mixture
-from quiltwork.losses.renyi import Renyi, ZeroConcentrated
-from quiltwork.losses.response import Approximate, Pure
-from quiltwork.losses.sandwich import Sandwich
-from quiltwork.losses.tradeoff import from_vertices
+from quiltwork.losses.families.constraints import Constraints, ProfilePoints
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.finite import FiniteLaws
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.families.laplace import Laplace
+from quiltwork.losses.families.mixture import Mixture
+from quiltwork.losses.families.pure import Approximate, Pure
+from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.families.tradeoff import from_vertices
+from quiltwork.losses.families.tradeoff_function import Sandwich
 
 
 def gaussian(sigma: float, sensitivity: float = 1.0) -> Loss:

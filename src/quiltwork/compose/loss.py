@@ -11,12 +11,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
-from quiltwork.compose import answers
-from quiltwork.compose.parts import DIRECTIONS, Part, merged
+from quiltwork.compose.accountant import directions as answers
+from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.region import Region
+from quiltwork.curves.polygons.region import Region
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose import answers, route
-from quiltwork.compose.atoms import enumerate_atoms
-from quiltwork.compose.exact import FLOOR, ExactLaw
-from quiltwork.compose.parts import Counted, Part, is_renyi, sandwiched, telling
-from quiltwork.curves.profile import Profile, from_ends
-from quiltwork.curves.region import Region
-from quiltwork.losses.pair import UNIT
+from quiltwork.compose.accountant import directions as answers
+from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.engines.atoms import enumerate_atoms
+from quiltwork.compose.engines.listed import FLOOR, ExactLaw
+from quiltwork.compose.releases import Counted, Part, is_renyi, sandwiched, telling
+from quiltwork.curves.polygons.profile import Profile, from_ends
+from quiltwork.curves.polygons.region import Region
+from quiltwork.losses.dominating_pair import UNIT
 
 MOST_VALUES = 12_000_000  # values of a loss handled at a time: two constraints, 3,400 releases
 SAMPLES = 400

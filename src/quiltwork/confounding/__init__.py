@@ -5,19 +5,30 @@ which mechanism to release next so that everything together meets a target.
 """
 
 from quiltwork.confounding.bounds import Amplified, Bounds
-from quiltwork.confounding.channels import adaptive, independent, merged, noise_channel, randomized_response, repeated
-from quiltwork.confounding.cluster import Clustered, clustered
-from quiltwork.confounding.components import Laplace, Normal, NormalLaplace, Uniform, Unimodal
-from quiltwork.confounding.continuous import ContinuousWorld
-from quiltwork.confounding.copula import CopulaPerturbation, effective_correlation
-from quiltwork.confounding.costs import remapped
-from quiltwork.confounding.coupling import gaussian_copula
-from quiltwork.confounding.design import Design
-from quiltwork.confounding.ignoring import Ignoring
-from quiltwork.confounding.mixtures import Mixture
-from quiltwork.confounding.noise import Noise, noise
+from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation
+from quiltwork.confounding.design.costs import remapped
+from quiltwork.confounding.design.design import Design
+from quiltwork.confounding.finite.channels import (
+    adaptive,
+    independent,
+    merged,
+    noise_channel,
+    randomized_response,
+    repeated,
+)
+from quiltwork.confounding.finite.clusters import Clustered, clustered
+from quiltwork.confounding.finite.copula import gaussian_copula
+from quiltwork.confounding.finite.ignoring import Ignoring
+from quiltwork.confounding.finite.realisable import realised
+from quiltwork.confounding.finite.release import Release
+from quiltwork.confounding.line.laws.components import Laplace, Normal, NormalLaplace, Uniform, Unimodal
+from quiltwork.confounding.line.laws.mixture import Mixture
+from quiltwork.confounding.line.laws.vectors import NormalVectors
+from quiltwork.confounding.line.noise import Noise, noise
+from quiltwork.confounding.line.release import Readout
+from quiltwork.confounding.line.world import ContinuousWorld
 from quiltwork.confounding.pairs import within
-from quiltwork.confounding.penalty import Penalised, paper_objective, penalised
+from quiltwork.confounding.papers.penalty import Penalised, paper_objective, penalised
 from quiltwork.confounding.posteriors import (
     delta_from_posterior,
     epsilon_of_posterior_ratio,
@@ -26,10 +37,6 @@ from quiltwork.confounding.posteriors import (
     smallest_tau,
     tight_epsilon_of_posterior_ratio,
 )
-from quiltwork.confounding.readout import Readout
-from quiltwork.confounding.realise import realised
-from quiltwork.confounding.release import Release
-from quiltwork.confounding.vectors import NormalVectors
 from quiltwork.confounding.world import World
 
 __all__ = [

@@ -31,15 +31,15 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.confounding.laws import LEAST, Laws
-from quiltwork.confounding.searched import Searched
-from quiltwork.confounding.sticks import MOST, odds_ends
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.curves.finite import MOST, odds_ends
+from quiltwork.curves.from_delta import Searched
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import LEAST, Laws
+from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
-    from quiltwork.confounding.release import Release
+    from quiltwork.confounding.finite.release import Release
     from quiltwork.confounding.world import World
 
 __all__ = ["Amplified", "Bounds"]
@@ -120,13 +120,13 @@ class Bounds(Searched):
 
     @cached_property
     def _data(self) -> Any:
-        from quiltwork.confounding.release import WorstPair
+        from quiltwork.confounding.finite.release import WorstPair
 
         return WorstPair(self.world.laws, self.world.ordered, "law of the data")
 
     @cached_property
     def _mechanism(self) -> Any:
-        from quiltwork.confounding.release import WorstPair
+        from quiltwork.confounding.finite.release import WorstPair
 
         count = self.world.inputs
         pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j] or [(0, 0)])

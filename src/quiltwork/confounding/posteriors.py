@@ -21,12 +21,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.laws import Laws, fraction, laws, outward
 from quiltwork.confounding.pairs import ordered_pairs
-from quiltwork.confounding.sticks import contrast, odds_ends
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.rounding import UNIT, down, up
+from quiltwork.curves.finite import contrast, odds_ends
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import Laws, fraction, laws, outward
+from quiltwork.numbers.rounding import UNIT, down, up
 
 __all__ = [
     "delta_from_posterior",

@@ -18,18 +18,18 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.channels import channel, independent, refuse_large
-from quiltwork.confounding.laws import Laws, fraction, laws
+from quiltwork.confounding.finite.channels import channel, independent, refuse_large
+from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.pairs import ordered_pairs
-from quiltwork.confounding.release import Release
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import Laws, fraction, laws
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
     from quiltwork.confounding.bounds import Amplified
-    from quiltwork.confounding.continuous import ContinuousWorld
-    from quiltwork.confounding.design import Design
-    from quiltwork.confounding.penalty import Penalised
+    from quiltwork.confounding.design.design import Design
+    from quiltwork.confounding.line.world import ContinuousWorld
+    from quiltwork.confounding.papers.penalty import Penalised
 
 __all__ = ["World"]
 
@@ -80,14 +80,14 @@ class World:
     @staticmethod
     def gaussian(means: Any, sd: Any, *, secret: Any = None, pairs: Any = "all") -> ContinuousWorld:
         """Data that are normal given the secret: numbers or vectors, one standard deviation or a covariance."""
-        from quiltwork.confounding.continuous import gaussian_world
+        from quiltwork.confounding.line.world import gaussian_world
 
         return gaussian_world(means, sd, secret=secret, pairs=pairs)
 
     @staticmethod
     def mixture(laws: Any, *, secret: Any = None, pairs: Any = "all") -> ContinuousWorld:
         """Data on the line whose law given each secret is a mixture of densities with known distribution functions."""
-        from quiltwork.confounding.continuous import mixture_world
+        from quiltwork.confounding.line.world import mixture_world
 
         return mixture_world(laws, secret=secret, pairs=pairs)
 
@@ -139,7 +139,7 @@ class World:
 
         Channels are tables P(y | x), independent given the data; `joint` is one table for mechanisms of any dependence,
         its columns in the order of itertools.product over `outputs` (the number of outputs of each).  Noise values
-        (`quiltwork.confounding.noise`) give continuous outputs on `values`.
+        (`quiltwork.confounding.line.noise`) give continuous outputs on `values`.
         """
         if joint is not None:
             if channels:
@@ -168,7 +168,7 @@ class World:
         return Release(self, table, sizes, None, words)
 
     def _noisy(self, noises: list[Any], count: int) -> Any:
-        from quiltwork.confounding.continuous import noisy
+        from quiltwork.confounding.line.world import noisy
 
         if len(noises) != count:
             raise InvalidParameter("channels", "tables and noises", "either tables or noises")
@@ -190,21 +190,21 @@ class World:
     def design(self, existing: Release | None = None, **options: Any) -> Design:
         """The next mechanism: the cheapest with which everything together meets (epsilon, delta).
 
-        See `quiltwork.confounding.design.design` for the options.
+        See `quiltwork.confounding.design.design.design` for the options.
         """
-        from quiltwork.confounding.design import design
+        from quiltwork.confounding.design.design import design
 
         return design(self, existing, **options)
 
     def calibrated(self, existing: Release | None = None, **options: Any) -> Design:
-        """The best mechanism of a family of noise; see `quiltwork.confounding.families.calibrated`."""
-        from quiltwork.confounding.families import calibrated
+        """The best mechanism of a family of noise; see `quiltwork.confounding.design.noise_families.calibrated`."""
+        from quiltwork.confounding.design.noise_families import calibrated
 
         return calibrated(self, existing, **options)
 
     def penalised(self, existing: Release | None = None, **options: Any) -> Penalised:
         """The same task by the penalty method, to compare with; never certified.  Options as for `design`."""
-        from quiltwork.confounding.penalty import penalised_design
+        from quiltwork.confounding.papers.penalty import penalised_design
 
         return penalised_design(self, existing, options)
 
@@ -214,7 +214,7 @@ class World:
 
 
 def _is_noise(value: Any) -> bool:
-    from quiltwork.confounding.noise import Noise
+    from quiltwork.confounding.line.noise import Noise
 
     return isinstance(value, Noise)
 

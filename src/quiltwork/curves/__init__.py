@@ -7,16 +7,16 @@ leave to an attacker's score.
 
 from __future__ import annotations
 
+from quiltwork.curves.auc_ceiling import auc_ceiling, auc_ceiling_of
 from quiltwork.curves.bracket import Bracket, Contradiction
-from quiltwork.curves.ceiling import auc_ceiling, auc_ceiling_of
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.load import load_curve
-from quiltwork.curves.mixture import mixture
 from quiltwork.curves.plot import plot_profile, plot_region, plot_tradeoff
-from quiltwork.curves.profile import Profile
-from quiltwork.curves.region import Region
-from quiltwork.curves.tradeoff import TradeOff
+from quiltwork.curves.polygons.mixture import mixture
+from quiltwork.curves.polygons.profile import Profile
+from quiltwork.curves.polygons.region import Region
+from quiltwork.curves.polygons.tradeoff import TradeOff
 
 __all__ = [
     "Bracket",

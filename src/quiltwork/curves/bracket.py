@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.digits import pair, single
-from quiltwork.curves.plain import check_schema, json_numbers, plain_numbers
 from quiltwork.errors import InvalidParameter, NotCertified, QuiltworkError
+from quiltwork.numbers.digits import pair, single
+from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 
 __all__ = ["Bracket", "Contradiction", "Quantity"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quiltwork.curves import markup
-from quiltwork.curves.digits import at_least, at_most, pair
+from quiltwork.numbers.digits import at_least, at_most, pair
 
 if TYPE_CHECKING:
     from quiltwork.curves.bracket import Bracket

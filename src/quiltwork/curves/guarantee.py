@@ -11,10 +11,10 @@ from quiltwork import checks
 from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.digits import at_most, single
-from quiltwork.curves.plain import check_schema
 from quiltwork.curves.views import Views, answers
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.numbers.digits import at_most, single
+from quiltwork.numbers.json import check_schema
 
 __all__ = ["Guarantee"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.profile import Profile
-from quiltwork.curves.tradeoff import TradeOff
+from quiltwork.curves.polygons.profile import Profile
+from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter
 
 __all__ = ["load_curve"]

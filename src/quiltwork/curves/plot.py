@@ -12,7 +12,7 @@ from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
-    from quiltwork.curves.region import Region
+    from quiltwork.curves.polygons.region import Region
 
 __all__ = ["plot_curve", "plot_profile", "plot_region", "plot_tradeoff"]
 
@@ -24,7 +24,7 @@ _FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are sma
 
 def plot_curve(curve: Curve, ax: Any = None, *, kind: str = "tradeoff", label: str | None = None) -> Any:
     """Draw one view of a curve: "tradeoff", "profile", or the "region" of one that has it; returns the axes."""
-    from quiltwork.curves.region import Region
+    from quiltwork.curves.polygons.region import Region
 
     if kind == "tradeoff":
         return plot_tradeoff(curve, ax, label=label)

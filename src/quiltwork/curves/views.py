@@ -7,8 +7,8 @@ from typing import Any, ClassVar, cast
 from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket_view import publishable
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.digits import pair, single
 from quiltwork.errors import QuiltworkError
+from quiltwork.numbers.digits import pair, single
 
 __all__ = ["USUAL_DELTAS", "Views", "answers", "drawing"]
 

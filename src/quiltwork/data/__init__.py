@@ -5,7 +5,7 @@ function of the secrets: what is then proved under that prior is no guarantee.
 """
 
 from quiltwork.data.counts import Counts, Lengths, Tally
-from quiltwork.data.engines import Engine
+from quiltwork.data.engines.engine import Engine
 from quiltwork.data.sequences import Sequences
 
 __all__ = ["Counts", "Engine", "Lengths", "Sequences", "Tally"]

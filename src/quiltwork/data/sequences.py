@@ -14,11 +14,11 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from quiltwork.data import optional
-from quiltwork.data.columns import checked
 from quiltwork.data.counts import Counts, IntArray, Lengths, Tally, known, labels
-from quiltwork.data.engines import Engine
+from quiltwork.data.engines import engine as optional
+from quiltwork.data.engines.engine import Engine
 from quiltwork.data.progress import steps
+from quiltwork.data.sources import checked
 from quiltwork.errors import InvalidParameter, Unsupported
 
 __all__ = ["Sequences"]

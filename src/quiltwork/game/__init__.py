@@ -8,33 +8,32 @@ from closed forms only; attacks give lower bounds.
 from quiltwork.game import classifier, composition, finite, populations
 from quiltwork.game.attackers.feature_head import FeatureHead
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+from quiltwork.game.attackers.likelihood import Score
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
 from quiltwork.game.attackers.neural import Neural
 from quiltwork.game.attackers.optimal import OptimalTest
 from quiltwork.game.attackers.ridge import Ridge
-from quiltwork.game.attackers.score import Score
-from quiltwork.game.attackers.support_vector import SupportVector
+from quiltwork.game.attackers.sklearn import SupportVector, Tree
 from quiltwork.game.attackers.thresholds import AdaptiveThreshold, Calibrated, FixedThreshold
-from quiltwork.game.attackers.tree import Tree
-from quiltwork.game.bwma import (
+from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
+from quiltwork.game.finite import composition_identity
+from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
+from quiltwork.game.ladder import default_attackers, ladder
+from quiltwork.game.leaderboard import Leaderboard
+from quiltwork.game.learned import Generative, train
+from quiltwork.game.measures.advantage import (
     Bwma,
     bwma,
     expected_false_positives,
     expected_true_positives,
     threshold_decisions,
 )
-from quiltwork.game.correlated import CorrelatedGaussian
-from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
-from quiltwork.game.finite import composition_identity
-from quiltwork.game.generative import Generative, train
-from quiltwork.game.ladder import default_attackers, ladder
-from quiltwork.game.leaderboard import Leaderboard
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Half, Independent
-from quiltwork.game.publishing import Published, publish
-from quiltwork.game.release import Draws, Several, SummaryStatistics
-from quiltwork.game.roc import Roc, auc, auc_interval, individual_auc, roc, tpr_at
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.measures.roc import Roc, auc, auc_interval, individual_auc, roc, tpr_at
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Half, Independent
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.publish import Published, publish
+from quiltwork.game.releases.release import Draws, Several, SummaryStatistics
 from quiltwork.game.trials import Trials, trials
 
 __all__ = [

@@ -19,11 +19,11 @@ from quiltwork.checks import FloatArray
 from quiltwork.data.progress import steps
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
-from quiltwork.game.found_at import found_at
 from quiltwork.game.leaderboard import Entry, Leaderboard
-from quiltwork.game.population import Population
-from quiltwork.game.release import Defence, Draws, Release, SummaryStatistics
-from quiltwork.game.roc import auc, auc_interval, confident, individual_auc, pairs_of, roc
+from quiltwork.game.measures.roc import auc, auc_interval, confident, individual_auc, pairs_of, roc
+from quiltwork.game.measures.tpr_intervals import found_at
+from quiltwork.game.people.population import Population
+from quiltwork.game.releases.release import Defence, Draws, Release, SummaryStatistics
 
 __all__ = ["FALSE_ALARMS", "as_release", "default_attackers", "ladder"]
 

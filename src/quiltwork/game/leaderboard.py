@@ -11,7 +11,7 @@ import attrs
 from quiltwork.curves import markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
-from quiltwork.game.roc import Interval, Roc
+from quiltwork.game.measures.roc import Interval, Roc
 
 __all__ = ["Entry", "Leaderboard"]
 

@@ -19,12 +19,12 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.optimal import log_ratio
-from quiltwork.game.channel import Channel
-from quiltwork.game.correlated import CorrelatedGaussian
 from quiltwork.game.defenders.distances import neighbours
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release, SummaryStatistics
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
+from quiltwork.game.people.priors import Members
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.channel import Channel
+from quiltwork.game.releases.release import Release, SummaryStatistics
 
 __all__ = ["Trials", "trials"]
 

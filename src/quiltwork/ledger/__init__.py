@@ -15,28 +15,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quiltwork.ledger.balances import Balance
-    from quiltwork.ledger.entries import Entry
-    from quiltwork.ledger.keys import SigningKey
+    from quiltwork.ledger.book.balances import Balance
+    from quiltwork.ledger.book.budget import Budget
+    from quiltwork.ledger.book.rules import Forecast
+    from quiltwork.ledger.book.terms import Blocks
+    from quiltwork.ledger.chain.entries import Entry
+    from quiltwork.ledger.chain.keys import SigningKey
+    from quiltwork.ledger.chain.receipts import Receipt
     from quiltwork.ledger.ledger import Ledger
-    from quiltwork.ledger.receipts import Receipt
-    from quiltwork.ledger.rules import Forecast
-    from quiltwork.ledger.terms import Blocks
-    from quiltwork.ledger.verify import Verification
-    from quiltwork.ledger.views import Budget
+    from quiltwork.ledger.proof.verify import Verification
 
 __all__ = ["Balance", "Blocks", "Budget", "Entry", "Forecast", "Ledger", "Receipt", "SigningKey", "Verification"]
 
 _HOMES = {
-    "Balance": "balances",
-    "Blocks": "terms",
-    "Budget": "views",
-    "Entry": "entries",
-    "Forecast": "rules",
+    "Balance": "book.balances",
+    "Blocks": "book.terms",
+    "Budget": "book.budget",
+    "Entry": "chain.entries",
+    "Forecast": "book.rules",
     "Ledger": "ledger",
-    "Receipt": "receipts",
-    "SigningKey": "keys",
-    "Verification": "verify",
+    "Receipt": "chain.receipts",
+    "SigningKey": "chain.keys",
+    "Verification": "proof.verify",
 }
 
 

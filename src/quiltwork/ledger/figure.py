@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from quiltwork.curves.drawing import COLOURS, rendered
-from quiltwork.ledger.course import Course
+from quiltwork.ledger.acts.history import Course
 
 __all__ = ["draw_course", "drawn"]
 

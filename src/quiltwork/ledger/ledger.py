@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from quiltwork.ledger.asking import Asking
-from quiltwork.ledger.integrity import Integrity
-from quiltwork.ledger.opening import Opening
-from quiltwork.ledger.people import People
-from quiltwork.ledger.spending import Spending
+from quiltwork.ledger.acts.integrity import Integrity
+from quiltwork.ledger.acts.opening import Opening
+from quiltwork.ledger.acts.principals import People
+from quiltwork.ledger.acts.questions import Asking
+from quiltwork.ledger.acts.spending import Spending
 
 __all__ = ["Ledger"]
 

@@ -16,7 +16,7 @@ import attrs
 from quiltwork.errors import Unsupported
 
 if TYPE_CHECKING:
-    from quiltwork.losses.pair import Pair
+    from quiltwork.losses.dominating_pair import Pair
 
 
 def checked(check: Callable[..., Any], name: str, *, default: Any = attrs.NOTHING, **options: Any) -> Any:
@@ -41,7 +41,7 @@ class Family(ABC):
 
     def subsampled(self, rate: float) -> Family:
         """The release run on a Poisson sample of the records, as another family."""
-        from quiltwork.losses.poisson import Poisson
+        from quiltwork.losses.families.poisson import Poisson
 
         return Poisson(self, rate)
 

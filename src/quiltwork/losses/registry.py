@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.constraints import Constraints, ProfilePoints
-from quiltwork.losses.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.constraints import Constraints, ProfilePoints
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.finite import FiniteLaws
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.families.laplace import Laplace
+from quiltwork.losses.families.mixture import Mixture
+from quiltwork.losses.families.poisson import Poisson
+from quiltwork.losses.families.pure import Approximate, Pure
+from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.families.swapped import Turned
+from quiltwork.losses.families.tradeoff import TradeOffFunction
 from quiltwork.losses.family import Family
-from quiltwork.losses.finite import FiniteLaws
-from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.laplace import Laplace
-from quiltwork.losses.mixture import Mixture
-from quiltwork.losses.poisson import Poisson
-from quiltwork.losses.renyi import Renyi, ZeroConcentrated
-from quiltwork.losses.response import Approximate, Pure
-from quiltwork.losses.tradeoff import TradeOffFunction
-from quiltwork.losses.turned import Turned
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family

@@ -14,8 +14,8 @@ from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.mechanisms import sampling
-from quiltwork.mechanisms.gaussian_noise import gaussian_loss, integer_sigma
-from quiltwork.mechanisms.laplace_noise import laplace_loss
+from quiltwork.mechanisms.gaussian import gaussian_loss, integer_sigma
+from quiltwork.mechanisms.laplace import laplace_loss
 from quiltwork.mechanisms.release import Noise, Release
 from quiltwork.mechanisms.scales import certified_scale, certified_sigma, drawn, stated
 from quiltwork.mechanisms.totals import LARGEST, whole

@@ -15,7 +15,7 @@ from quiltwork import checks
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.losses.decimals import at_least
+from quiltwork.numbers.decimals import at_least
 
 __all__ = ["above", "certified_scale", "certified_sigma", "drawn", "exact_decimal", "stated"]
 

@@ -4,26 +4,26 @@ Priors say how entries depend on each other, secrets what must not be told apart
 per-entry private mechanism leaks, `guarantee` composes any number of them, and the releases draw the noise.
 """
 
-from quiltwork.pufferfish.any_of import AnyOf
-from quiltwork.pufferfish.baselines import Totals, totals
-from quiltwork.pufferfish.binary_chains import BinaryChains
-from quiltwork.pufferfish.blocks import Blocks, Independent
-from quiltwork.pufferfish.chain import MarkovChain
-from quiltwork.pufferfish.collapse import Collapse, case_labels, paired_datasets, xor_of_bits
-from quiltwork.pufferfish.composable import Verdict, composable
-from quiltwork.pufferfish.composable_leakage import Leakage, leakage
-from quiltwork.pufferfish.gaussian import AutoRegressive, GaussianPrior
-from quiltwork.pufferfish.gaussian_box import GaussianBox, kernel_covariance
-from quiltwork.pufferfish.guarantees import guarantee
-from quiltwork.pufferfish.hidden import HiddenMarkov
-from quiltwork.pufferfish.influence import InfluenceCurve
-from quiltwork.pufferfish.ising import Ising
-from quiltwork.pufferfish.joint import JointLaw
+from quiltwork.pufferfish.composable.leakage import Leakage, leakage
+from quiltwork.pufferfish.composable.verdict import Verdict, composable
+from quiltwork.pufferfish.guarantee import guarantee
+from quiltwork.pufferfish.papers.collapse import Collapse, case_labels, paired_datasets, xor_of_bits
+from quiltwork.pufferfish.papers.simple_rules import Totals, totals
 from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.priors.any_of import AnyOf
+from quiltwork.pufferfish.priors.binary_chains import BinaryChains
+from quiltwork.pufferfish.priors.blocks import Blocks, Independent
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.gaussian.box import GaussianBox, kernel_covariance
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
+from quiltwork.pufferfish.priors.ising import Ising
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.pufferfish.releases import Released, gaussian, histogram, laplace, markov_quilt, top_k
 from quiltwork.pufferfish.secrets import entry_values, function_values, joint_values
-from quiltwork.pufferfish.translate import per_entry_epsilon, translate
-from quiltwork.pufferfish.tree import Tree
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import per_entry_epsilon, translate
 
 __all__ = [
     "AnyOf",

@@ -18,8 +18,8 @@ import attrs
 from quiltwork.checks import FloatArray
 
 if TYPE_CHECKING:
-    from quiltwork.pufferfish.influence import InfluenceCurve
     from quiltwork.pufferfish.secrets import Secrets
+    from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
 __all__ = ["Atoms", "Prior", "Translation"]
 

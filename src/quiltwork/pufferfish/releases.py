@@ -19,11 +19,11 @@ from quiltwork.compose.calibrate import calibrate
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.mechanisms.histograms import checked_counts
-from quiltwork.mechanisms.laplace_noise import total_of
-from quiltwork.pufferfish.guarantees import guarantee
+from quiltwork.mechanisms.laplace import total_of
+from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets
-from quiltwork.pufferfish.translate import Method, Translator
+from quiltwork.pufferfish.translation.translate import Method, Translator
 
 __all__ = ["Released", "gaussian", "histogram", "laplace", "markov_quilt", "top_k"]
 

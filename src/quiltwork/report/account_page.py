@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quiltwork.curves.digits import single
+from quiltwork.numbers.digits import single
 from quiltwork.report.accounts import Account
 from quiltwork.report.figures import profile_picture, tradeoff_picture
 from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section

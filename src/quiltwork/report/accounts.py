@@ -10,8 +10,8 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import single
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.numbers.digits import single
 from quiltwork.report.baselines import Baseline, compared
 from quiltwork.spec.budget_answers import BudgetAnswer
 from quiltwork.spec.plan import Plan, Target

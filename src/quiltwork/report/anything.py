@@ -50,7 +50,7 @@ def report_of(value: Any, delta: float | None = None) -> Report:
 
 
 def _object_report(value: Any, delta: float | None) -> Report:
-    from quiltwork.audit.reports import AuditReport
+    from quiltwork.audit.report import AuditReport
     from quiltwork.curves.curve import Curve
     from quiltwork.report.curve_page import curve_report
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from quiltwork.audit.figure import draw_epsilons, draw_errors
-from quiltwork.audit.reports import AuditReport
+from quiltwork.audit.report import AuditReport
 from quiltwork.audit.result import Audit
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section
 from quiltwork.report.layout.page import Report
 from quiltwork.report.layout.picture import picture

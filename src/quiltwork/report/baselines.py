@@ -13,15 +13,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.compose.baselines import Release, advanced, basic
+from quiltwork.compose.accountant.moments import epsilon_bound, worst_moments
 from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import epsilon_bound, worst_moments
-from quiltwork.losses.discrete import DiscreteGaussian
+from quiltwork.compose.papers.simple_rules import Release, advanced, basic
+from quiltwork.losses.families.discrete import DiscreteGaussian
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.families.mixture import Mixture
+from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.losses.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.mixture import Mixture
-from quiltwork.losses.renyi import ZeroConcentrated
 from quiltwork.spec.plan import Plan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.accounts import USUAL_DELTA
 from quiltwork.report.figures import Lone, profile_picture, tradeoff_picture
 from quiltwork.report.layout.blocks import Facts, Grid, Section

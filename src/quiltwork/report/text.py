@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least, at_most
+from quiltwork.numbers.digits import at_least, at_most
 
 
 def column(value: float) -> str:

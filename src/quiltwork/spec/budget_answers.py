@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 
 from quiltwork.compose.loss import Loss, compose
-from quiltwork.curves.digits import at_most
-from quiltwork.curves.rounding import up
 from quiltwork.errors import Unsupported
+from quiltwork.numbers.digits import at_most
+from quiltwork.numbers.rounding import up
 from quiltwork.spec.budgets import Budget
 
 __all__ = ["BudgetAnswer", "answered"]

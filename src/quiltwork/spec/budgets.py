@@ -3,7 +3,7 @@
 The limit is epsilon, epsilon and delta, rho (zCDP) or mu (GDP).  An adaptive budget is kept by a filter: costs add up,
 whatever is released next; a planned one fixes its releases now and composes them as a whole.
 
-Reference: theory/granularity.md section 3.2; `quiltwork.compose.filters`.
+Reference: theory/granularity.md section 3.2; `quiltwork.compose.filters.opening`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 from quiltwork.spec.fields import Count, Strict, Words
 
 if TYPE_CHECKING:
-    from quiltwork.compose.filters import Filter
+    from quiltwork.compose.filters.opening import Filter
 
 __all__ = ["Blocks", "Budget", "instant", "span"]
 
@@ -165,7 +165,7 @@ class Budget(Strict):
 
     def keeper(self) -> Filter:
         """The filter that keeps an adaptive use below the limit."""
-        from quiltwork.compose.filters import filter_for, gdp_filter, pure_filter, zcdp_filter
+        from quiltwork.compose.filters.opening import filter_for, gdp_filter, pure_filter, zcdp_filter
 
         numbers = list(self.stated.values())
         if self.limit == "approximate" and self.chosen != "pure":

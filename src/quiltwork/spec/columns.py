@@ -14,7 +14,7 @@ from quiltwork.checks import MAX_COUNT
 from quiltwork.spec.choice import Choice, Nothing, located, refused
 from quiltwork.spec.fields import Strict
 from quiltwork.spec.recipes import shown
-from quiltwork.tables.columns import Column as TableColumn
+from quiltwork.tables.schema.columns import Column as TableColumn
 
 MOST_VALUES = 10_000  # of one list
 MOST_COLUMNS = 1_000

@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables.columns import SubsetOf
-from quiltwork.tables.predicates import Predicate
-from quiltwork.tables.table import Reference, Table
+from quiltwork.tables.schema.columns import SubsetOf
+from quiltwork.tables.schema.predicates import Predicate
+from quiltwork.tables.schema.table import Reference, Table
 
 __all__ = ["condition"]
 

@@ -10,10 +10,10 @@ from quiltwork import tables
 from quiltwork.checks import MAX_COUNT
 from quiltwork.spec.choice import Choice, Nothing, located
 from quiltwork.spec.fields import Count, Positive, Strict, Words
-from quiltwork.tables.holds import Holds as TableHolds
-from quiltwork.tables.metrics import Distance
-from quiltwork.tables.neighbors import Notion as TableNotion
-from quiltwork.tables.via import Via as TableVia
+from quiltwork.tables.notions.metrics import Distance
+from quiltwork.tables.notions.neighbors import Notion as TableNotion
+from quiltwork.tables.notions.sensitivity import Holds as TableHolds
+from quiltwork.tables.notions.transformations import Via as TableVia
 
 Names = Annotated[tuple[Words, ...], Field(strict=False)]
 SomeNames = Annotated[tuple[Words, ...], Field(strict=False, min_length=1)]

@@ -31,8 +31,8 @@ def same(one: Any, two: Any) -> bool:
 
 def written(value: Any) -> dict[str, Any]:
     """The fields of a table."""
-    from quiltwork.confounding.channels import repeated
-    from quiltwork.confounding.laws import laws
+    from quiltwork.confounding.finite.channels import repeated
+    from quiltwork.numbers.laws import laws
 
     if value.uses is not None and same(repeated(*value.uses), value):
         return {"of": value.uses[0], "times": value.uses[1]}
@@ -58,8 +58,8 @@ def read(
     times: Any = None,
 ) -> Any:  # fmt: skip
     """The table with these fields."""
-    from quiltwork.confounding.channels import repeated
-    from quiltwork.confounding.laws import Laws, laws
+    from quiltwork.confounding.finite.channels import repeated
+    from quiltwork.numbers.laws import Laws, laws
 
     if of is not None:
         if not isinstance(of, Laws) or type(times) is not int or times < 1:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Worlds, laws, releases, bounds and designs for inferred secrets as documents; exact fractions stay exact."""
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _read_world(data: tuple[Any, ...], **fields: Any) -> Any:
 
 def _release(value: Any) -> dict[str, Any]:
     """The channels alone when everything follows from them; the table, and the laws, where it does not."""
-    from quiltwork.confounding.channels import independent
+    from quiltwork.confounding.finite.channels import independent
 
     parts, through = value._parts, value.world.laws.through(value.table)
     together = parts is not None and tables.same(independent(*parts), value.table)
@@ -61,8 +62,8 @@ def _release(value: Any) -> dict[str, Any]:
 def _read_release(
     world: Any, sizes: tuple[int, ...], words: str, parts: Any = None, table: Any = None, laws: Any = None
 ) -> Any:
-    from quiltwork.confounding.channels import independent
-    from quiltwork.confounding.release import Release
+    from quiltwork.confounding.finite.channels import independent
+    from quiltwork.confounding.finite.release import Release
     from quiltwork.errors import InvalidParameter
 
     if table is None and not parts:
@@ -82,7 +83,7 @@ def _pairs(value: Any) -> dict[str, Any]:
 def _read_pairs(laws: Any, pairs: Any, method: str, certified: bool) -> Any:
     import numpy as np
 
-    from quiltwork.confounding.release import WorstPair
+    from quiltwork.confounding.finite.release import WorstPair
     from quiltwork.errors import InvalidParameter
 
     found = np.asarray(pairs)
@@ -105,7 +106,7 @@ def _readout(value: Any) -> dict[str, Any]:
 
 
 def _read_readout(world: Any, readings: Any) -> Any:
-    from quiltwork.confounding.readout import Readout
+    from quiltwork.confounding.line.release import Readout
 
     return Readout(world, readings, *world._curve(readings))
 
@@ -115,7 +116,7 @@ def _gaussian_curve(value: Any) -> dict[str, Any]:
 
 
 def _read_gaussian_curve(method: str, certified: bool, square: Any = None) -> Any:
-    from quiltwork.confounding.gaussian_world import GaussianCurve
+    from quiltwork.confounding.line.gaussian import GaussianCurve
 
     return GaussianCurve(square, str(method), certified=certified is True)
 
@@ -124,7 +125,7 @@ def _read_gaussian_curve(method: str, certified: bool, square: Any = None) -> An
 
 
 def _design(value: Any) -> dict[str, Any]:
-    from quiltwork.confounding.task import Task
+    from quiltwork.confounding.design.task import Task
     from quiltwork.errors import Unsupported
 
     task = value.task
@@ -157,9 +158,9 @@ def _read_design(
     import attrs
     import numpy as np
 
-    from quiltwork.confounding.certificate import Counts
-    from quiltwork.confounding.design import Design
-    from quiltwork.confounding.task import Target, task_of
+    from quiltwork.confounding.design.certificate import Counts
+    from quiltwork.confounding.design.design import Design
+    from quiltwork.confounding.design.task import Target, task_of
     from quiltwork.errors import InvalidParameter
 
     table = np.asarray(counts)
@@ -181,50 +182,53 @@ def _read_design(
 _RELEASE = ("world", "sizes", "words")
 _DESIGN = ("existing", "delta", "cost", "cost_name", "reads", "counts", "bits", "finished", "method")
 _PLAIN = {
-    "noise": "noise:Noise",
-    "point": "components:Point",
-    "normal": "components:Normal",
-    "laplace": "components:Laplace",
-    "normal_laplace": "components:NormalLaplace",
-    "uniform": "components:Uniform",
-    "readings": "observed:Readings",
-    "continuous_world": "continuous:ContinuousWorld",
-    "penalised": "penalty:Penalised",
-    "copula": "copula:CopulaPerturbation",
-    "copula_curve": "copula:CopulaCurve",
-    "clustered": "cluster:Clustered",
-    "exact_design": "rational:RationalSolution",
-    "exact_duals": "rational_program:Duals",
+    "noise": "line.noise:Noise",
+    "point": "line.laws.components:Point",
+    "normal": "line.laws.components:Normal",
+    "laplace": "line.laws.components:Laplace",
+    "normal_laplace": "line.laws.components:NormalLaplace",
+    "uniform": "line.laws.components:Uniform",
+    "readings": "line.readings:Readings",
+    "continuous_world": "line.world:ContinuousWorld",
+    "penalised": "papers.penalty:Penalised",
+    "copula": "copula_noise:CopulaPerturbation",
+    "copula_curve": "copula_noise:CopulaCurve",
+    "clustered": "finite.clusters:Clustered",
+    "exact_design": "design.exact.design:RationalSolution",
+    "exact_duals": "design.exact.program:Duals",
 }
 KINDS = (
     *(Kind(name, _ROOM + home) for name, home in _PLAIN.items()),
-    Kind("line_mixture", _ROOM + "mixtures:Mixture", restore=("weights",)),
-    Kind("normal_vectors", _ROOM + "vectors:NormalVectors", restore=("weights",)),
-    Kind("laws", _ROOM + "laws:Laws", fields=(), optional=("table", "low", "high", "exponents", "exact", "of", "times"),
+    Kind("line_mixture", _ROOM + "line.laws.mixture:Mixture", restore=("weights",)),
+    Kind("normal_vectors", _ROOM + "line.laws.vectors:NormalVectors", restore=("weights",)),
+    Kind("laws", "quiltwork.numbers.laws:Laws", fields=(),
+         optional=("table", "low", "high", "exponents", "exact", "of", "times"),
          write=tables.written, read=tables.read),
     Kind("world", _ROOM + "world:World", fields=("data",),
          optional=("secret", "pairs", "values", "secrets", "data_names"), write=_world, read=_read_world),
-    Kind("world_release", _ROOM + "release:Release", fields=_RELEASE, optional=("parts", "table", "laws"),
+    Kind("world_release", _ROOM + "finite.release:Release", fields=_RELEASE, optional=("parts", "table", "laws"),
          write=_release, read=_read_release),
-    Kind("worst_pair", _ROOM + "release:WorstPair", fields=("laws", "pairs", "method", "certified"), write=_pairs,
+    Kind("worst_pair", _ROOM + "finite.release:WorstPair", fields=("laws", "pairs", "method", "certified"), write=_pairs,
          read=_read_pairs),
     Kind("amplified", _ROOM + "bounds:Amplified", fields=("world", "loss"), optional=("distance",), write=_amplified,
          read=_made("bounds:Amplified")),
     Kind("world_bounds", _ROOM + "bounds:Bounds", fields=("release",), write=_attributes("release"),
          read=_made("bounds:Bounds")),
-    Kind("ignoring", _ROOM + "ignoring:Ignoring", fields=("release",), write=_attributes("release"),
-         read=_made("ignoring:Ignoring")),
-    Kind("readout", _ROOM + "readout:Readout", fields=("world", "readings"), write=_readout, read=_read_readout),
-    Kind("gaussian_curve", _ROOM + "gaussian_world:GaussianCurve", fields=("method", "certified"), optional=("square",),
+    Kind("ignoring", _ROOM + "finite.ignoring:Ignoring", fields=("release",), write=_attributes("release"),
+         read=_made("finite.ignoring:Ignoring")),
+    Kind("readout", _ROOM + "line.release:Readout", fields=("world", "readings"), write=_readout, read=_read_readout),
+    Kind("gaussian_curve", _ROOM + "line.gaussian:GaussianCurve", fields=("method", "certified"), optional=("square",),
          write=_gaussian_curve, read=_read_gaussian_curve),
-    Kind("design", _ROOM + "design:Design", 2, fields=_DESIGN, write=_design, read=_read_design,
+    Kind("design", _ROOM + "design.design:Design", 2, fields=_DESIGN, write=_design, read=_read_design,
          optional=("epsilon", "odds", "outputs", "lower_bound", "rounds", "seconds", "scale", "optimum")),
 )  # fmt: skip
 REFUSED = {
-    _ROOM + "unimodal:Unimodal": Refusal(
+    _ROOM + "line.laws.user:Unimodal": Refusal(
         "its density is a Python function", "keep it in your program, or state a mixture of named laws"
     ),
     _ROOM + "pairs:Within": Refusal("its distance may be a Python function", "write the world, which lists its pairs"),
-    _ROOM + "enclosed:EnclosedCurve": Refusal("its cells are not data", "write the release that it is the curve of"),
+    _ROOM + "line.enclosure.curve:EnclosedCurve": Refusal(
+        "its cells are not data", "write the release that it is the curve of"
+    ),
     "quiltwork.spec.world_file:Used": Refusal("it belongs to a world file", "write the file: WorldFile.to_yaml()"),
 }

@@ -25,10 +25,10 @@ def _read_guarantee(**fields: Any) -> Any:
 KINDS: tuple[Kind, ...] = (
     Kind("loss", "quiltwork.compose.loss:Loss", plain=True),
     Kind("bracket", "quiltwork.curves.bracket:Bracket", plain=True),
-    Kind("profile", "quiltwork.curves.profile:Profile", plain=True),
-    Kind("tradeoff", "quiltwork.curves.tradeoff:TradeOff", plain=True),
-    Kind("region", "quiltwork.curves.region:Region", plain=True),  # as it was written before faces were kept
-    Kind("region", "quiltwork.curves.region:Region", 2),
+    Kind("profile", "quiltwork.curves.polygons.profile:Profile", plain=True),
+    Kind("tradeoff", "quiltwork.curves.polygons.tradeoff:TradeOff", plain=True),
+    Kind("region", "quiltwork.curves.polygons.region:Region", plain=True),  # as it was written before faces were kept
+    Kind("region", "quiltwork.curves.polygons.region:Region", 2),
     Kind(
         "guarantee",
         "quiltwork.curves.guarantee:Guarantee",
@@ -42,7 +42,7 @@ _FILTERS = ("filter_kinds:PureFilter", "filter_kinds:ZeroConcentratedFilter", "f
 
 
 def _read_filter(document: dict[str, Any]) -> Any:
-    from quiltwork.compose.filters import filter_from_json
+    from quiltwork.compose.filters.opening import filter_from_json
 
     return filter_from_json(document)
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Priors, secrets, influence curves and guarantees for correlated entries as documents."""
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def _stored(home: str) -> Any:
     """Builds a class whose probabilities were divided by their sums before they were written."""
 
     def build(**fields: Any) -> Any:
-        from quiltwork.pufferfish.stochastic import as_stored
+        from quiltwork.numbers.matrices import as_stored
 
         with as_stored():
             return Kind("", home).type(**fields)
@@ -48,7 +49,7 @@ def _joint(value: Any) -> dict[str, Any]:
 
 def _read_joint(law: Any, relative_error: float = 0.0, **fields: Any) -> Any:
     """The error is that of the stored numbers: what the constructor adds for fractions is in it already."""
-    from quiltwork.pufferfish.joint import JointLaw
+    from quiltwork.pufferfish.priors.joint.law import JointLaw
 
     found = JointLaw(law, relative_error=relative_error, **fields)
     object.__setattr__(found, "relative_error", float(relative_error))
@@ -56,7 +57,7 @@ def _read_joint(law: Any, relative_error: float = 0.0, **fields: Any) -> Any:
 
 
 def _influence(value: Any) -> dict[str, Any]:
-    from quiltwork.pufferfish.influence import MOST_NAMES
+    from quiltwork.pufferfish.translation.influence import MOST_NAMES
 
     few = len(value.cases) <= MOST_NAMES
     names = tuple(value.name_of(index) for index in range(len(value.cases))) if few else None
@@ -67,7 +68,7 @@ def _influence(value: Any) -> dict[str, Any]:
 
 def _read_influence(sizes: Any, cases: Any, status: str, names: tuple[str, ...] = (), method: str = "") -> Any:
     from quiltwork.errors import InvalidParameter
-    from quiltwork.pufferfish.influence import _rebuilt
+    from quiltwork.pufferfish.translation.influence import _rebuilt
 
     found = _rebuilt(sizes, cases, status, list(names), method)
     if names and (len(names) != len(found.cases) or not all(isinstance(name, str) for name in names)):
@@ -85,14 +86,14 @@ def _leaks(value: Any) -> dict[str, Any]:
 
 
 def _read_leaks(loss: Any, prior: Any, secrets: Any = None, method: Any = "best") -> Any:
-    from quiltwork.pufferfish.leaks import Leaks
-    from quiltwork.pufferfish.translate import Translator
+    from quiltwork.pufferfish.translation.curve import Leaks
+    from quiltwork.pufferfish.translation.translate import Translator
 
     return Leaks(_loss(loss), Translator.of(prior, secrets, method), secrets)
 
 
 def _read_gaussian_leaks(loss: Any, prior: Any, secrets: Any = None) -> Any:
-    from quiltwork.pufferfish.gaussian_leaks import GaussianLeaks
+    from quiltwork.pufferfish.priors.gaussian.curve import GaussianLeaks
 
     return GaussianLeaks(_loss(loss), prior, secrets)
 
@@ -114,40 +115,40 @@ def _stochastic(
 
 
 _PLAIN = {
-    "any_of": "any_of:AnyOf",
-    "binary_chains": "binary_chains:BinaryChains",
-    "blocks_prior": "blocks:Blocks",
-    "independent_entries": "blocks:Independent",
-    "auto_regressive": "gaussian:AutoRegressive",
-    "gaussian_prior": "gaussian:GaussianPrior",
-    "gaussian_box": "gaussian_box:GaussianBox",
-    "ising": "ising:Ising",
-    "gauge": "supermodular:Gauge",
+    "any_of": "priors.any_of:AnyOf",
+    "binary_chains": "priors.binary_chains:BinaryChains",
+    "blocks_prior": "priors.blocks:Blocks",
+    "independent_entries": "priors.blocks:Independent",
+    "auto_regressive": "priors.gaussian.prior:AutoRegressive",
+    "gaussian_prior": "priors.gaussian.prior:GaussianPrior",
+    "gaussian_box": "priors.gaussian.box:GaussianBox",
+    "ising": "priors.ising:Ising",
+    "gauge": "priors.joint.supermodular:Gauge",
     "entry_values": "secrets:EntryValues",
     "joint_values": "secrets:JointValues",
-    "collapse": "collapse:Collapse",
-    "leakage": "composable_leakage:Leakage",
-    "composable": "composable:Verdict",
-    "kernel_certificate": "composable:Certificate",
-    "breaking_outputs": "composable_witness:Witness",
-    "pufferfish_totals": "baselines:Totals",
+    "collapse": "papers.collapse:Collapse",
+    "leakage": "composable.leakage:Leakage",
+    "composable": "composable.verdict:Verdict",
+    "kernel_certificate": "composable.verdict:Certificate",
+    "breaking_outputs": "composable.witness:Witness",
+    "pufferfish_totals": "papers.simple_rules:Totals",
     "released": "releases:Released",
 }
 KINDS = (
     *(Kind(name, _ROOM + home) for name, home in _PLAIN.items()),
-    _stochastic("markov_chain", "chain:MarkovChain", ("transition",), ("initial", "length", "states", "note")),
+    _stochastic("markov_chain", "priors.chain.chain:MarkovChain", ("transition",), ("initial", "length", "states", "note")),
     _stochastic(
-        "hidden_markov", "hidden:HiddenMarkov", ("transition", "emission"), ("length", "states", "symbols", "secret")
+        "hidden_markov", "priors.hidden_chain:HiddenMarkov", ("transition", "emission"), ("length", "states", "symbols", "secret")
     ),
-    _stochastic("tree", "tree:Tree", ("parents", "transition", "root"), ("states",), _tree),
-    Kind("joint_law", _ROOM + "joint:JointLaw", fields=("law",), optional=("values", "relative_error", "gauge"),
+    _stochastic("tree", "priors.tree:Tree", ("parents", "transition", "root"), ("states",), _tree),
+    Kind("joint_law", _ROOM + "priors.joint.law:JointLaw", fields=("law",), optional=("values", "relative_error", "gauge"),
          write=_joint, read=_read_joint),
-    Kind("influence", _ROOM + "influence:InfluenceCurve", plain=True),  # the worst case alone
-    Kind("influence", _ROOM + "influence:InfluenceCurve", 2, fields=("sizes", "cases", "status"),
+    Kind("influence", _ROOM + "translation.influence:InfluenceCurve", plain=True),  # the worst case alone
+    Kind("influence", _ROOM + "translation.influence:InfluenceCurve", 2, fields=("sizes", "cases", "status"),
          optional=("names", "method"), write=_influence, read=_read_influence),
-    Kind("leaks", _ROOM + "leaks:Leaks", fields=("loss", "prior"), optional=("secrets", "method"), write=_leaks,
+    Kind("leaks", _ROOM + "translation.curve:Leaks", fields=("loss", "prior"), optional=("secrets", "method"), write=_leaks,
          read=_read_leaks),
-    Kind("gaussian_leaks", _ROOM + "gaussian_leaks:GaussianLeaks", fields=("loss", "prior"), optional=("secrets",),
+    Kind("gaussian_leaks", _ROOM + "priors.gaussian.curve:GaussianLeaks", fields=("loss", "prior"), optional=("secrets",),
          write=_attributes("loss", "prior", "secrets"), read=_read_gaussian_leaks),
 )  # fmt: skip
 REFUSED = {

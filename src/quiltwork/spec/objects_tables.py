@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Tables, columns, notions of neighbour, conditions, plans of queries and their guarantees as documents."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _WORDS = ("protects", "assumes", "because")
 
 
 def _cat(categories: tuple[Any, ...], nullable: bool = False) -> Any:
-    from quiltwork.tables.columns import Cat
+    from quiltwork.tables.schema.columns import Cat
 
     return Cat(*categories, nullable=nullable)
 
@@ -26,7 +27,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _read_table(columns: tuple[Any, ...], least: int = 0, most: int | None = None) -> Any:
-    from quiltwork.tables.table import Table
+    from quiltwork.tables.schema.table import Table
 
     return Table(**{str(name): column for name, column in columns}).rows(least, most)
 
@@ -67,7 +68,7 @@ def _worst(value: Any) -> dict[str, Any]:
 
 
 def _read_worst(vectors: tuple[Any, ...], bounds: tuple[Any, ...]) -> Any:
-    from quiltwork.tables.worst import Worst
+    from quiltwork.tables.worst_step.worst import Worst
 
     return Worst(vectors, bounds)
 
@@ -81,26 +82,26 @@ def _most(value: Any) -> Any:
 
 
 def _user(id: str, max_records: Any = None, max_per: Any = ()) -> Any:
-    from quiltwork.tables.neighbors import user
+    from quiltwork.tables.notions.neighbors import user
 
     return user(id, max_records, dict(max_per))
 
 
 def _entry(columns: Any = ()) -> Any:
-    from quiltwork.tables.neighbors import entry
+    from quiltwork.tables.notions.neighbors import entry
 
     return entry(*columns)
 
 
 def _node(max_degree: Any = None, rewire: Any = True, nodes: Any = None) -> Any:
-    from quiltwork.tables.neighbors import node
+    from quiltwork.tables.notions.neighbors import node
 
     return node(max_degree, rewire=rewire, nodes=nodes)
 
 
 def _distance(name: str, columns: tuple[str, ...]) -> Any:
     from quiltwork.errors import InvalidParameter
-    from quiltwork.tables import metrics
+    from quiltwork.tables.notions import metrics
 
     made: dict[str, Any] = {"euclidean": metrics.euclidean, "manhattan": metrics.manhattan, "geo": metrics.geo}
     if name not in made or (name == "geo" and len(columns) != 2):
@@ -110,7 +111,7 @@ def _distance(name: str, columns: tuple[str, ...]) -> Any:
 
 def _holds(input: bool, notion: Any = None) -> Any:
     from quiltwork.checks import flag
-    from quiltwork.tables.holds import on_input, on_table
+    from quiltwork.tables.notions.sensitivity import on_input, on_table
 
     if flag("input", input):
         return on_input(notion)
@@ -122,7 +123,7 @@ def _spans(spans: tuple[Any, ...]) -> Any:
     from itertools import pairwise
 
     from quiltwork.errors import InvalidParameter
-    from quiltwork.tables.selectors import Spans
+    from quiltwork.tables.schema.selectors import Spans
 
     allowed = "spans [[value, 0 or 1], [value, 0 or 1]] in rising order that do not meet"
     cuts = [cut for span in spans for cut in span]
@@ -148,23 +149,23 @@ def _attributes(*names: str) -> Any:
 
 
 _PLAIN = {  # name in documents: home; their fields are those of the constructor
-    "int_column": "columns:Int",
-    "float_column": "columns:Float",
-    "date_column": "columns:Date",
-    "subset_column": "columns:SubsetOf",
-    "id_column": "columns:Id",
-    "add_remove": "neighbors:AddRemove",
-    "edge": "neighbors:Edge",
-    "free_lunch": "neighbors:FreeLunch",
-    "everything": "predicates:Everything",
-    "condition": "predicates:Condition",
-    "all_of": "predicates:And",
-    "some_of": "predicates:Or",
-    "chosen": "selectors:Chosen",
-    "has": "selectors:Has",
-    "null": "selectors:Null",
-    "vector": "vectors:Vector",
-    "vector_bound": "vectors:Bound",
+    "int_column": "schema.columns:Int",
+    "float_column": "schema.columns:Float",
+    "date_column": "schema.columns:Date",
+    "subset_column": "schema.columns:SubsetOf",
+    "id_column": "schema.columns:Id",
+    "add_remove": "notions.neighbors:AddRemove",
+    "edge": "notions.neighbors:Edge",
+    "free_lunch": "notions.neighbors:FreeLunch",
+    "everything": "schema.predicates:Everything",
+    "condition": "schema.predicates:Condition",
+    "all_of": "schema.predicates:And",
+    "some_of": "schema.predicates:Or",
+    "chosen": "schema.selectors:Chosen",
+    "has": "schema.selectors:Has",
+    "null": "schema.selectors:Null",
+    "vector": "worst_step.vectors:Vector",
+    "vector_bound": "worst_step.vectors:Bound",
 }
 
 
@@ -181,31 +182,31 @@ def _join(value: Any) -> dict[str, Any]:
 
 KINDS = (
     *(Kind(name, _ROOM + home) for name, home in _PLAIN.items()),
-    _checked("replace_one", "neighbors:ReplaceOne", _called("neighbors:replace_one"), (), ("fixed",)),
-    _checked("user", "neighbors:User", _user, ("id",), ("max_records", "max_per")),
-    _checked("entry_notion", "neighbors:Entry", _entry, (), ("columns",)),
-    _checked("window", "neighbors:Window", _called("neighbors:window"), ("column", "length"), ("max_records",)),
-    _checked("node", "neighbors:Node", _node, (), ("max_degree", "rewire", "nodes")),
-    _checked("metric", "neighbors:Metric", _called("neighbors:metric"), ("distance", "unit"), ("within", "diameter")),
-    _checked("distance", "metrics:Distance", _distance, ("name", "columns")),
-    _checked("holds", "holds:Holds", _holds, ("input",), ("notion",)),
-    _checked("flat_map", "via:FlatMap", _called("via:flat_map"), ("name", "max_out")),
-    _checked("join", "via:Join", _called("via:join"), ("truncate",), (), _join),
-    _checked("clip_rows", "via:ClipRows", _called("via:clip_rows"), ("id", "most")),
-    _checked("opaque", "predicates:Opaque", _called("predicates:opaque"), ("name", "stability")),
-    _checked("spans", "selectors:Spans", _spans, ("spans",)),
-    Kind("cat_column", _ROOM + "columns:Cat", fields=("categories",), optional=("nullable",), read=_cat,
+    _checked("replace_one", "notions.neighbors:ReplaceOne", _called("notions.neighbors:replace_one"), (), ("fixed",)),
+    _checked("user", "notions.neighbors:User", _user, ("id",), ("max_records", "max_per")),
+    _checked("entry_notion", "notions.neighbors:Entry", _entry, (), ("columns",)),
+    _checked("window", "notions.neighbors:Window", _called("notions.neighbors:window"), ("column", "length"), ("max_records",)),
+    _checked("node", "notions.neighbors:Node", _node, (), ("max_degree", "rewire", "nodes")),
+    _checked("metric", "notions.neighbors:Metric", _called("notions.neighbors:metric"), ("distance", "unit"), ("within", "diameter")),
+    _checked("distance", "notions.metrics:Distance", _distance, ("name", "columns")),
+    _checked("holds", "notions.sensitivity:Holds", _holds, ("input",), ("notion",)),
+    _checked("flat_map", "notions.transformations:FlatMap", _called("notions.transformations:flat_map"), ("name", "max_out")),
+    _checked("join", "notions.transformations:Join", _called("notions.transformations:join"), ("truncate",), (), _join),
+    _checked("clip_rows", "notions.transformations:ClipRows", _called("notions.transformations:clip_rows"), ("id", "most")),
+    _checked("opaque", "schema.predicates:Opaque", _called("schema.predicates:opaque"), ("name", "stability")),
+    _checked("spans", "schema.selectors:Spans", _spans, ("spans",)),
+    Kind("cat_column", _ROOM + "schema.columns:Cat", fields=("categories",), optional=("nullable",), read=_cat,
          write=lambda value: {"categories": value.categories, "nullable": value.nullable}),
-    Kind("table", _ROOM + "table:Table", fields=("columns",), optional=("least", "most"), write=_table,
+    Kind("table", _ROOM + "schema.table:Table", fields=("columns",), optional=("least", "most"), write=_table,
          read=_read_table),
-    Kind("query", _ROOM + "queries:Query", write=_query),
+    Kind("query", _ROOM + "query:Query", write=_query),
     Kind("table_plan", _ROOM + "plan:Plan", fields=("table", "neighbors", "queries"), write=_plan, read=_read_plan),
-    Kind("plan_guarantee", _ROOM + "guarantees:PlanGuarantee", fields=("table", "neighbors", "queries", *_WORDS),
+    Kind("plan_guarantee", _ROOM + "guarantee:PlanGuarantee", fields=("table", "neighbors", "queries", *_WORDS),
          optional=("witness",), write=_promise, read=_read_promise),
-    Kind("worst_vector", _ROOM + "worst:Worst", fields=("vectors", "bounds"), write=_worst, read=_read_worst),
+    Kind("worst_vector", _ROOM + "worst_step.worst:Worst", fields=("vectors", "bounds"), write=_worst, read=_read_worst),
 )  # fmt: skip
 REFUSED = {
-    _ROOM + "table:Reference": Refusal("it is a column of a table, seen from a condition", "write the table"),
+    _ROOM + "schema.table:Reference": Refusal("it is a column of a table, seen from a condition", "write the table"),
     _ROOM + "session:Session": Refusal(
         "a session goes on, and a copy of it would spend its budget twice", "keep budgets in a ledger"
     ),

@@ -8,18 +8,18 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from quiltwork.pufferfish.any_of import AnyOf
-from quiltwork.pufferfish.binary_chains import BinaryChains as BinaryChainsPrior
-from quiltwork.pufferfish.blocks import Blocks as BlocksPrior
-from quiltwork.pufferfish.blocks import Independent as IndependentPrior
-from quiltwork.pufferfish.chain import MarkovChain as MarkovChainPrior
-from quiltwork.pufferfish.gaussian import AutoRegressive as AutoRegressivePrior
-from quiltwork.pufferfish.gaussian import GaussianPrior
-from quiltwork.pufferfish.hidden import HiddenMarkov as HiddenMarkovPrior
-from quiltwork.pufferfish.ising import Ising as IsingPrior
-from quiltwork.pufferfish.joint import JointLaw as JointLawPrior
 from quiltwork.pufferfish.prior import Prior as AnyPrior
-from quiltwork.pufferfish.tree import Tree as TreePrior
+from quiltwork.pufferfish.priors.any_of import AnyOf
+from quiltwork.pufferfish.priors.binary_chains import BinaryChains as BinaryChainsPrior
+from quiltwork.pufferfish.priors.blocks import Blocks as BlocksPrior
+from quiltwork.pufferfish.priors.blocks import Independent as IndependentPrior
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain as MarkovChainPrior
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive as AutoRegressivePrior
+from quiltwork.pufferfish.priors.gaussian.prior import GaussianPrior
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov as HiddenMarkovPrior
+from quiltwork.pufferfish.priors.ising import Ising as IsingPrior
+from quiltwork.pufferfish.priors.joint.law import JointLaw as JointLawPrior
+from quiltwork.pufferfish.priors.tree import Tree as TreePrior
 from quiltwork.spec.choice import Choice, located, refused
 from quiltwork.spec.columns import Values
 from quiltwork.spec.fields import Count, Positive, Rate, Strict

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
-from quiltwork.losses.turned import Turned as TurnedFamily
+from quiltwork.losses.families.swapped import Turned as TurnedFamily
 from quiltwork.spec.fields import Rate, Strict
 from quiltwork.spec.mechanism import Fields, Mechanism, shown
 from quiltwork.spec.single_recipes import (

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
-from quiltwork.losses.tradeoff import TradeOffFunction
+from quiltwork.losses.families.tradeoff import TradeOffFunction
 from quiltwork.spec.fields import NonNegative, Numbers, Positive, Probability, Strict
 from quiltwork.spec.mechanism import Fields, Mechanism
 

@@ -24,7 +24,7 @@ from quiltwork.spec.read import made_from, parse_as, read_as
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.schema import schema
 from quiltwork.spec.write import yaml_text
-from quiltwork.tables.predicates import Predicate
+from quiltwork.tables.schema.predicates import Predicate
 
 __all__ = ["TablePlan", "TableQuery", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
 

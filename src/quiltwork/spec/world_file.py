@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from quiltwork.confounding.channels import independent, noise_channel, randomized_response, refuse_large, repeated
-from quiltwork.confounding.costs import NAMED, cost_of
-from quiltwork.confounding.joint import READS
-from quiltwork.confounding.laws import Laws, laws
-from quiltwork.confounding.noise import KINDS
-from quiltwork.confounding.release import Release
+from quiltwork.confounding.design.costs import NAMED, cost_of
+from quiltwork.confounding.finite.channels import (
+    independent,
+    noise_channel,
+    randomized_response,
+    refuse_large,
+    repeated,
+)
+from quiltwork.confounding.finite.joint import READS
+from quiltwork.confounding.finite.release import Release
+from quiltwork.confounding.line.noise import KINDS
 from quiltwork.confounding.world import World
+from quiltwork.numbers.laws import Laws, laws
 from quiltwork.spec.choice import Choice, located, refused
 from quiltwork.spec.fields import Count, NonNegative, Positive, Rate, Strict, Words
 from quiltwork.spec.matrices import beside

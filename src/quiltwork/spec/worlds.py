@@ -18,8 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from quiltwork.confounding.laws import TOLERANCE, fraction
 from quiltwork.confounding.pairs import Within, within
+from quiltwork.numbers.laws import TOLERANCE, fraction
 from quiltwork.spec.choice import located, refused
 from quiltwork.spec.fields import Strict, Words
 from quiltwork.spec.matrices import even_rows, given_rows

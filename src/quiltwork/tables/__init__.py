@@ -1,11 +1,9 @@
 """Tables, neighbour notions and plans of overlapping queries."""
 
-from quiltwork.tables.columns import Cat, Date, Float, Id, Int, SubsetOf
-from quiltwork.tables.distance import dist
-from quiltwork.tables.guarantees import PlanGuarantee
-from quiltwork.tables.holds import on_input, on_table
-from quiltwork.tables.metrics import euclidean, geo, manhattan
-from quiltwork.tables.neighbors import (
+from quiltwork.tables.guarantee import PlanGuarantee
+from quiltwork.tables.notions.distance import dist
+from quiltwork.tables.notions.metrics import euclidean, geo, manhattan
+from quiltwork.tables.notions.neighbors import (
     add_remove,
     edge,
     entry,
@@ -16,10 +14,12 @@ from quiltwork.tables.neighbors import (
     user,
     window,
 )
+from quiltwork.tables.notions.sensitivity import on_input, on_table
+from quiltwork.tables.notions.transformations import clip_rows, flat_map, join
 from quiltwork.tables.plan import Plan
-from quiltwork.tables.predicates import opaque
-from quiltwork.tables.table import Table
-from quiltwork.tables.via import clip_rows, flat_map, join
+from quiltwork.tables.schema.columns import Cat, Date, Float, Id, Int, SubsetOf
+from quiltwork.tables.schema.predicates import opaque
+from quiltwork.tables.schema.table import Table
 
 __all__ = [
     "Cat",

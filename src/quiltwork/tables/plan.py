@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
-from quiltwork.tables.columns import Id, SubsetOf
-from quiltwork.tables.guarantees import PlanGuarantee, guaranteed
-from quiltwork.tables.holds import Holds
-from quiltwork.tables.neighbors import AddRemove, Edge, Node, Notion, User, Window
-from quiltwork.tables.predicates import And, Everything, Or, Predicate, conditions, opaque_parts
-from quiltwork.tables.queries import Query
-from quiltwork.tables.table import Reference, Table
-from quiltwork.tables.via import ClipRows, Via
+from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
+from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
+from quiltwork.tables.notions.sensitivity import Holds
+from quiltwork.tables.notions.transformations import ClipRows, Via
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema.columns import Id, SubsetOf
+from quiltwork.tables.schema.predicates import And, Everything, Or, Predicate, conditions, opaque_parts
+from quiltwork.tables.schema.table import Reference, Table
 
 if TYPE_CHECKING:
     from quiltwork.tables.session import Session

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from quiltwork.compose.filters.counted import Currency, Total, currency
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
-from quiltwork.tables.currencies import Currency, Total, currency
-from quiltwork.tables.holds import Holds
-from quiltwork.tables.predicates import Predicate
-from quiltwork.tables.queries import Query
-from quiltwork.tables.reach import reach
-from quiltwork.tables.refusal import unbounded
-from quiltwork.tables.touch import Unbounded
-from quiltwork.tables.vectors import Bound
-from quiltwork.tables.via import Via
+from quiltwork.tables.guarantee import unbounded
+from quiltwork.tables.notions.sensitivity import Holds
+from quiltwork.tables.notions.transformations import Via
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema.predicates import Predicate
+from quiltwork.tables.worst_step.reach import reach
+from quiltwork.tables.worst_step.touched import Unbounded
+from quiltwork.tables.worst_step.vectors import Bound
 
 if TYPE_CHECKING:
     from quiltwork.tables.plan import Plan

@@ -14,8 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from quiltwork import __version__
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.text import column, ends, percent
 from quiltwork.web.problems import Busy
 from quiltwork.web.rates import Rates

@@ -21,22 +21,21 @@ _HOMES = {
     "Neural": "neural",
     "OptimalTest": "optimal",
     "Ridge": "ridge",
-    "Score": "score",
-    "SupportVector": "support_vector",
-    "Tree": "tree",
+    "Score": "likelihood",
+    "SupportVector": "sklearn",
+    "Tree": "sklearn",
 }
 
 if TYPE_CHECKING:
     from quiltwork.game.attackers.feature_head import FeatureHead
     from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+    from quiltwork.game.attackers.likelihood import Score
     from quiltwork.game.attackers.linear_gaussian import LinearGaussian
     from quiltwork.game.attackers.neural import Neural
     from quiltwork.game.attackers.optimal import OptimalTest
     from quiltwork.game.attackers.ridge import Ridge
-    from quiltwork.game.attackers.score import Score
-    from quiltwork.game.attackers.support_vector import SupportVector
+    from quiltwork.game.attackers.sklearn import SupportVector, Tree
     from quiltwork.game.attackers.thresholds import AdaptiveThreshold, Calibrated, FixedThreshold
-    from quiltwork.game.attackers.tree import Tree
 
 __all__ = [
     "AdaptiveThreshold",

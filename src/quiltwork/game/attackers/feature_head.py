@@ -19,10 +19,10 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.game.attackers.features import Features, sample
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
+from quiltwork.game.attackers.neural import Batch, descend, evaluate, seeded
 from quiltwork.game.attackers.ridge import outputs_of
-from quiltwork.game.attackers.training import Batch, descend, evaluate, seeded
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
 
 __all__ = ["FeatureHead"]
 

@@ -28,8 +28,8 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted
 from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
 from quiltwork.game.attackers.linear_gaussian import LinearGaussian
 from quiltwork.game.attackers.ridge import Ridge, log_odds, outputs_of
-from quiltwork.game.population import Population
-from quiltwork.game.release import Draws, Release
+from quiltwork.game.people.population import Population
+from quiltwork.game.releases.release import Draws, Release
 
 __all__ = ["Features", "examples", "matched_filters", "sample"]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
 
 __all__ = ["Attacker", "Budget", "Fitted", "Knowledge"]
 

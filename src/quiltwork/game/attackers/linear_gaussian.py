@@ -21,9 +21,9 @@ from scipy.linalg import cho_factor, cho_solve
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
-from quiltwork.game.channel import LinearModel
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.channel import LinearModel
+from quiltwork.game.releases.release import Release
 
 __all__ = ["LinearGaussian"]
 

@@ -7,12 +7,25 @@
 A network has weights for each candidate: it learns these rows and does not carry over to other people.
 
 Reference: seed 004 section 4 and P.3; theory/game.md sections 3 (timings, memorisation) and 4 (hybrid).
+
+torch, asked for when a network is trained: one thread, because small steps on two threads wait for each other.
+
+Reference: theory/game.md section 0, item 7 (684 ms against 12 ms a step on a busy machine).
+
+Gradient descent for the learned attackers: a sum of small networks, trained until validation stops to improve.
+
+The caller's random state is left alone: torch is seeded from the caller's numpy generator inside a fork of its own
+state, and everything runs on one thread, so that one seed gives one attacker.
+
+Reference: theory/game.md sections 0 (item 7) and 3; seed 004 P.3 (Adam, binary cross-entropy).
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -20,14 +33,101 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.attackers.ridge import Decoder, outputs_of
-from quiltwork.game.attackers.training import Batch, descend, evaluate, seeded
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
 
-__all__ = ["Neural"]
+__all__ = ["Batch", "Neural", "descend", "evaluate", "seeded", "torch"]
+
+
+def torch() -> Any:
+    """The torch module, set to one thread."""
+    try:
+        import torch as module
+    except ImportError:
+        raise MissingExtra("torch", "game", "pip install torch==2.13.0") from None
+    if module.get_num_threads() != 1:
+        module.set_num_threads(1)
+    return module
+
+
+Batch = tuple[Any, Any]
+_CHECKS = 25  # looks at the validation releases during training
+_PATIENCE = 8  # of them without a better loss end it
+
+
+@contextmanager
+def seeded(rng: np.random.Generator) -> Iterator[Any]:
+    """The torch module with a seed drawn from `rng`; its global random state is put back afterwards."""
+    module = torch()
+    seed = int(rng.integers(2**62))
+    with module.random.fork_rng(devices=[]):
+        module.random.default_generator.manual_seed(seed)
+        yield module
+
+
+def total(parts: Sequence[Any], inputs: Any) -> Any:
+    """The logits of all parts, added."""
+    return sum(part(inputs) for part in parts[1:]) + parts[0](inputs)
+
+
+def descend(
+    parts: Any,
+    batch: Callable[[int], Batch],
+    validation: Batch,
+    *,
+    steps: int,
+    rate: float,
+    decay: float = 0.0,
+) -> float:
+    """Adam on the binary cross-entropy with a cosine schedule; the state with the best validation loss is kept.
+
+    The start counts as a state: what begins as a known attacker cannot end worse than it on the validation releases.
+    """
+    module = torch()
+    loss = module.nn.functional.binary_cross_entropy_with_logits
+    optimiser = module.optim.AdamW(parts.parameters(), lr=rate, weight_decay=decay)
+    best, since = _loss(parts, validation), 0
+    kept = copy.deepcopy(parts.state_dict())
+    every = max(1, math.ceil(steps / _CHECKS))
+    for step in range(steps):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
+        inputs, targets = batch(step)
+        parts.train()
+        optimiser.zero_grad()
+        loss(total(parts, inputs), targets).backward()
+        optimiser.step()
+        if (step + 1) % every == 0 or step + 1 == steps:
+            now = _loss(parts, validation)
+            since += 1
+            if now < best:
+                best, since, kept = now, 0, copy.deepcopy(parts.state_dict())
+            if since >= _PATIENCE:
+                break
+    parts.load_state_dict(kept)
+    parts.eval()
+    return best
+
+
+def _loss(parts: Any, pair: Batch) -> float:
+    module = torch()
+    parts.eval()
+    with module.no_grad():
+        loss = module.nn.functional.binary_cross_entropy_with_logits(total(parts, pair[0]), pair[1])
+    value = float(loss)
+    return value if math.isfinite(value) else math.inf
+
+
+def evaluate(parts: Any, inputs: FloatArray) -> FloatArray:
+    """Logits in double precision of inputs in double precision."""
+    module = torch()
+    with module.no_grad():
+        logits = total(parts, module.from_numpy(np.ascontiguousarray(inputs, dtype=np.float32)))
+    return np.asarray(logits.numpy(), dtype=float)
+
 
 _ROOM = 40_000_000  # entries of the outputs that ridge starts from: more of them only where each is small
 _BLOCK = 2_000_000  # entries of outputs that are drawn together

@@ -20,10 +20,10 @@ from scipy.special import log_ndtr
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
-from quiltwork.game.channel import Channel
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release, SummaryStatistics
-from quiltwork.game.statistics import members_of
+from quiltwork.game.people.priors import Members
+from quiltwork.game.people.statistic import members_of
+from quiltwork.game.releases.channel import Channel
+from quiltwork.game.releases.release import Release, SummaryStatistics
 
 __all__ = ["OptimalTest", "log_ratio"]
 

@@ -20,8 +20,8 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
 
 __all__ = ["Decoder", "Ridge", "Sums", "choose", "log_odds", "outputs_of", "solve"]
 

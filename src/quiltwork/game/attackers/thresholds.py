@@ -19,8 +19,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.attackers.likelihood import adaptive_llr, member_llr
-from quiltwork.game.priors import Members
-from quiltwork.game.release import Release
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
 
 __all__ = ["AdaptiveThreshold", "Calibrated", "FixedThreshold", "shares_of"]
 

@@ -11,13 +11,10 @@ Reference: seed 004 appendix P.5; theory/game.md sections 3 and 8.
 
 from __future__ import annotations
 
-from quiltwork.game.classifier.assignment import RowAssignment
-from quiltwork.game.classifier.attackers import row_attackers
-from quiltwork.game.classifier.digits import DigitsGame, digits_game
-from quiltwork.game.classifier.matching import RowMatching
-from quiltwork.game.classifier.rows import QueryRows
+from quiltwork.game.classifier.attackers import RowAssignment, RowMatching, row_attackers
+from quiltwork.game.classifier.digits import DigitsGame, PublicClassifier, digits_game, train_classifier
 from quiltwork.game.classifier.shares import query_shares
-from quiltwork.game.classifier.training import PublicClassifier, train_classifier
+from quiltwork.game.classifier.table import QueryRows
 
 __all__ = [
     "DigitsGame",

@@ -1,16 +1,119 @@
 """All attackers that can read a table with one row a query, for `ladder`.
 
 Reference: theory/game.md section 3; seed 004 Figure 1h (Bayesian, decision tree, support vectors).
+
+The attacker that matches rows to candidates one at a time.
+
+Reference: the closed form in `evidence`; theory/game.md section 3 (T1).
+
+The attacker that assigns rows to candidates all at once: no image is queried twice, and each row has an image.
+
+The posterior of a query set is a sum over assignments of rows to different candidates (a permanent), which nobody can
+sum for 50 rows.  Messages between rows and candidates (belief propagation) approach the marginals:
+
+    row to candidate    m_ik = w_k p_ik / sum_{l != k} w_l p_il v_il
+    candidate to row    v_ik = 1 / (1 + sum_{j != i} m_jk)
+    odds of k           sum_i m_ik
+
+with w_k the prior odds of k.  Exact for one row; close to the truth on all games small enough to sum (see tests).
+
+Reference: Williams and Lau 2014 (data association by belief propagation); Vontobel 2013 (the Bethe permanent);
+theory/game.md section 3 (T1: the marginal posterior is the best score).
 """
 
 from __future__ import annotations
 
-from quiltwork import checks
-from quiltwork.game.attackers.knowledge import Attacker
-from quiltwork.game.classifier.assignment import RowAssignment
-from quiltwork.game.classifier.matching import RowMatching
+import attrs
+import numpy as np
+from scipy.special import logit
 
-__all__ = ["row_attackers"]
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import Unsupported
+from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
+from quiltwork.game.classifier.evidence import CERTAIN, Evidence, matching_odds
+from quiltwork.game.classifier.row_laws import others, relative
+from quiltwork.game.classifier.table import QueryRows
+from quiltwork.game.people.priors import Members
+from quiltwork.game.releases.release import Release
+
+__all__ = ["FittedReader", "RowAssignment", "RowMatching", "assignment_odds", "row_attackers", "table_of"]
+
+
+@attrs.frozen(eq=False)
+class FittedReader:
+    """Scores that are read off the likelihoods of rows and candidates."""
+
+    release: QueryRows
+    read: Evidence
+
+    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
+        """Log-odds of membership, one a release and candidate."""
+        return self.release.evidence(outputs, self.read)
+
+
+def table_of(release: Release, name: str) -> QueryRows:
+    """The release, if it is a table of rows whose noise is known."""
+    if not isinstance(release, QueryRows):
+        raise Unsupported(f"{name} on {release.name}", "it reads tables with one row a query", "use QueryRows")
+    return release
+
+
+@attrs.frozen
+class RowMatching:
+    """Each candidate's likelihood ratio, with the other candidates as a mixture; nothing is learned."""
+
+    name: str = "row matching"
+    knows: Knowledge = Knowledge.T1
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Nothing is drawn: the law of the noise and all candidates are known."""
+        return FittedReader(table_of(release, self.name), matching_odds)
+
+
+_ASSIGNED_FLOOR = -280.0  # with the cap on messages, products stay above the smallest float
+_CAP = 1e150
+_SETTLED = 1e-4  # change of the log-odds in a round
+
+
+def assignment_odds(
+    logs: FloatArray, filled: Members, prior: FloatArray, weights: FloatArray, rounds: int
+) -> FloatArray:
+    """Log-odds of each candidate after so many rounds, or when they have settled."""
+    shares = relative(logs + np.log(weights), filled, _ASSIGNED_FLOOR)
+    empty = ~filled[:, :, None]
+    back: FloatArray = np.ones(shares.shape)
+    odds: FloatArray = np.zeros(prior.shape)
+    for _ in range(rounds):
+        message = np.minimum(shares / (others(shares * back, 2) + empty), _CAP)
+        back = 1.0 / (1.0 + others(message, 1))
+        before, odds = odds, np.asarray(np.log(np.maximum(message.sum(axis=1), 1.0 / _CAP)))
+        if float(np.abs(odds - before).max()) < _SETTLED:
+            break
+    return np.where(np.abs(prior) >= CERTAIN, prior, odds)
+
+
+@attrs.frozen
+class RowAssignment:
+    """Marginal posteriors by belief propagation; nothing is learned."""
+
+    rounds: int = 30
+    name: str = "row assignment"
+    knows: Knowledge = Knowledge.T1
+
+    def __attrs_post_init__(self) -> None:
+        checks.count("rounds", self.rounds, 1)
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Nothing is drawn: the law of the noise and all candidates are known."""
+        table = table_of(release, self.name)
+        odds = np.asarray(logit(table.population.prior.rates(table.population.size[0])))
+        weights = np.exp(odds - odds.max())  # a common factor of all cancels, because the size is known
+
+        def read(logs: FloatArray, filled: Members, prior: FloatArray) -> FloatArray:
+            return assignment_odds(logs, filled, prior, weights, self.rounds)
+
+        return FittedReader(table, read)
 
 
 def row_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
@@ -18,8 +121,7 @@ def row_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
     from quiltwork.game.attackers.feature_head import FeatureHead
     from quiltwork.game.attackers.neural import Neural
     from quiltwork.game.attackers.ridge import Ridge
-    from quiltwork.game.attackers.support_vector import SupportVector
-    from quiltwork.game.attackers.tree import Tree
+    from quiltwork.game.attackers.sklearn import SupportVector, Tree
 
     few: tuple[Attacker, ...] = (RowAssignment(), RowMatching(), Ridge(), Tree())
     if checks.flag("quick", quick):

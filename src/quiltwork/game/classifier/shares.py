@@ -16,7 +16,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.population import Population
+from quiltwork.game.people.population import Population
 
 __all__ = ["EDGES", "query_shares"]
 

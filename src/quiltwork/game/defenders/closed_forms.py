@@ -27,15 +27,14 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import compose
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.rounding import down, up
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Rows, neighbours, widest
-from quiltwork.game.defenders.noise import POOL
+from quiltwork.game.defenders.noise import POOL, prices, stated
 from quiltwork.game.defenders.plain import PlainDefence, statistic_of
-from quiltwork.game.defenders.weights import prices, stated
-from quiltwork.game.population import Population
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.channel import Channel
+from quiltwork.numbers.rounding import down, up
 
 __all__ = ["RateDistortion", "WaterFilling"]
 

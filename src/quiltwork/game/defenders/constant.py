@@ -15,12 +15,12 @@ import numpy as np
 from quiltwork.compose.loss import compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Rows, neighbours
 from quiltwork.game.defenders.noise import POOL, asked_rows
 from quiltwork.game.defenders.plain import PlainDefence, statistic_of
-from quiltwork.game.population import Population
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.channel import Channel
 
 __all__ = ["Constant", "Exact"]
 

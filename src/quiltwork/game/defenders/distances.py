@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.rounding import UNIT, up
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.numbers.rounding import UNIT, up
 
 __all__ = ["LEAST", "Neighbours", "neighbours", "widest"]
 

@@ -4,6 +4,12 @@ With prices kappa_j the noise is spread so that the priced error sum_j kappa_j E
 sigma_j = sigma kappa_j^(-1/3) at a given sum_j sigma_j^-2, scale_j = scale kappa_j^(-1/2) at a given sum_j 1/scale_j.
 
 Reference: theory/game.md sections 0 (item 2) and 1 (Theorem 3: mu^2 = sum_j M_j^2, sensitivity 1/K' a coordinate).
+
+Prices of the attributes: kappa_j says how much an error in attribute j costs; 0 says that nobody needs it.
+
+An attribute of price 0 is not published at all: its reference frequency stands in, which tells nothing about members.
+
+Reference: seed 004 P.3 (position-dependent weights); theory/game.md section 4.
 """
 
 from __future__ import annotations
@@ -19,16 +25,39 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp, laplace
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.rounding import UNIT, down, up
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import LEAST, Neighbours, Rows, neighbours, widest
 from quiltwork.game.defenders.plain import PlainDefence, statistic_of
-from quiltwork.game.defenders.weights import prices, stated
-from quiltwork.game.population import Population
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.channel import Channel
+from quiltwork.numbers.rounding import UNIT, down, up
 
-__all__ = ["Gaussian", "Laplace"]
+__all__ = ["Gaussian", "Laplace", "prices", "stated"]
+
+_HIGHEST = 1e6
+
+
+def stated(weights: Any) -> tuple[float, ...] | None:
+    """Prices as a tuple of numbers, or None when all attributes cost the same."""
+    if weights is None:
+        return None
+    values = checks.numbers("weights", weights, f"numbers in [0, {_HIGHEST:g}], one an attribute", 0.0, _HIGHEST)
+    if values.ndim != 1:
+        raise InvalidParameter("weights", f"shape {values.shape}", "a list of numbers, one an attribute")
+    if bool(np.any((values > 0) & (values < 1 / _HIGHEST))):
+        raise InvalidParameter("weights", weights, f"0, or from {1 / _HIGHEST:g} to {_HIGHEST:g}")
+    return tuple(float(value) for value in values)
+
+
+def prices(weights: tuple[float, ...] | None, attributes: int) -> FloatArray:
+    """One price an attribute."""
+    if weights is None:
+        return np.ones(attributes)
+    if len(weights) != attributes:
+        raise InvalidParameter("weights", len(weights), f"{attributes} numbers, one an attribute")
+    return np.asarray(weights, dtype=float)
+
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 POOL = "the candidates' rows are public; the guarantee is for this pool of candidates and no other"

@@ -10,11 +10,11 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.channel import Channel
 from quiltwork.game.defenders.distances import Rows
-from quiltwork.game.population import Population
-from quiltwork.game.priors import Members
-from quiltwork.game.statistics import Statistic
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Members
+from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.releases.channel import Channel
 
 __all__ = ["PlainDefence", "statistic_of"]
 

@@ -12,22 +12,21 @@ Reference: seed 004; theory/game.md sections 1 and 7.
 
 from __future__ import annotations
 
-from quiltwork.game.finite.composition import CompositionIdentity, Terms, composition_identity
-from quiltwork.game.finite.counts import ExpectedCounts
-from quiltwork.game.finite.designs import distances
-from quiltwork.game.finite.equilibria import Equilibrium, nash, stackelberg
-from quiltwork.game.finite.games import FiniteGame
-from quiltwork.game.finite.gaussian_tests import GaussianTest, alpha_critical, gaussian_test
-from quiltwork.game.finite.odds import Worst
-from quiltwork.game.finite.privacy_tests import OddsTest, implied_level, odds_test
-from quiltwork.game.finite.propositions import (
+from quiltwork.game.finite.equilibria.designs import distances
+from quiltwork.game.finite.equilibria.equilibria import Equilibrium, nash, stackelberg
+from quiltwork.game.finite.game import FiniteGame
+from quiltwork.game.finite.odds import OddsTest, Worst, implied_level, odds_test
+from quiltwork.game.finite.secrets import exactly_half, independent, uniform
+from quiltwork.game.finite.theorems.composition import CompositionIdentity, Terms, composition_identity
+from quiltwork.game.finite.theorems.gaussian_tests import GaussianTest, alpha_critical, gaussian_test
+from quiltwork.game.finite.theorems.identities import (
     LossIdentity,
     PosteriorIdentity,
     bwma_loss_identity,
     dominates,
     posterior_identity,
 )
-from quiltwork.game.finite.secrets import exactly_half, independent, uniform
+from quiltwork.game.measures.advantage import ExpectedCounts
 
 __all__ = [
     "CompositionIdentity",

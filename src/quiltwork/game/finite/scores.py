@@ -26,8 +26,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.finite.designs import Design
-from quiltwork.game.finite.rationals import Table, log_ends
+from quiltwork.game.finite.equilibria.designs import Design
+from quiltwork.numbers.rationals import Table, log_ends
 
 __all__ = ["AdvantageScore", "CrossEntropyScore", "Score", "SquaredScore", "float_value", "lower_bound", "upper_bound"]
 

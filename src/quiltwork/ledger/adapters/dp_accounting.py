@@ -1,9 +1,15 @@
-"""dp_accounting: trees of DpEvents."""
+"""dp_accounting: trees of DpEvents.
+
+How often each leaf of a tree of compositions runs.
+
+Trees may be deep (no recursion) and may share branches: each node is visited once, in an order in which parents come
+before children, and passes the number of its runs on.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,10 +19,62 @@ from quiltwork import checks
 from quiltwork.compose import constructors as losses
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.ledger.adapters.event_tree import Runs, children_first, leaf_runs
-from quiltwork.ledger.adapters.outward import least, logarithm, most, no_larger, no_smaller, root, whole
-from quiltwork.losses.gaussian import Gaussian
-from quiltwork.losses.poisson import Poisson
+from quiltwork.losses.families.gaussian import Gaussian
+from quiltwork.losses.families.poisson import Poisson
+from quiltwork.numbers.outward import least, logarithm, most, no_larger, no_smaller, root, whole
+
+__all__ = ["from_dp_accounting"]
+
+Runs = list[tuple[Any, int]]  # events, each with a number of runs
+
+
+@attrs.frozen(eq=False)
+class Node:
+    """One event, and what it runs; a leaf runs nothing because it is no composition."""
+
+    event: Any
+    runs: Runs | None
+
+    @property
+    def below(self) -> Runs:
+        return self.runs or []
+
+
+def children_first(root: Any, runs: Callable[[Any], Runs | None]) -> list[Node]:
+    """Every event once, after all that it runs; an event inside itself is refused."""
+    done: dict[int, Node] = {}
+    opened: dict[int, Node] = {}  # nodes hold their events, so that no identity is used twice
+    stack: list[tuple[Node, Iterator[tuple[Any, int]]]] = []
+
+    def enter(event: Any) -> None:
+        node = opened[id(event)] = Node(event, runs(event))
+        stack.append((node, iter(node.below)))
+
+    enter(root)
+    while stack:
+        node, rest = stack[-1]
+        for child, _ in rest:
+            if id(child) in opened:
+                raise InvalidParameter("event", type(child).__name__, "a finite tree", "this event contains itself")
+            if id(child) not in done:
+                enter(child)
+                break
+        else:
+            stack.pop()
+            done[id(node.event)] = opened.pop(id(node.event))
+    return list(done.values())
+
+
+def leaf_runs(root: Any, runs: Callable[[Any], Runs | None]) -> Runs:
+    """The leaves in order of appearance, each with the number of times it runs in all."""
+    order = children_first(root, runs)
+    total = {id(node.event): 0 for node in order}
+    total[id(root)] = 1
+    for node in reversed(order):
+        for child, times in node.below:
+            total[id(child)] = whole("the number of runs", total[id(child)] + total[id(node.event)] * times)
+    return [(node.event, total[id(node.event)]) for node in order if node.runs is None]
+
 
 NEIGHBORS = {"add_remove": 1, "replace": 2}  # how many bounded values change when one record does
 RELATIONS = {"ADD_OR_REMOVE_ONE": "add_remove", "REPLACE_ONE": "replace"}  # the peer's own names
@@ -239,6 +297,3 @@ def _one_gaussian(inner: Loss) -> Loss:
             raise Unsupported(f"{SAMPLED} of {inner.count} releases with {part.family}", because)
         squares += part.count * (most(part.family.sensitivity) / least(part.family.sigma)) ** 2
     return losses.gdp(root(squares))
-
-
-__all__ = ["from_dp_accounting"]

@@ -9,7 +9,7 @@ from quiltwork import checks
 from quiltwork.compose.constructors import gaussian, poisson
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.ledger.adapters.outward import whole
+from quiltwork.numbers.outward import whole
 
 MECHANISMS = ("rdp", "gdp", "prv")  # the accountants of Opacus; all three keep the same triples
 CHECKPOINT = "privacy_accountant_state_dict"  # where a checkpoint of a privacy engine keeps the state

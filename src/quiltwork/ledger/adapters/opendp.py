@@ -11,7 +11,7 @@ from quiltwork import checks
 from quiltwork.compose.constructors import approximate, profile, pure, rdp, zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.ledger.adapters.outward import no_larger, no_smaller
+from quiltwork.numbers.outward import no_larger, no_smaller
 
 ORDERS = (
     *(1 + 2.0**power for power in range(-6, 0)),

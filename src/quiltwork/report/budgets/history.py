@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from quiltwork.errors import BrokenChain, QuiltworkError
-from quiltwork.ledger.entries import Entry
-from quiltwork.ledger.limits import Limit
+from quiltwork.ledger.book.limits import Limit
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.spec.recipes import Recipe
 
 __all__ = ["clean", "details", "named", "said"]

@@ -8,9 +8,9 @@ from typing import Any
 
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import BrokenChain, QuiltworkError
-from quiltwork.ledger.balances import Balance
-from quiltwork.ledger.course import followed
-from quiltwork.ledger.entries import Entry
+from quiltwork.ledger.acts.history import followed
+from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.figure import SIZE, draw_course
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.budgets.history import clean, details, said

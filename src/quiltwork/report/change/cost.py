@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least, at_most
-from quiltwork.curves.plain import json_numbers
-from quiltwork.curves.rounding import difference, down, up
+from quiltwork.numbers.digits import at_least, at_most
+from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.rounding import difference, down, up
 
 __all__ = ["Cost", "signed"]
 

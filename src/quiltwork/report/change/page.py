@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.drawing import COLOURS
+from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.change.cost import Cost, signed
 from quiltwork.report.change.differences import Change, Difference, Retargeted
 from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Tone, Words

@@ -18,9 +18,9 @@ from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
 from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.rounding import down
 from quiltwork.curves.views import Views
 from quiltwork.errors import UnboundedLossError, Unsupported
+from quiltwork.numbers.rounding import down
 from quiltwork.spec.plan import Plan, Target
 
 __all__ = ["Piece", "Side", "Unbounded", "side_of"]
@@ -137,7 +137,7 @@ def _tables(file: Any) -> Side:
 
 
 def _prior(file: Any) -> Side:
-    from quiltwork.pufferfish.guarantees import guarantee
+    from quiltwork.pufferfish.guarantee import guarantee
 
     def curve(found: Sequence[Any]) -> Curve | None:
         return guarantee(compose(*found), file.model(), file.asked()) if found else None

@@ -6,8 +6,8 @@ import csv
 import io
 from typing import Any
 
-from quiltwork.confounding.design import Design
-from quiltwork.curves.plain import json_numbers
+from quiltwork.confounding.design.design import Design
+from quiltwork.numbers.json import json_numbers
 from quiltwork.report.design.view import View
 
 __all__ = ["channel_csv", "to_json"]

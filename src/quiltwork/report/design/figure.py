@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS
+from quiltwork.numbers.digits import single
 from quiltwork.report.design.view import View, spread
 from quiltwork.report.figures import allowed
 from quiltwork.report.layout.blocks import Picture

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from quiltwork.confounding.design import Design
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.confounding.design.design import Design
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import to_json
 from quiltwork.report.design.figure import pictures
 from quiltwork.report.design.view import DIRECTIONS, Evaluated, View, spread

@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.confounding.design import Design
-from quiltwork.confounding.release import Release
+from quiltwork.confounding.design.design import Design
+from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.world import World
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.rounding import up
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable, Unsupported
+from quiltwork.numbers.rounding import up
 from quiltwork.spec.world_file import Used, WorldFile
 
 FAMILIES = ("laplace", "gaussian")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quiltwork.confounding.design import Design
-from quiltwork.curves.digits import at_most, single
+from quiltwork.confounding.design.design import Design
+from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.design.view import View
 
 __all__ = ["DIGITS", "kept", "least", "price", "target"]

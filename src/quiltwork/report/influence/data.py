@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from quiltwork.curves.plain import json_numbers
-from quiltwork.pufferfish.baselines import Totals
+from quiltwork.numbers.json import json_numbers
+from quiltwork.pufferfish.papers.simple_rules import Totals
 from quiltwork.report.influence.view import Bound, Size, View
 
 __all__ = ["TOTALS", "sizes_csv", "spread", "to_json"]

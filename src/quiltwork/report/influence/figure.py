@@ -11,9 +11,9 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import pure
-from quiltwork.curves.digits import single
 from quiltwork.curves.drawing import COLOURS
-from quiltwork.pufferfish.guarantees import guarantee
+from quiltwork.numbers.digits import single
+from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.influence.view import GROUP_PRIVACY, View, theorem_6
 from quiltwork.report.layout.blocks import Picture
 from quiltwork.report.layout.picture import beside, picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.figures import Lone, profile_picture, tradeoff_picture
 from quiltwork.report.influence.data import TOTALS, spread, to_json
 from quiltwork.report.influence.figure import pictures

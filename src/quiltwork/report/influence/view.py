@@ -13,16 +13,16 @@ import numpy as np
 from quiltwork.compose.constructors import pure
 from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import single
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.rounding import down, up
 from quiltwork.errors import NotCertified, QuiltworkError
-from quiltwork.pufferfish.baselines import Totals, totals
-from quiltwork.pufferfish.guarantees import guarantee
-from quiltwork.pufferfish.influence import InfluenceCurve
+from quiltwork.numbers.digits import single
+from quiltwork.numbers.rounding import down, up
+from quiltwork.pufferfish.guarantee import guarantee
+from quiltwork.pufferfish.papers.simple_rules import Totals, totals
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues
-from quiltwork.pufferfish.translate import Translator
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.translate import Translator
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
 from quiltwork.spec.plan import Plan, Release, Target

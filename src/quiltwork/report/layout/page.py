@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 
-from quiltwork.curves.plain import check_schema
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.json import check_schema
 from quiltwork.report.layout.blocks import (
     Block,
     Bullets,

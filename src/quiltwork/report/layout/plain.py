@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.json import json_numbers
 from quiltwork.report.layout.blocks import KINDS, Cell, Fact, Section
 
 __all__ = ["block_from", "block_json", "plain"]

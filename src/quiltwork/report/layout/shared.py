@@ -9,8 +9,8 @@ from itertools import groupby
 import attrs
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_most, single
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.layout.blocks import Block, Bullets, Cell, Details, Fact, Grid, Section, Tone, Words
 from quiltwork.report.text import ends
 from quiltwork.spec.plan import Target

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.curves.drawing import COLOURS
-from quiltwork.curves.profile import Profile
-from quiltwork.curves.region import Region
+from quiltwork.curves.polygons.profile import Profile
+from quiltwork.curves.polygons.region import Region
 from quiltwork.report.figures import band, plain_powers
 from quiltwork.report.layout.blocks import Picture
 from quiltwork.report.layout.picture import beside, picture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Section, Words
 from quiltwork.report.layout.page import Report
 from quiltwork.report.layout.shared import AT_MOST, SUMMARY, Judged, target_rows, targets_fact, why

@@ -12,15 +12,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.compose.baselines import one_at_a_time
 from quiltwork.compose.constructors import approximate
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.compose.papers.simple_rules import one_at_a_time
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import single
-from quiltwork.curves.plain import json_numbers
-from quiltwork.curves.region import Region
-from quiltwork.losses.constraints import Constraint, Constraints, active, weights
-from quiltwork.losses.response import Approximate, Pure
+from quiltwork.curves.polygons.region import Region
+from quiltwork.losses.families.constraints import Constraint, Constraints, active, weights
+from quiltwork.losses.families.pure import Approximate, Pure
+from quiltwork.numbers.digits import single
+from quiltwork.numbers.json import json_numbers
 from quiltwork.spec.plan import Plan, Target
 
 __all__ = ["Stated", "Verdict", "View", "asked_of", "constraint_rows", "faces_csv", "spread", "upper", "view"]

@@ -9,17 +9,17 @@ from typing import Any
 
 import attrs
 
+from quiltwork.compose.scaling import scaled, total
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_most, single
 from quiltwork.errors import DisconnectedDomainWarning, QuiltworkError
+from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
 from quiltwork.spec.notions import Notion
 from quiltwork.spec.table_plan import TablePlan, TableQuery
 from quiltwork.tables import Plan, PlanGuarantee
-from quiltwork.tables.holds import occurring
-from quiltwork.tables.scaling import scaled, total
-from quiltwork.tables.vectors import Vector
+from quiltwork.tables.notions.sensitivity import occurring
+from quiltwork.tables.worst_step.vectors import Vector
 
 __all__ = ["Found", "Other", "certainty", "moved", "records", "step", "to_json", "view"]
 

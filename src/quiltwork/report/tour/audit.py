@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from quiltwork.audit.reports import AuditReport, report
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.audit.report import AuditReport, report
 from quiltwork.game.populations import independent
-from quiltwork.game.release import SummaryStatistics
+from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.game.trials import trials
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again

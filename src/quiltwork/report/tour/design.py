@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import NotCertified
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.figure import pictures
 from quiltwork.report.design.view import view
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words

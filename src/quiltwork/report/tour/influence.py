@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quiltwork.curves.digits import at_least, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.influence.figure import pictures
 from quiltwork.report.influence.view import GROUP_PRIVACY, view
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Words

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from quiltwork.compose.constructors import gaussian, laplace
-from quiltwork.curves.digits import single
 from quiltwork.errors import BudgetExceeded
 from quiltwork.ledger import Ledger
-from quiltwork.ledger.course import followed
+from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.figure import draw_course
+from quiltwork.numbers.digits import single
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again

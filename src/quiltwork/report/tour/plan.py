@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.accounts import account
 from quiltwork.report.figures import profile_picture, tradeoff_picture
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from quiltwork.curves.plain import json_numbers
 from quiltwork.errors import AccessDenied
-from quiltwork.ledger.course import followed
-from quiltwork.ledger.entries import Entry, stamp
+from quiltwork.ledger.acts.history import followed
+from quiltwork.ledger.chain.entries import Entry, stamp
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.receipts import Receipt
+from quiltwork.numbers.json import json_numbers
 from quiltwork.web.access import Asks, Reads, Sends, site_of
 from quiltwork.web.api.models import Change, Document, Name, Number, Open
 from quiltwork.web.problems import NoLedger, usual

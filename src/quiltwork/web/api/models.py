@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter
-from quiltwork.ledger.terms import Blocks
+from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec.notions import Notion
 from quiltwork.spec.read import made_from
 from quiltwork.spec.recipes import Recipe

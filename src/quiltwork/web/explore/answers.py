@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_most, single
+from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.text import ends
 from quiltwork.web.explore.charts import Json, at

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.curves.digits import at_least, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.change.differences import Difference, differences
 from quiltwork.report.change.page import amount, summary_words
 from quiltwork.web.explore.account import value_of

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.digits import single
+from quiltwork.numbers.digits import single
 
 __all__ = ["POINTS", "Json", "at", "axis", "chart", "cosine", "drawable", "grid", "spoken", "trace"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import at_least, at_most, single
-from quiltwork.curves.plain import json_numbers
+from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.json import json_numbers
 from quiltwork.report.text import ends
 from quiltwork.web.explore.charts import Json, axis, chart, grid, trace
 from quiltwork.web.explore.drawn import Drawn

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.confounding.design import Design
+from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import to_json
 from quiltwork.report.design.view import DIRECTIONS, View, spread, view
 from quiltwork.report.text import ends

@@ -18,14 +18,14 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.accountant.moments import delta_bound, worst_moments
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.renyi import delta_bound, worst_moments
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.profile import Profile
+from quiltwork.curves.polygons.profile import Profile
 from quiltwork.errors import QuiltworkError
-from quiltwork.losses.transform import TooCostly
+from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.web.explore.charts import cosine, spoken
 
 __all__ = ["Drawn", "drawn"]

@@ -12,9 +12,9 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import pure
-from quiltwork.curves.digits import at_least, at_most, single
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.guarantees import guarantee
+from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.influence.data import spread, to_json
 from quiltwork.report.influence.view import GROUP_PRIVACY, Bound, View, theorem_6, view
 from quiltwork.report.text import ends

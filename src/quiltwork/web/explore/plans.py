@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.digits import single
+from quiltwork.numbers.digits import single
 from quiltwork.report.accounts import Account, account
 from quiltwork.report.baselines import Baseline
 from quiltwork.report.text import column, percent

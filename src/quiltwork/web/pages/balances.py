@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 
 from quiltwork.errors import QuiltworkError
-from quiltwork.ledger.balances import Balance
+from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.views import Budget
 from quiltwork.web.problems import words_of
 
 __all__ = ["Shown", "balances_of", "shown_of"]

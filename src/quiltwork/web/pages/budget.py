@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
-from quiltwork.ledger.entries import canonical
+from quiltwork.ledger.book.rules import Forecast
+from quiltwork.ledger.chain.entries import canonical
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.receipts import Receipt
-from quiltwork.ledger.rules import Forecast
 from quiltwork.web.access import Asks, Sends, checked, site_of, worker
 from quiltwork.web.api.budgets import ledger_of
 from quiltwork.web.api.models import Name, Number

@@ -9,10 +9,10 @@ from typing import Any
 import attrs
 
 from quiltwork.errors import QuiltworkError
-from quiltwork.ledger.balances import Balance
-from quiltwork.ledger.book import Reservation
+from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.book.book import Reservation
+from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.terms import Terms
 from quiltwork.report.budgets.history import said
 from quiltwork.web.pages.balances import tone_of
 from quiltwork.web.pages.entries import Line, line_of, minute

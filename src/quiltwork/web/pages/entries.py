@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
-from quiltwork.compose.filters import Filter
+from quiltwork.compose.filters.opening import Filter
 from quiltwork.errors import QuiltworkError
-from quiltwork.ledger.book import Charge
-from quiltwork.ledger.entries import Entry, canonical
+from quiltwork.ledger.book.book import Charge
+from quiltwork.ledger.chain.entries import Entry, canonical
 from quiltwork.report.budgets.history import details
 
 __all__ = ["Line", "line_of", "minute"]

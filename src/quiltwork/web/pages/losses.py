@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from quiltwork.compose.filters import Filter
+from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
 from quiltwork.web.pages.forms import number, whole

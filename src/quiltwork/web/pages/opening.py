@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.ledger.terms import Blocks
+from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec.read import parse_plan
 from quiltwork.web.pages.forms import Typed, number, span, time, whole
 

@@ -18,9 +18,9 @@ from scipy.special import expit
 
 from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
-from quiltwork.curves.digits import at_least, at_most
-from quiltwork.curves.rounding import down, up
-from quiltwork.ledger.limits import Limit
+from quiltwork.ledger.book.limits import Limit
+from quiltwork.numbers.digits import at_least, at_most
+from quiltwork.numbers.rounding import down, up
 
 __all__ = ["Promise", "promised"]
 

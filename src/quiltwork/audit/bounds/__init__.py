@@ -1,0 +1,1 @@
+"""Confidence bounds on epsilon from the outcomes of attacks."""

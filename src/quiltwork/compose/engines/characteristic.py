@@ -1,0 +1,348 @@
+"""Composition by the characteristic function of the tilted loss: no discretisation, cost independent of the counts.
+
+    D(eps) = e^(K - theta eps) H,   H = (1/2 pi) int phi(u) e^(-iu eps) / ((theta+iu)(theta+1+iu)) du,   theta > 0,
+
+and for -1 < theta < 0 the same integral is -C(eps). Four errors, each bounded: aliasing of the trapezoid rule
+(non-negative terms, by Chernoff), truncation (by the decay of phi), quadrature of M (by each transform), rounding.
+
+Where phi does not decay (atoms), one extra Gaussian release Y of tiny mu is added. D_S <= D_(S+Y) since an extra
+release only helps the adversary, and D_(S+Y) - D_S = E[gap(eps - S)] with
+
+    gap(x) = D_Y(x) - (1 - e^x)+ = e^(x/2) (2 pi)^(-1/2) int_0^mu e^(-x^2/(2 m^2) - m^2/8) dm <= e^(x/2) mu pdf(x/mu),
+
+whose expectation is the same contour integral with the kernel mu^2 e^(mu^2/8). Second order in mu on both sides, and
+not multiplied by the number of releases.
+
+Reference: theory/engine.md section 2 (contour); the smoothing replaces its section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+from scipy.special import erfcx
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.engine import ROOT2, Logs, View
+from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
+from quiltwork.losses.transforms.transform import UNIT, ComplexArray, TooCostly, Transform
+
+Counted = Sequence[tuple[Pair, int]]
+SHARP = 1e-9  # relative accuracy aimed at when phi decays by itself
+FEW = 4000  # frequencies worth paying for such an answer
+MOST = 100_000  # frequencies at the very most
+BATCH = 64
+LONG = 150  # frequencies from which a gentler tilt is tried: heavy tails fold less there
+RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])
+LEFT = np.array([0.5, 0.75, 1.0])
+ROOM = 3.0  # standard deviations around the centre that a view serves well
+BLOCK = 1 << 21
+MANY = 100  # questions at once from which Horner's rule beats sines
+
+
+def transforms_of(parts: Counted) -> list[Transform] | None:
+    """One transform per part; many subsampled Gaussians share one. None when some part has no transform."""
+    found: list[Transform] = []
+    variances: list[float] = []
+    batches: dict[bool, list[tuple[float, float, int]]] = {}
+    for pair, count in parts:
+        if isinstance(pair, GaussianPair):
+            variances.append(count * pair.mu**2)
+        elif isinstance(pair, PoissonPair) and isinstance(pair.base, GaussianPair):
+            batches.setdefault(pair.removed, []).append((1 / pair.base.mu, pair.rate, count))
+        else:
+            transform = pair.transform(count)
+            if transform is None:
+                return None
+            found.append(transform)
+    if variances:
+        found.append(GaussianPair(math.sqrt(math.fsum(variances))).transform(1))
+    for removed, rows in batches.items():
+        rows.sort()
+        size = 1 if len(rows) < 4 else BATCH
+        for i in range(0, len(rows), size):
+            table = np.array(rows[i : i + size], dtype=float)
+            found.append(PoissonGaussianTransform(table[:, 0], table[:, 1], table[:, 2], removed))
+    return found
+
+
+@attrs.frozen(eq=False)
+class ContourView:
+    """The spectrum at one tilt, with every error that does not depend on epsilon already summed."""
+
+    theta: float
+    centre: float
+    spread: float
+    log_mgf: float
+    log_mgf_error: float
+    frequencies: FloatArray
+    kernel: ComplexArray
+    kernel_size: float
+    symmetric: float  # truncation and rounding of H
+    smoothing: float  # mu^2 e^(mu^2/8), zero without smoothing
+    density: ComplexArray
+    density_error: float
+    right: tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0, for terms m > 0
+    left: tuple[FloatArray, FloatArray]
+
+    def middle(self, epsilon: FloatArray) -> FloatArray:
+        value, _ = self._integrals(epsilon - self.centre)
+        estimate: FloatArray = np.log(np.maximum(value, 1e-320)) + (self.log_mgf - self.theta * epsilon)
+        return estimate
+
+    def logs(self, epsilon: FloatArray) -> Logs:
+        offset = epsilon - self.centre
+        value, gap = self._integrals(offset)
+        spin = (8 + np.abs(offset) * self.frequencies[-1] + 4 * self.frequencies.size) * 2 * UNIT
+        wrong = self.symmetric + self.kernel_size * spin
+        alias = self._alias(epsilon)
+        gap = gap + self.density_error + self.smoothing * float(np.abs(self.density).sum()) * spin
+        if not self.smoothing:
+            gap = np.zeros_like(value)
+        complement = self.theta < 0
+        low = value - alias - wrong - (0.0 if complement else gap)
+        high = value + wrong + (gap if complement else 0.0)
+        scale = self.log_mgf - self.theta * epsilon
+        error = self.log_mgf_error + 4 * UNIT * (abs(self.log_mgf) + np.abs(self.theta * epsilon))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Logs(
+                np.log(np.maximum(value, 1e-320)) + scale,
+                np.where(low > 0, np.log(np.maximum(low, 1e-320)), -np.inf) + scale - error,
+                np.log(np.maximum(high, 1e-320)) + scale + error,
+            )
+
+    def _integrals(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if offset.size > MANY:
+            return self._polynomials(offset)
+        value, gap = np.empty(offset.size), np.zeros(offset.size)
+        rows = max(1, BLOCK // self.frequencies.size)
+        for i in range(0, offset.size, rows):
+            angle = np.multiply.outer(offset[i : i + rows], self.frequencies)
+            cosine, sine = np.cos(angle), np.sin(angle)
+            value[i : i + rows] = cosine @ self.kernel.real + sine @ self.kernel.imag
+            if self.smoothing:
+                gap[i : i + rows] = self.smoothing * (cosine @ self.density.real + sine @ self.density.imag)
+        return value, np.maximum(gap, 0.0)
+
+    def _polynomials(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """For many questions: the frequencies are multiples of one step, so use Horner's rule in e^(-i eta y)."""
+        turn = np.exp(-1j * float(self.frequencies[1]) * offset)
+        value = np.full(offset.size, self.kernel[-1])
+        for coefficient in self.kernel[-2::-1]:
+            value = value * turn + coefficient
+        gap = np.zeros(offset.size, dtype=complex)
+        if self.smoothing:
+            for coefficient in self.density[::-1]:
+                gap = gap * turn + coefficient
+        return value.real, self.smoothing * np.maximum(gap.real, 0.0)
+
+    def _alias(self, epsilon: FloatArray) -> FloatArray:
+        right = (self.right[1][:, None] - np.multiply.outer(self.right[0], epsilon)).min(axis=0)
+        left = (self.left[1][:, None] + np.multiply.outer(self.left[0], epsilon)).min(axis=0)
+        # the moments that these come from are themselves rounded: one per cent of room
+        alias: FloatArray = 1.01 * (np.exp(np.minimum(right, 50.0)) + np.exp(np.minimum(left, 50.0)))
+        return alias
+
+
+@attrs.frozen(eq=False)
+class Window:
+    """Chernoff exponents and log moments around a tilt, and the alias period they allow."""
+
+    period: float
+    right: FloatArray  # rows (exponent, log of the alias bound at eps = 0)
+    left: FloatArray
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What a view will cost before it is built."""
+
+    theta: float
+    centre: float
+    spread: float
+    window: Window
+    cutoff: float
+    tail: float
+    mu: float
+
+    @property
+    def frequencies(self) -> float:
+        """How many frequencies it takes."""
+        return self.cutoff * self.window.period / (2 * math.pi)
+
+
+class ContourEngine:
+    """The characteristic-function method on one direction of a composition."""
+
+    method = "characteristic function"
+
+    def __init__(self, transforms: list[Transform]) -> None:
+        self.transforms = transforms
+
+    @classmethod
+    def of(cls, parts: Counted) -> ContourEngine | None:
+        """The engine, or None when some part has no transform."""
+        transforms = transforms_of(parts)
+        return None if transforms is None else cls(transforms)
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        if len(self.transforms) == 1:
+            return self.transforms[0].moments(theta)
+        log_mgf, mean, variance = np.zeros(theta.size), np.zeros(theta.size), np.zeros(theta.size)
+        for transform in self.transforms:
+            found = transform.moments(theta)
+            log_mgf, mean, variance = log_mgf + found[0], mean + found[1], variance + found[2]
+        return log_mgf, mean, variance
+
+    def everywhere(self, complement: bool) -> View | None:
+        return None
+
+    def view(self, theta: float, log_width: float) -> View | None:
+        if not log_width > 0:  # a loss without any spread: nothing to integrate
+            return None
+        try:
+            return self._view(theta, log_width)
+        except (TooCostly, OverflowError, FloatingPointError):
+            return None
+
+    def _view(self, theta: float, log_width: float) -> ContourView | None:
+        accuracy = min(SHARP, 0.02 * log_width)
+        plan = self._plan(theta, accuracy, 0.0)
+        if LONG < plan.frequencies < math.inf and theta > 0 and len(self.transforms) == 1:
+            gentler = self._plan(0.6 * theta, accuracy, 0.0)
+            close = abs(gentler.centre - plan.centre) < 2.5 * gentler.spread  # the asked epsilon must stay in sight
+            plan = gentler if close and gentler.frequencies < 0.7 * plan.frequencies else plan
+        if plan.frequencies <= FEW:
+            view = self._build(plan)
+            if view is not None:
+                return view
+        mu = math.sqrt(0.45 * log_width / abs(theta * (theta + 1)))
+        mu = min(mu, 0.5 * plan.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
+        plan = self._plan(theta, 0.01 * log_width, mu)
+        return self._build(plan) if plan.frequencies <= MOST else None
+
+    def _plan(self, theta: float, accuracy: float, mu: float) -> Plan:
+        """Window and cutoff for a relative accuracy of H near the centre, with a smoothing mu (0: none)."""
+        steps, log_mgf, centre, spread = self._around(theta, accuracy)
+        target = accuracy * 0.1 * max(_kernel_size(theta, spread), 1e-14)
+        window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
+        decays = [transform.decay(theta) for transform in self.transforms]
+        cutoff, tail = _cutoff(decays, mu, spread, target)
+        return Plan(theta, centre, spread, window, cutoff, tail, mu)
+
+    def _around(self, theta: float, accuracy: float) -> tuple[FloatArray, FloatArray, float, float]:
+        """Exponents right and left of the tilt, log moments there (first entry: at the tilt), mean and spread."""
+        _, _, variance = self.moments(np.array([theta]))
+        spread = math.sqrt(max(float(variance[0]), 1e-300))
+        if theta > 0:
+            far = min(math.sqrt(-2 * math.log(accuracy * 0.01)) / spread, 40.0 + theta)
+            steps = np.concatenate((far * RIGHT, -theta * LEFT))
+        else:
+            steps = np.concatenate((-theta * LEFT, -(1 + theta) * LEFT))
+        log_mgf, mean, variance = self.moments(np.concatenate(([theta], theta + steps)))
+        return steps, log_mgf, float(mean[0]), spread
+
+    def _window(
+        self, theta: float, centre: float, spread: float, steps: FloatArray, log_mgf: FloatArray, target: float
+    ) -> Window:
+        """The trapezoid sum is sum over m of H(eps + mW): choose W so that all m != 0 together are below e^-target."""
+        peak = _peak(theta)
+        right, left, reach_right, reach_left = [], [], [], []
+        for step, moment in zip(steps.tolist(), (log_mgf[1:] - log_mgf[0]).tolist(), strict=True):
+            if not math.isfinite(moment):
+                continue
+            if step > 0:
+                right.append((step, moment + math.log(peak)))
+                reach_right.append((moment + target) / step - centre)
+            else:
+                left.append((-step, moment))
+                reach_left.append((moment + target) / -step + centre)
+        if not right or not left:
+            raise TooCostly
+        period = 1.02 * max(min(reach_right), min(reach_left), spread) + ROOM * spread
+        fold = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
+        back = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
+        return Window(period, np.array(fold), np.array(back))
+
+    def _build(self, plan: Plan) -> ContourView | None:
+        theta, centre, window, tail, mu = plan.theta, plan.centre, plan.window, plan.tail, plan.mu
+        step = 2 * math.pi / window.period
+        u = step * np.arange(math.ceil(plan.cutoff / step) + 1)
+        log_phi, log_phi_error = np.zeros(u.size, dtype=complex), np.zeros(u.size)
+        logs, log_error = [], 0.0
+        transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
+        for transform in transforms:
+            spectrum = transform.spectrum(theta, u)
+            if spectrum is None:
+                return None
+            logs.append(spectrum.log_mgf)
+            log_phi = log_phi + spectrum.log_phi
+            log_error += spectrum.log_mgf_error
+            log_phi_error = log_phi_error + spectrum.log_phi_error
+        total = math.fsum(logs)
+        if not (math.isfinite(total) and bool(np.all(np.isfinite(log_phi)))):
+            return None
+        log_error += 4 * UNIT * math.fsum(abs(x) for x in logs)
+        z = theta + 1j * u
+        phi = np.exp(log_phi - 1j * u * centre) * (step / math.pi)
+        phi[0] *= 0.5
+        kernel = (1.0 if theta > 0 else -1.0) * phi / (z * (z + 1))
+        error = log_phi_error + 16 * UNIT * (1 + np.abs(log_phi) + 2 * u * abs(centre))
+        growth = np.expm1(np.minimum(error, 50.0))
+        rounding = float(np.abs(kernel) @ growth)
+        smoothing = mu * mu * math.exp(mu * mu / 8)
+        density_error = smoothing * float(np.abs(phi) @ growth) + math.exp(mu * mu / 8) * tail if mu else 0.0
+        # alias bounds were taken without the extra Gaussian: its own moments raise them
+        shift = 0.0
+        if mu:
+            reach = abs(theta) + max(float(window.right[:, 0].max()), float(window.left[:, 0].max()))
+            shift = mu * mu / 2 * (reach + 1) ** 2
+        return ContourView(
+            theta=theta,
+            centre=centre,
+            spread=plan.spread,
+            log_mgf=total,
+            log_mgf_error=log_error,
+            frequencies=u,
+            kernel=kernel,
+            kernel_size=float(np.abs(kernel).sum()),
+            symmetric=tail + rounding,
+            smoothing=smoothing if mu else 0.0,
+            density=phi if mu else np.zeros(0, dtype=complex),
+            density_error=density_error,
+            right=(window.right[:, 0], window.right[:, 1] + shift),
+            left=(window.left[:, 0], window.left[:, 1] + shift),
+        )
+
+
+def _peak(theta: float) -> float:
+    """The largest value of e^(-theta y)(1 - e^-y)+, or of e^(-theta y) min(1, e^-y)."""
+    return (theta / (1 + theta)) ** theta / (1 + theta) if theta > 0 else 1.0
+
+
+def _kernel_size(theta: float, spread: float) -> float:
+    """H at the centre for a normal loss: what relative accuracy is relative to."""
+    first, second = erfcx(abs(theta) * spread / ROOT2), erfcx(abs(theta + 1) * spread / ROOT2)
+    return 0.5 * float(first - second if theta > 0 else first + second)
+
+
+def _cutoff(
+    decays: Sequence[Callable[[FloatArray], FloatArray]], mu: float, spread: float, target: float
+) -> tuple[float, float]:
+    """The least frequency U beyond which the integral is below the target, and the bound: (1/pi U) prod B_j(U)."""
+    start = math.sqrt(-2 * math.log(target)) / spread
+    for _ in range(6):
+        u = start * 1.2 ** np.arange(12)
+        logs = sum((decay(u) for decay in decays), np.zeros(12)) - 0.5 * (mu * u) ** 2
+        tail = np.exp(np.minimum(logs, 0.0)) / (math.pi * u)
+        enough = np.nonzero(tail <= target)[0]
+        if enough.size:
+            return float(u[enough[0]]), float(tail[enough[0]])
+        start = float(u[-1]) * 1.2
+    return math.inf, math.inf

@@ -1,0 +1,1 @@
+"""Privacy filters and odometers: budgets for releases that are chosen adaptively."""

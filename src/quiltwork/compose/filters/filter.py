@@ -1,0 +1,110 @@
+"""Filters: when may one more release run, if releases and their parameters are chosen after earlier outputs were seen?
+
+A privacy filter admits a release as long as the costs on the path so far stay within a limit that was fixed at the
+start; whatever is admitted keeps the promise of the limit. The tight composition of the path so far is no such rule:
+the worst fixed path can lie below an adaptive choice between paths. What may be added up on every path is
+
+* epsilon, and with it delta                                    (Rogers, Roth, Ullman and Vadhan 2016),
+* rho of zCDP, and the Rényi divergence of one fixed order      (Feldman and Zrnic 2021; Whitehouse et al. 2023),
+* mu^2 of GDP                                                   (Smith and Thakurta 2022; Koskela et al. 2023).
+
+`reading` is an odometer: it bounds the realised privacy loss of every prefix at once, except with probability delta.
+
+Reference: theory/granularity.md section 3.2.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.compose.filters.costs import Cost, bounded, short, summed
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.family import Family
+
+__all__ = ["SCHEMA", "Filter"]
+
+SCHEMA = "quiltwork/filter/1"
+MOST = 10**200  # of any amount: nothing overflows
+
+
+def _amounts(value: Any) -> Cost:
+    if not isinstance(value, (tuple, list)):
+        raise InvalidParameter("amounts", value, "a tuple of exact fractions")
+    found = tuple(value)
+    for amount in found:
+        if not isinstance(amount, Fraction) or not 0 <= amount <= MOST:
+            raise InvalidParameter("amounts", value, "exact fractions from 0 to 1e200")
+    return found
+
+
+@attrs.frozen
+class Filter(ABC):
+    """Costs add up, one number for each unit; no sum may pass its limit."""
+
+    kind: ClassVar[str]
+    because: ClassVar[str]
+    units: ClassVar[tuple[str, ...]]
+    limit: Cost = attrs.field(converter=_amounts)
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.limit) != len(self.units):
+            raise InvalidParameter("limit", self.limit, "one amount of " + " and one of ".join(self.units))
+
+    def cost(self, loss: Loss) -> Cost:
+        """What a release costs on every path, rounded up; Unsupported when it has no finite cost here."""
+        if not isinstance(loss, Loss):
+            raise InvalidParameter("loss", loss, "a quiltwork loss")
+        if loss.side != "worst":
+            raise Unsupported(
+                f"a cost of {loss}", "a budget protects both ways round", "spend the loss without .direction(...)"
+            )
+        return tuple(map(bounded, summed(loss, self._cost, len(self.limit))))
+
+    @abstractmethod
+    def _cost(self, family: Family) -> Cost:
+        """What one release of a family costs."""
+
+    @property
+    @abstractmethod
+    def promise(self) -> Loss:
+        """The loss that keeping to the limit amounts to."""
+
+    def reading(self, spent: Cost, delta: float) -> float:
+        """A bound on the realised loss of every prefix at once, except with probability delta; rounded up.
+
+        The realised loss is log P(outputs so far) / Q(outputs so far), with P the law in the world that is true. What
+        is read off at one time is no guarantee by itself: decisions may depend on it, promises may not.
+        """
+        spent, delta = _amounts(spent), checks.probability("delta", delta)
+        if len(spent) != len(self.limit):
+            raise InvalidParameter("spent", spent, "one amount of " + " and one of ".join(self.units))
+        if any(amount > most for amount, most in zip(spent, self.limit, strict=True)):
+            raise InvalidParameter("spent", spent, "within the limit", "the filter admits nothing beyond it")
+        if not any(spent):
+            return 0.0  # outputs that cost nothing have the same law in both worlds
+        return self._reading(spent, delta)
+
+    @abstractmethod
+    def _reading(self, spent: Cost, delta: float) -> float:
+        """The reading when something was spent."""
+
+    def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
+        """An amount in words: a cost rounded up, or what is left rounded down."""
+        return ", ".join(
+            f"{unit} {short(amount, left=left, digits=digits)}"
+            for i, (unit, amount) in enumerate(zip(self.units, cost, strict=True))
+            if not i or amount or self.limit[i]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Tagged and versioned; amounts as exact fractions."""
+        return {"schema": SCHEMA, "kind": self.kind, "limit": [f"{a.numerator}/{a.denominator}" for a in self.limit]}
+
+    def _refused(self, family: Family, because: str, instead: str) -> Unsupported:
+        return Unsupported(f"{family} in a {self.kind} budget", because, instead)

@@ -1,0 +1,179 @@
+"""Filters by name, by their amounts, or as large as an (epsilon, delta) allows; and how they are stored.
+
+Reference: theory/granularity.md section 3.2; the theorems are in filter_kinds.py and divergence_filter.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.compose.accountant.moments import log_peak
+from quiltwork.compose.calibrate import calibrate
+from quiltwork.compose.constructors import gdp, zcdp
+from quiltwork.compose.filters.costs import Cost, added, bounded, stated
+from quiltwork.compose.filters.filter import SCHEMA, Filter
+from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
+from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, RenyiFilter
+from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
+
+__all__ = [
+    "KINDS",
+    "Cost",
+    "Filter",
+    "GaussianFilter",
+    "PureFilter",
+    "RenyiFilter",
+    "ZeroConcentratedFilter",
+    "added",
+    "bounded",
+    "filter_for",
+    "filter_from_json",
+    "gdp_filter",
+    "pure_filter",
+    "renyi_filter",
+    "zcdp_filter",
+]
+
+Kind = TypeVar("Kind", bound=Filter)
+KINDS = ("pure", "zcdp", "renyi", "gdp")
+AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
+TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
+SHORT = 12  # significant digits of a limit that was searched for
+ROOM = (0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4)  # by which a limit is lowered until its promise is certified
+
+
+def pure_filter(epsilon: Any, delta: Any = 0.0) -> PureFilter:
+    """epsilon, and delta, in all."""
+    return PureFilter((_exact("epsilon", epsilon), _exact("delta", delta)))
+
+
+def zcdp_filter(rho: Any) -> ZeroConcentratedFilter:
+    """rho of zCDP in all."""
+    return ZeroConcentratedFilter((_exact("rho", rho),))
+
+
+def gdp_filter(mu: Any) -> GaussianFilter:
+    """mu-GDP in all."""
+    return GaussianFilter((_exact("mu", mu) ** 2,))
+
+
+def renyi_filter(order: Any, divergence: Any, reveal: Any = 0.0) -> RenyiFilter:
+    """A Rényi divergence of one order in all, and a probability with which the world may be revealed outright."""
+    return RenyiFilter((_exact("divergence", divergence), _exact("reveal", reveal)), order)
+
+
+def _exact(name: str, value: Any) -> Fraction:
+    """Fractions and whole numbers as they are, floats as they were typed."""
+    number = checks.non_negative(name, value)
+    return Fraction(value) if isinstance(value, (Fraction, int)) else stated(number)
+
+
+def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None = None, reveal: float = 0.0) -> Filter:
+    """The filter of this kind with the largest limit, rounded down, that promises (epsilon, delta).
+
+    Without an order the Rényi filter takes the one that admits most Gaussian noise. `reveal` is the part of delta that
+    is set aside for releases that may reveal the world outright.
+    """
+    if kind not in KINDS:
+        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
+    if kind != "renyi" and (order is not None or reveal != 0.0):
+        raise InvalidParameter("order and reveal", (order, reveal), "left out", "only Rényi filters have them")
+    epsilon, delta = checks.non_negative("epsilon", epsilon), checks.probability("delta", delta)
+    if kind == "pure":
+        return _certified(pure_filter(epsilon, delta), epsilon, delta)
+    if not 0 < delta < 1:
+        raise Unreachable(
+            f"delta {delta:g}", f"limits of a {kind} filter", "it needs 0 < delta < 1; use the kind 'pure' without one"
+        )
+    if kind == "renyi":
+        return _renyi_for(epsilon, delta, order, checks.probability("reveal", reveal))
+    if epsilon == 0:
+        raise Unreachable(f"epsilon 0 at delta {delta:g}", f"limits of a {kind} filter", "give epsilon > 0")
+    if kind == "zcdp":
+        start = epsilon**2 / (4 * (epsilon - math.log(delta)))  # about where the usual conversion puts it
+        rho = calibrate(zcdp, epsilon, delta, start=start, rtol=1e-9)
+        return _lowered(rho, zcdp_filter, epsilon, delta)
+    mu = calibrate(gdp, epsilon, delta, start=epsilon / math.sqrt(2 * (epsilon - math.log(delta))), rtol=1e-9)
+    return _lowered(mu, gdp_filter, epsilon, delta)
+
+
+def _renyi_for(epsilon: float, delta: float, order: float | None, reveal: float) -> RenyiFilter:
+    if reveal >= delta:
+        raise InvalidParameter("reveal", reveal, f"below delta = {delta:g}", "it is a part of delta")
+    if order is None:
+        room = _divergence(TILTS, epsilon, delta, reveal) / (1 + TILTS)
+        order = float(f"{1 + TILTS[int(np.argmax(room))]:.4g}")
+        order = min(max(order, LEAST_ORDER), MOST_ORDER)
+    empty = renyi_filter(order, 0, reveal)  # checks the order
+    divergence = float(_divergence(np.array([empty.order - 1.0]), epsilon, delta, reveal)[0])
+    # the rounding that the engine allows for
+    divergence -= 1e-11 * (1 - math.log(delta - reveal)) / (empty.order - 1.0)
+    return _lowered(divergence, lambda most: renyi_filter(order, most, reveal), epsilon, delta)
+
+
+def _divergence(theta: np.ndarray, epsilon: float, delta: float, reveal: float) -> np.ndarray:
+    """The B whose promise has this delta: (1-R) g(theta) e^(theta (B' - eps)) = delta - R, B' = B given no reveal."""
+    hidden = math.log1p(-reveal)
+    given = epsilon + (math.log(delta - reveal) - hidden - log_peak(theta)) / theta
+    value: np.ndarray = given + (1 + theta) / theta * hidden
+    return value
+
+
+def _lowered(most: float, make: Callable[[Fraction], Kind], epsilon: float, delta: float) -> Kind:
+    """The filter of this limit, or of one a little lower, whose promise is certified."""
+    for room in ROOM:
+        value = _shortened(most * (1 - room))
+        if value <= 0:
+            break
+        made = make(value)
+        if _meets(made, epsilon, delta) and float(made.promise.epsilon(delta).upper) <= epsilon:
+            return made
+    hint = "give a larger epsilon or delta, or for a Rényi filter another order or none"
+    raise Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "limits > 0", hint)
+
+
+def _shortened(number: float) -> Fraction:
+    """A number of few digits that is not above."""
+    if number <= 0:
+        return Fraction(0)
+    unit = Fraction(10) ** (math.floor(math.log10(number)) + 1 - SHORT)
+    return (Fraction(number) // unit) * unit
+
+
+def _meets(made: Filter, epsilon: float, delta: float) -> bool:
+    return float(made.promise.delta(epsilon).upper) <= delta
+
+
+def _certified(made: Kind, epsilon: float, delta: float) -> Kind:
+    if not _meets(made, epsilon, delta):
+        raise NotCertified(f"a {made.kind} filter for epsilon {epsilon:g} at delta {delta:g}", "its promise is above")
+    return made
+
+
+def filter_from_json(value: Any) -> Filter:
+    """The inverse of Filter.to_json."""
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        raise InvalidParameter("filter", value, f"an object with schema {SCHEMA!r}")
+    kind, limit = value.get("kind"), value.get("limit")
+    if kind not in KINDS:
+        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
+    if set(value) - {"schema", "kind", "limit"} != ({"order"} if kind == "renyi" else set()):
+        raise InvalidParameter("filter", sorted(value), "given with exactly its own fields")
+    if not isinstance(limit, list) or not all(isinstance(one, str) and AMOUNT.fullmatch(one) for one in limit):
+        raise InvalidParameter("limit", limit, "a list of fractions such as '1/10'")
+    amounts = tuple(map(Fraction, limit))
+    if kind == "renyi":
+        return RenyiFilter(amounts, value["order"])
+    leaves: dict[str, type[PureFilter | ZeroConcentratedFilter | GaussianFilter]] = {
+        "pure": PureFilter,
+        "zcdp": ZeroConcentratedFilter,
+        "gdp": GaussianFilter,
+    }
+    return leaves[kind](amounts)

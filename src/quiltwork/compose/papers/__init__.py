@@ -1,0 +1,1 @@
+"""Textbook composition rules for comparison; nothing here certifies a release."""

@@ -1,0 +1,1 @@
+"""The next release designed by a linear program, with a certificate."""

@@ -1,0 +1,249 @@
+"""What was released, and what all of it together tells about the secret.
+
+b_s = A_s K is the law of all outputs given the secret; the curve is the worst over the protected pairs of secrets, at
+the same epsilon.  Nothing here is a composition theorem: the joint law is computed, so that noise of the data that
+several outputs share, or cancel, counts as it is.
+
+Reference: seed 000 Definition 1; theory/confounding.md sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.confounding.finite.channels import channel, refuse_large, repeated
+from quiltwork.curves import finite as rational
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.finite import Contrast, contrast, odds_ends
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.views import Views
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.laws import Laws, fraction
+from quiltwork.numbers.rounding import down, up
+
+if TYPE_CHECKING:
+    from quiltwork.confounding.bounds import Bounds
+    from quiltwork.confounding.finite.ignoring import Ignoring
+    from quiltwork.confounding.world import World
+
+__all__ = ["Release", "WorstPair"]
+
+METHOD = "joint law"
+
+
+class WorstPair(Views):
+    """The curve of several laws of outputs: the worst over ordered pairs of rows."""
+
+    def __init__(self, laws: Laws, pairs: np.ndarray, method: str = METHOD, *, certified: bool = True) -> None:
+        self.laws, self.pairs, self.method, self.certified = laws, pairs, method, certified
+
+    @cached_property
+    def contrasts(self) -> list[Contrast]:
+        """One test for each ordered pair."""
+        return [contrast(self.laws, int(first), int(second)) for first, second in self.pairs]
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The largest hockey stick over the pairs, at this epsilon."""
+        place = checks.numbers("epsilon", epsilon, "a number, not NaN", -np.inf, np.inf)
+        low_odds, high_odds = odds_ends(place)
+        lower = np.max([pair.lower(high_odds) for pair in self.contrasts], axis=0)
+        upper = np.max([pair.upper(low_odds) for pair in self.contrasts], axis=0)
+        return Bracket(np.minimum(lower, upper), upper, "delta", self.method, certified=self.certified)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon >= 0 that holds for every pair at this delta."""
+        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        ends = np.array([self._epsilon(float(value)) for value in np.ravel(asked)])
+        lower, upper = ends[:, 0].reshape(asked.shape), ends[:, 1].reshape(asked.shape)
+        return Bracket(np.minimum(lower, upper), upper, "epsilon", self.method, certified=self.certified)
+
+    def _epsilon(self, delta: float) -> tuple[float, float]:
+        ends = [pair.epsilon(delta) for pair in self.contrasts]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The least type II error over the pairs."""
+        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        ends = [pair.beta(asked) for pair in self.contrasts]
+        lower, upper = np.min([low for low, _ in ends], axis=0), np.min([high for _, high in ends], axis=0)
+        return Bracket(lower, np.maximum(lower, upper), "beta", self.method, certified=self.certified)
+
+    def exact_delta(self, odds: Any) -> Fraction:
+        """delta at e^epsilon = odds, as a fraction; needs inputs that are fractions."""
+        t = fraction(odds)
+        if t is None or t < 0:
+            raise InvalidParameter("odds", odds, "a rational number >= 0, such as Fraction(3, 2)")
+        rows = self._fractions()
+        return max(rational.stick(rows[first], rows[second], t) for first, second in self.pairs)
+
+    def exact_odds(self, delta: Any = 0) -> Fraction | None:
+        """The smallest e^epsilon >= 1 for this delta, as a fraction; None when epsilon is infinite."""
+        share = fraction(delta)
+        if share is None or not 0 <= share <= 1:
+            raise InvalidParameter("delta", delta, "a rational number in [0, 1], such as Fraction(1, 100)")
+        rows = self._fractions()
+        found = [rational.odds_for(rows[first], rows[second], share) for first, second in self.pairs]
+        finite = [odds for odds in found if odds is not None]
+        return max(finite) if len(finite) == len(found) else None
+
+    def _fractions(self) -> Any:
+        if self.laws.exact is None:
+            raise Unsupported(
+                "an exact fraction", "some table was given in floats whose rows do not sum to one", "give fractions"
+            )
+        return self.laws.exact
+
+    def worst(self, epsilon: float) -> int:
+        """Which ordered pair has the largest delta at this epsilon."""
+        odds, _ = odds_ends(np.array(checks.real("epsilon", epsilon)))
+        return int(np.argmax([float(pair.upper(odds)) for pair in self.contrasts]))
+
+    def __repr__(self) -> str:
+        return f"<WorstPair of {len(self.pairs)} ordered pairs: {self.laws.shape[1]} outputs>"
+
+
+class Release(WorstPair):
+    """Mechanisms that read the same data, whatever their dependence: a curve about the secret."""
+
+    def __init__(
+        self, world: World, channel: Laws, sizes: Sequence[int], parts: Sequence[Laws] | None, words: str
+    ) -> None:
+        self.world, self.table, self.sizes, self.words = world, channel, tuple(sizes), words
+        self._parts = None if parts is None else tuple(parts)
+        super().__init__(world.laws.through(channel), world.ordered)
+
+    @property
+    def channel(self) -> FloatArray:
+        """P(all outputs | data) as floats: one row for each value of the data."""
+        return self.table.values
+
+    @property
+    def outputs(self) -> int:
+        """How many joint outputs there are."""
+        return self.table.shape[1]
+
+    def part(self, index: int) -> Laws:
+        """The channel of one mechanism alone."""
+        index = checks.count("index", index)
+        if index >= len(self.sizes):
+            raise InvalidParameter("index", index, f"a mechanism from 0 to {len(self.sizes) - 1}")
+        if self._parts is not None:
+            return self._parts[index]
+        return _marginal(self.table, self.sizes, index)
+
+    def effective(self, index: int) -> FloatArray:
+        """P(output of this mechanism | secret), the effective mechanism: one row for each secret."""
+        return self.world.laws.through(self.part(index)).values
+
+    def alone(self, index: int) -> Release:
+        """One of the mechanisms as if it were all that is released."""
+        part = self.part(index)
+        return Release(self.world, part, (part.shape[1],), (part,), f"mechanism {index} alone")
+
+    def dependence(self) -> FloatArray:
+        """c_s(y): how much more likely the outputs y come together, given the secret, than if they were independent.
+
+        The joint law over the product of the effective mechanisms; NaN where the product is zero.  log c_s - log c_s'
+        is the part of the privacy loss that no composition of effective mechanisms sees (seed 000, eq. 11).
+        """
+        product = self.product()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(product.values > 0, self.laws.values / product.values, np.nan)
+
+    def product(self) -> Laws:
+        """The law of outputs if each effective mechanism drew on its own: what ignoring the confounder assumes."""
+        refuse_large(len(self.world.laws.low), math.prod(map(float, self.sizes)))
+        found = self._alone_given_secret(0)
+        for index in range(1, len(self.sizes)):
+            found = found.beside(self._alone_given_secret(index))
+        return found
+
+    def _alone_given_secret(self, index: int) -> Laws:
+        """The effective mechanism, with every use of a repeated one on its own."""
+        part = self.part(index)
+        if part.uses is None:
+            return self.world.laws.through(part)
+        once, count = part.uses
+        return repeated(self.world.laws.through(once), count)
+
+    def ignoring_confounder(self) -> Ignoring:
+        """What composing the effective mechanisms would say; a diagnostic, never a bound."""
+        from quiltwork.confounding.finite.ignoring import Ignoring
+
+        return Ignoring(self)
+
+    def bounds(self) -> Bounds:
+        """Every proven bound, side by side."""
+        from quiltwork.confounding.bounds import Bounds
+
+        return Bounds(self)
+
+    def bound(self) -> Bounds:
+        """The scalable bound as a curve: the best of the proven ones (Theorem B)."""
+        return self.bounds()
+
+    def then(self, *channels: Any) -> Release:
+        """This release and further mechanisms that read the data with noise of their own."""
+        more = [channel(f"channel {index}", value, self.table.shape[0]) for index, value in enumerate(channels)]
+        table = self.table
+        refuse_large(table.shape[0], math.prod([float(table.shape[1]), *(float(part.shape[1]) for part in more)]))
+        for part in more:
+            table = table.beside(part)
+        parts = None if self._parts is None else (*self._parts, *more)
+        sizes = (*self.sizes, *(part.shape[1] for part in more))
+        told = sum(size > 1 for size in self.sizes) + len(more)
+        words = "one mechanism" if told == 1 else f"{told} mechanisms, the last with noise of its own"
+        return Release(self.world, table, sizes, parts, words)
+
+    def then_adaptive(self, then: Any) -> Release:
+        """This release and one more mechanism chosen after its outputs: `then[y]` is the channel after output y."""
+        from quiltwork.confounding.finite.channels import adaptive
+
+        table = adaptive(self.table, then)
+        return Release(self.world, table, (table.shape[1],), None, f"{self.words}, then one that reads its output")
+
+    def guarantee(self, delta: float = 1e-6) -> Guarantee:
+        """The curve with its words; the worst pair is named at the epsilon of this delta."""
+        epsilon = float(np.minimum(self.epsilon(checks.probability("delta", delta)).upper, 700.0))
+        first, second = self.pairs[self.worst(epsilon)]
+        return Guarantee(
+            self,
+            protects=self.world.protects,
+            assumes=self.world.assumes,
+            because=("joint law of all outputs given the secret (seed 000 Definition 1; theory/confounding.md 1)",),
+            witness=f"{self.world.row_name(int(first))} against {self.world.row_name(int(second))}",
+        )
+
+    def exact_epsilon(self, delta: Any = 0) -> Bracket:
+        """epsilon from exact fractions: the logarithm of a rational number, rounded outward."""
+        odds = self.exact_odds(delta)
+        if odds == 1:
+            return Bracket(0.0, 0.0, "epsilon", "exact fractions")
+        if odds is None:
+            return Bracket(math.inf, math.inf, "epsilon", "exact fractions")
+        value = math.log1p(float(odds - 1)) if odds < 2 else math.log(odds.numerator) - math.log(odds.denominator)
+        radius = (8.0 * value if odds < 2 else 4.0 + 4.0 * math.log(odds.numerator)) * 2.0**-53
+        return Bracket(max(down(value - radius), 0.0), up(value + radius), "epsilon", "exact fractions")
+
+    def __repr__(self) -> str:
+        return f"<Release of {self.words}: {self.outputs} joint outputs>"
+
+
+def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:
+    """The channel of one of several outputs, summed out of the joint table."""
+    from quiltwork.numbers.laws import laws, outward
+
+    inputs = table.shape[0]
+    axes = tuple(axis + 1 for axis in range(len(sizes)) if axis != index)
+    if table.exact is not None:
+        return laws("channel", table.exact.reshape(inputs, *sizes).sum(axis=axes))
+    ends = [end.reshape(inputs, *sizes).sum(axis=axes) for end in table.masses]
+    return Laws(*outward(ends[0], ends[1], table.shape[1] + 1.0, ends[1] > 0))

@@ -1,0 +1,1 @@
+"""Laws on the line cut into bins, with certified errors."""

@@ -1,0 +1,186 @@
+"""Normal data with one covariance for all secrets: everything is one number mu, computed in rational arithmetic.
+
+Given the secret s the observations are y ~ N(W m_s, C) with C = W Sigma W' + N.  The test between two secrets is that
+of N(mu, 1) against N(0, 1) with
+
+    mu^2 = D' C^-1 D,   D = W (m_s - m_s'),
+
+and of the least norm when C is singular: a direction without noise that separates the means makes mu infinite.  Numbers
+are read as the decimals typed, so mu^2 is an exact fraction; its root is rounded once, outward both ways.
+
+Ignoring the confounder replaces C by its diagonal, and the sign of D'(C^-1 - diag(C)^-1)D decides for every epsilon and
+delta at once whether that claims too little or too much.
+
+Reference: theory/confounding.md 2.1, 2.2(5) and 5; Dong, Roth and Su 2022 for mu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
+from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.views import Views
+from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.digits import pair
+from quiltwork.numbers.rounding import down, up
+
+__all__ = ["GaussianCurve", "marginal_separations", "product", "root_ends", "separations", "worst_square"]
+
+Vector = Sequence[Fraction]
+Matrix = Sequence[Sequence[Fraction]]
+Squares = list[list[Fraction | None]]  # None stands for infinite
+
+SMALLEST, LARGEST = 1e-100, 1e100  # what the engine takes for mu
+
+
+def product(left: Matrix, right: Matrix) -> list[list[Fraction]]:
+    """The matrix product, exactly."""
+    columns = list(zip(*right, strict=True))
+    return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in left]
+
+
+def _whole(rows: Matrix) -> tuple[list[list[int]], int]:
+    """The matrix times the least common denominator, and that."""
+    scale = math.lcm(*(entry.denominator for row in rows for entry in row)) if rows and rows[0] else 1
+    return [[int(entry * scale) for entry in row] for row in rows], scale
+
+
+def separations(covariance: Matrix, means: Sequence[Vector]) -> Squares:
+    """D' C^-1 D for the means of any two secrets; C must be positive semidefinite, and may be singular.
+
+    Elimination of C in [[C, M], [M', 0]] without fractions (Bareiss 1968) leaves -M' C^-1 M.  A zero pivot must come
+    with a zero row, and then says which means differ in a direction without noise.
+
+    >>> one, half = Fraction(1), Fraction(1, 2)
+    >>> separations([[one, half], [half, one]], [[Fraction(0), Fraction(0)], [one, Fraction(0)]])[0][1]
+    Fraction(4, 3)
+    """
+    count, secrets = len(covariance), len(means)
+    whole, scale = _whole(covariance)
+    moved, size = _whole([[value - base for value, base in zip(mean, means[0], strict=True)] for mean in means])
+    rows = [[*whole[k], *(moved[s][k] for s in range(secrets))] for k in range(count)]
+    rows += [[0] * (count + secrets) for _ in range(secrets)]
+    last, apart = 1, [[False] * secrets for _ in range(secrets)]
+    for k in range(count):
+        pivot_row = rows[k]
+        pivot = pivot_row[k]
+        if pivot < 0 or (pivot == 0 and any(pivot_row[k + 1 : count])):
+            raise InvalidParameter("the covariance", "a matrix with a negative direction", "positive semidefinite")
+        if pivot == 0:
+            for i in range(secrets):
+                for j in range(secrets):
+                    apart[i][j] |= pivot_row[count + i] != pivot_row[count + j]
+            continue
+        for i in range(k + 1, count + secrets):
+            factor, row = pivot_row[i], rows[i]
+            rows[i] = [
+                (row[j] * pivot - factor * pivot_row[j]) // last if j >= i else 0 for j in range(count + secrets)
+            ]
+        last = pivot
+    unit = Fraction(scale, last * size * size)
+
+    def gram(i: int, j: int) -> int:
+        return -rows[count + min(i, j)][count + max(i, j)]
+
+    return [
+        [None if apart[i][j] else unit * (gram(i, i) - 2 * gram(i, j) + gram(j, j)) for j in range(secrets)]
+        for i in range(secrets)
+    ]
+
+
+def marginal_separations(covariance: Matrix, means: Sequence[Vector]) -> Squares:
+    """The same with the diagonal of C only: what composing each observation on its own would say."""
+    diagonal = [covariance[k][k] for k in range(len(covariance))]
+
+    def square(one: Vector, two: Vector) -> Fraction | None:
+        total = Fraction(0)
+        for a, b, variance in zip(one, two, diagonal, strict=True):
+            if a != b and variance == 0:
+                return None
+            total += (a - b) ** 2 / variance if a != b else 0
+        return total
+
+    return [[square(one, two) for two in means] for one in means]
+
+
+def worst_square(squares: Squares, pairs: Any) -> Fraction | None:
+    """The largest over ordered pairs; None is infinite."""
+    found = [squares[int(i)][int(j)] for i, j in pairs]
+    finite = [value for value in found if value is not None]
+    return max(finite) if len(finite) == len(found) else None
+
+
+def root_ends(square: Fraction) -> tuple[float, float]:
+    """Doubles on both sides of the square root that stay there when they are read as decimals."""
+    if square == 0:
+        return 0.0, 0.0
+    shift = (square.denominator.bit_length() - square.numerator.bit_length()) // 2 + 80
+    scaled = square * Fraction(4) ** shift
+    root = math.isqrt(scaled.numerator // scaled.denominator)
+    near = float(Fraction(root) / Fraction(2) ** shift)
+    if Fraction(repr(near)) ** 2 == square:
+        return near, near
+    return down(near, 2), up(near, 2)
+
+
+class GaussianCurve(Views):
+    """The curve of N(mu, 1) against N(0, 1) with mu^2 an exact fraction, or infinite (None)."""
+
+    def __init__(self, square: Fraction | None, method: str = "closed form", *, certified: bool = True) -> None:
+        self.square, self.method, self.certified = square, method, certified
+
+    def __repr__(self) -> str:
+        return f"<GaussianCurve mu = {pair(*self.mu)}: {self.method}>"
+
+    @cached_property
+    def mu(self) -> tuple[float, float]:
+        """Both ends of mu."""
+        return (math.inf, math.inf) if self.square is None else root_ends(self.square)
+
+    def _ends(self, quantity: Quantity, ask: Callable[[Any], Bracket], asked: FloatArray) -> Bracket:
+        """From the engine at both ends of mu; what lies outside its range is answered from the nearest mu in it."""
+        low, high = self.mu
+        nothing, everything = _extremes(quantity, asked)
+        less = ask(gdp(min(low, LARGEST))) if low >= SMALLEST else nothing
+        more = ask(gdp(max(high, SMALLEST))) if 0 < high <= LARGEST else (everything if high > 0 else nothing)
+        if math.isinf(low):
+            less = everything
+        ends = (more.lower, less.upper) if quantity == "beta" else (less.lower, more.upper)
+        return Bracket(*ends, quantity, self.method, met=less.met and more.met, certified=self.certified)
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon >= 0 for this delta."""
+        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        return self._ends("epsilon", lambda loss: loss.epsilon(asked, rtol=rtol), asked)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The hockey stick at this epsilon."""
+        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
+        return self._ends("delta", lambda loss: loss.delta(asked, rtol=rtol), asked)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The least type II error."""
+        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        return self._ends("beta", lambda loss: loss.beta(asked), asked)
+
+
+def _extremes(quantity: Quantity, asked: FloatArray) -> tuple[Bracket, Bracket]:
+    """What is true when nothing is told (mu = 0), and when everything is."""
+    zero, one = np.zeros(asked.shape), np.ones(asked.shape)
+    if quantity == "epsilon":
+        most = np.where(asked < 1, np.inf, 0.0)
+        return Bracket(zero, zero, quantity), Bracket(most, most, quantity)
+    if quantity == "delta":
+        rest = -np.expm1(np.minimum(asked, 0.0))
+        low, high = np.where(asked < 0, down(rest, 4), 0.0), np.where(asked < 0, up(rest, 4), 0.0)
+        return Bracket(low, high, quantity), Bracket(one, one, quantity)
+    return Bracket(down(1.0 - asked), up(1.0 - asked), quantity), Bracket(zero, zero, quantity)

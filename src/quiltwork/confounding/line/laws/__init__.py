@@ -1,0 +1,1 @@
+"""Laws on the line: normal, Laplace, mixtures and laws given by the user."""

@@ -1,0 +1,1 @@
+"""The penalty method of the paper, for comparison; nothing here may be released."""

@@ -1,0 +1,1 @@
+"""Engines that count: DuckDB here, Spark there."""

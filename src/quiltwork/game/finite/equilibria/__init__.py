@@ -1,0 +1,1 @@
+"""Equilibria of finite games: commitment, fixed points, rate-distortion."""

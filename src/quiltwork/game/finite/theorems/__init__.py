@@ -1,0 +1,1 @@
+"""Theorems of the paper on finite games, corrected where they were wrong in print."""

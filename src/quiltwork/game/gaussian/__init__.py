@@ -1,0 +1,1 @@
+"""Gaussian mechanisms on one statistic: what several amount to, and how strong the next may be."""

@@ -1,0 +1,184 @@
+"""What a user chooses about a learned defence, and what these choices come to for a number of candidates.
+
+Two architectures.  `noisy` (recommended): G = tanh(MLP(b, nu) + e^s z) / 2 with z standard Gaussian, one entry an
+attribute, so that the noise has full rank.  `paper`: a scaled sigmoid of MLP(b, nu) with 30 entries of nu and no such
+noise; it is here to reproduce the paper, and its releases are decoded by attackers that are trained afterwards.
+
+Reference: seed 004 sections 3.2, P.2 and P.8; theory/game.md sections 0 and 4 (recommended settings, ablations).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+
+__all__ = ["ARCHITECTURES", "IN_LOOP", "OBJECTIVES", "Generative", "Settings"]
+
+ARCHITECTURES = ("noisy", "paper")
+OBJECTIVES = ("cel", "tpr")
+IN_LOOP = ("linear", "neural")
+PAPER_NU = 30
+
+
+@attrs.frozen
+class Settings:
+    """Everything that decides a training run, except how long it is: two runs with equal settings are equal."""
+
+    architecture: str
+    objective: str
+    attacker: str
+    nu: int
+    hidden: tuple[int, int]
+    attacker_hidden: tuple[int, int]
+    kappa: float
+    weights: tuple[float, ...] | None
+    attacker_steps: int
+    learning_rate: float
+    attacker_rate: float
+    weight_decay: float
+    batch: int
+    initial_noise: float
+    odds_limit: float | None
+    odds_weight: float
+    patience: int | None
+    window: int
+    tolerance: float
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidParameter(name, value, " or ".join(map(repr, allowed)))
+    return value
+
+
+def _widths(name: str, value: Any) -> tuple[int, int]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidParameter(name, value, "two whole numbers, the widths of the hidden layers")
+    return checks.count(name, value[0], 1), checks.count(name, value[1], 1)
+
+
+def _weights(value: Any) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    allowed = "a list of numbers >= 0, one an attribute, not all of them 0"
+    weights = checks.numbers("weights", value, allowed, 0.0, 1e9)
+    if weights.ndim != 1 or not bool(np.any(weights > 0)):
+        raise InvalidParameter("weights", value, allowed)
+    return tuple(float(weight) for weight in weights)
+
+
+def _target(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidParameter("certify", value, "a pair (epsilon, delta)")
+    delta = checks.probability("delta", value[1])
+    if not 0.0 < delta < 1.0:
+        raise InvalidParameter("delta", value[1], "in (0, 1)", "Gaussian noise has no finite epsilon at delta = 0")
+    return checks.positive("epsilon", value[0]), delta
+
+
+@attrs.frozen
+class Generative:
+    """A defence learned in a general-sum game against an attacker that learns as well (BNGP of seed 004).
+
+    The generator minimises privacy loss + kappa mean_j(weights_j |delta_j|); None stands for the architecture's
+    default.  `objective` "cel" is minus the attacker's cross entropy (zero-sum: Nash and Stackelberg agree), "tpr" the
+    paper's mean of p_k b_k.  `odds_limit` adds a penalty where the in-loop attacker's log-odds move by more: a help in
+    training, never a guarantee.  `certify` = (epsilon, delta) turns that on and ends with noise that is a guarantee.
+    Training stops early when the moving average of the objective stays within `tolerance` for `patience` steps.
+    """
+
+    architecture: str = "noisy"
+    objective: str | None = None
+    kappa: float = 2.0
+    weights: tuple[float, ...] | None = attrs.field(default=None, converter=_weights)
+    nu: int | None = None
+    attacker: str | None = None
+    attacker_steps: int | None = None
+    learning_rate: float | None = None
+    attacker_rate: float | None = None
+    weight_decay: float = 1e-5
+    batch: int = 64
+    steps: int = 1200
+    initial_noise: float = -2.0
+    hidden: tuple[int, int] = (256, 256)
+    attacker_hidden: tuple[int, int] = (256, 128)
+    odds_limit: float | None = None
+    odds_weight: float = 10.0
+    patience: int | None = 400
+    window: int = 100
+    tolerance: float = 1e-3
+    certify: tuple[float, float] | None = attrs.field(default=None, converter=_target)
+    radius_quantile: float = 0.9
+
+    def __attrs_post_init__(self) -> None:
+        _one_of("architecture", self.architecture, ARCHITECTURES)
+        if self.objective is not None:
+            _one_of("objective", self.objective, OBJECTIVES)
+        if self.attacker is not None:
+            _one_of("attacker", self.attacker, IN_LOOP)
+        for name, least in (("batch", 2), ("steps", 1), ("window", 1)):
+            checks.count(name, getattr(self, name), least)
+        for name in ("nu", "attacker_steps", "patience"):
+            if getattr(self, name) is not None:
+                checks.count(name, getattr(self, name), 1)
+        for name in ("learning_rate", "attacker_rate"):
+            if getattr(self, name) is not None:
+                checks.rate(name, getattr(self, name))
+        if self.odds_limit is not None:
+            checks.positive("odds_limit", self.odds_limit)
+        for name in ("kappa", "weight_decay", "odds_weight", "tolerance"):
+            checks.non_negative(name, getattr(self, name))
+        checks.real("initial_noise", self.initial_noise)
+        checks.rate("radius_quantile", self.radius_quantile)
+        _widths("hidden", self.hidden)
+        _widths("attacker_hidden", self.attacker_hidden)
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        weighted = "" if self.weights is None else ", weighted"
+        return f"generative ({self.architecture}, kappa {self.kappa:g}{weighted})"
+
+    def settings(self, candidates: int, attributes: int) -> Settings:
+        """The choices with every default filled in."""
+        if self.weights is not None and len(self.weights) != attributes:
+            raise InvalidParameter("weights", len(self.weights), f"{attributes} numbers, one an attribute")
+        paper = self.architecture == "paper"
+        attacker = self.attacker or ("neural" if paper else "linear")
+        limit = self.odds_limit
+        if limit is None and self.certify is not None:
+            limit = self.certify[0]
+        return Settings(
+            self.architecture,
+            self.objective or ("tpr" if paper else "cel"),
+            attacker,
+            self.nu or (PAPER_NU if paper else max(candidates, PAPER_NU)),
+            _widths("hidden", self.hidden),
+            _widths("attacker_hidden", self.attacker_hidden),
+            float(self.kappa),
+            self.weights,
+            self.attacker_steps or (2 if paper else 6),
+            float(self.learning_rate or (1e-3 if paper else 3e-4)),
+            float(self.attacker_rate or (1e-3 if attacker == "neural" else 3e-3)),
+            float(self.weight_decay),
+            int(self.batch),
+            float(self.initial_noise),
+            limit,
+            float(self.odds_weight),
+            self.patience,
+            int(self.window),
+            float(self.tolerance),
+        )
+
+    def prepare(self, population: Any, *, denominator: str = "members", seed: int = 0) -> Any:
+        """Train with these options, pass the gate, and return the defence; `train` offers more."""
+        from quiltwork.game.learned.run import train
+
+        return train(self, None, population, denominator=denominator, seed=seed)

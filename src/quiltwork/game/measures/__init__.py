@@ -1,0 +1,1 @@
+"""What attacks reach: receiver operating characteristics, advantage, intervals for true positive rates."""

@@ -1,0 +1,1 @@
+"""Searches of the paper by sampling, for comparison; nothing here certifies a release."""

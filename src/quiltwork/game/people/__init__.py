@@ -1,0 +1,1 @@
+"""Populations: people, priors over membership, statistics."""

@@ -1,0 +1,1 @@
+"""Where the people of the game come from, one file a source."""

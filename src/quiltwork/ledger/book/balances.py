@@ -1,0 +1,275 @@
+"""What was spent of a budget and what is left, in every unit that its filter counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.filters.costs import short, stated
+from quiltwork.compose.filters.opening import Filter
+from quiltwork.compose.loss import compose
+from quiltwork.curves import markup
+from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.errors import InvalidParameter
+from quiltwork.ledger import names as words
+from quiltwork.ledger.book import rules
+from quiltwork.ledger.book.book import Account, Book
+from quiltwork.ledger.book.budget import Budget
+from quiltwork.ledger.chain.entries import moment, stamp
+from quiltwork.numbers.decimals import at_least as typed_at_least
+from quiltwork.numbers.digits import single
+from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.rounding import down, up
+
+__all__ = ["Amount", "Balance", "balance_of"]
+
+USUAL = 1e-6  # the odometer's delta for budgets that state none
+
+
+@attrs.frozen
+class Amount:
+    """Limit, spent and left in one unit; texts are rounded to the safe side."""
+
+    unit: str
+    limit: Bracket
+    spent: Bracket
+    left: Bracket
+
+    @property
+    def used(self) -> float:
+        """The share that is spent, rounded up."""
+        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
+        return typed_at_least(spent / most) if most else 0.0
+
+    @property
+    def percent(self) -> str:
+        """The share that is spent, rounded up in its third digit."""
+        return short(100 * stated(min(self.used, 1.0)), digits=3) + "%"
+
+    def texts(self, digits: int = 6) -> tuple[str, str, str]:
+        """Limit, spent and left; with more digits where rounding up would make what was spent pass the limit."""
+        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
+        left = max(stated(float(self.left.lower)), Fraction(0))
+        finer = (digits, 9, 12, 17) if spent <= most else (digits,)
+        for count in finer:
+            limit, gone = short(most, left=True, digits=count), short(spent, digits=count)
+            if Fraction(gone) <= Fraction(limit):
+                break
+        return limit, gone, short(left, left=True, digits=digits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        brackets = {name: getattr(self, name).to_json() for name in ("limit", "spent", "left")}
+        return {"unit": self.unit, **brackets, "used": json_numbers(self.used)}
+
+
+@attrs.frozen
+class Balance:
+    """What was spent and what is left, of a whole budget or of one block.
+
+    `amounts` has one entry for each unit; `unit`, `limit`, `spent` and `left` are those of the first. For adaptive
+    budgets these are the currencies of the filter, in which costs add up exactly; `reading` is the odometer, a bound on
+    the realised loss of this period so far, at all times at once, except with probability `delta`. For planned budgets
+    `spent` is the certified composition of what ran, as if its choice had been fixed too; the promise is that of the
+    whole plan, and nothing is read.
+    """
+
+    budget: Budget
+    amounts: tuple[Amount, ...]
+    reading: float | None
+    delta: float
+    held: int
+    period: int
+    period_ends: datetime | None
+    block: str | None
+    runs: dict[str, tuple[int, int]]  # of planned releases: how often they ran, of how often they may
+
+    @property
+    def unit(self) -> str:
+        return self.amounts[0].unit
+
+    @property
+    def limit(self) -> Bracket:
+        return self.amounts[0].limit
+
+    @property
+    def spent(self) -> Bracket:
+        return self.amounts[0].spent
+
+    @property
+    def left(self) -> Bracket:
+        return self.amounts[0].left
+
+    @property
+    def used(self) -> float:
+        """The share of the budget that is spent, rounded up: of the unit that is spent most."""
+        return max(amount.used for amount in self.amounts)
+
+    @property
+    def percent(self) -> str:
+        """The same in words."""
+        return max(self.amounts, key=lambda amount: amount.used).percent
+
+    @property
+    def read(self) -> str:
+        """The odometer's reading, rounded up; empty when there is none."""
+        if self.reading is None:
+            return ""
+        return "inf" if self.reading == float("inf") else short(stated(self.reading), digits=4)
+
+    def explain(self) -> str:
+        """In plain language, numbers rounded to the safe side."""
+        whole = f"budget {self.budget.name!r}" + (f", {self._label} {self.block!r}" if self.block else "")
+        said = []
+        for amount in self.amounts:
+            limit, spent, left = amount.texts()
+            said.append(f"{spent} of {limit} ({amount.unit}), at least {left} is left")
+        lines = [f"Of {whole} {self.percent} is spent: {'; '.join(said)}."]
+        if self.reading is not None:
+            lines.append(
+                f"Odometer: {self._since}, the privacy loss is at most {self.read}"
+                + (f", except with probability {single(self.delta)}." if self.delta else ".")
+            )
+        else:
+            lines.append(
+                "That is what ran, if its choice and order did not depend on results; in any case the whole plan "
+                "keeps the limit."
+            )
+        if self.held:
+            many = "1 reservation has" if self.held == 1 else f"{self.held} reservations have"
+            lines.append(f"{many} not started; what is held counts as spent until the lease ends.")
+        if self.period_ends is not None:
+            lines.append(f"Period {self.period + 1} ends {self.period_ends.isoformat()}.")
+        if self.budget.state != "open":
+            lines.append(f"The budget is {self.budget.state}: nothing can be spent from it.")
+        return "\n".join(lines)
+
+    @property
+    def _since(self) -> str:
+        blocks = self.budget.terms.blocks
+        what = "whatever happened" if self.block is None else f"whatever read {self._label} {self.block!r}"
+        if self.block is not None and blocks is not None and blocks.most > 1:
+            what += f" and those {blocks.most - 1} beside it that are spent most"
+        return f"{what} {'in this period' if self.budget.terms.refresh is not None else 'so far'}"
+
+    @property
+    def _label(self) -> str:
+        return "block" if self.budget.terms.blocks is None else self.budget.terms.blocks.label
+
+    def to_json(self) -> dict[str, Any]:
+        """Versioned, plain values."""
+        return {
+            "schema": "quiltwork/balance/1",
+            "budget": self.budget.name,
+            "kind": self.budget.kind,
+            "state": self.budget.state,
+            "protects": self.budget.terms.protects,
+            **self.amounts[0].to_json(),
+            "used": json_numbers(self.used),
+            "amounts": [amount.to_json() for amount in self.amounts],
+            "reading": None if self.reading is None else json_numbers(self.reading),
+            "delta": self.delta,
+            "held": self.held,
+            "period": self.period,
+            "period_ends": None if self.period_ends is None else stamp(self.period_ends),
+            "block": self.block,
+            "runs": {name: list(pair) for name, pair in self.runs.items()},
+        }
+
+    def _repr_html_(self) -> str:
+        rows = [(amount.unit, *amount.texts(), amount.percent) for amount in self.amounts]
+        table = markup.table(("unit", "limit", "spent, at most", "left, at least", "used, at most"), rows)
+        share = min(max(self.used, 0.0), 1.0)
+        bar = (
+            '<div role="img" aria-label="share that is spent" '
+            'style="height:.5em;max-width:24em;border:1px solid currentColor;border-radius:.25em">'
+            f'<div style="height:100%;width:{100 * share:.2f}%;background:currentColor;opacity:.55"></div></div>'
+        )
+        return markup.block(markup.paragraphs(self.explain().splitlines()), bar, table)
+
+    def __str__(self) -> str:
+        limit, spent, _ = self.amounts[0].texts(12)
+        return f"{self.budget.name}: {self.unit} {spent} of {limit} spent"
+
+
+def balance_of(book: Book, account: Account, now: datetime, block: str | None) -> Balance:
+    """The balance of a budget, or of one of its blocks, in the period of `now`."""
+    terms = account.terms
+    account = account.at(account.period(now))
+    ends = None
+    if terms.refresh is not None:
+        ends = words.later(moment(account.standing.since), terms.refresh, account.standing.period + 1)
+    runs: dict[str, tuple[int, int]] = {}
+    if block is not None and terms.blocks is None:
+        raise InvalidParameter("block", block, "left out", f"budget {terms.name!r} has none")
+    if terms.filter is None:
+        amounts, delta = _planned(book, account, runs)
+        reading = None
+    else:
+        kept = terms.filter
+        chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
+        over = rules.room(book, account, chosen)
+        used = tuple(most - one for most, one in zip(kept.limit, over, strict=True))
+        counted = zip(_units(kept), kept.limit, used, over, strict=True)
+        amounts = tuple(
+            Amount(unit, _around(most), _around(one), _around(rest, "room"))
+            for unit, most, one, rest in counted
+            if most  # a unit of which there is none is not counted in
+        )
+        delta = _rare(kept, terms.limit.delta)
+        reading = kept.reading(used, delta)
+    return Balance(
+        Budget.of(account, now),
+        amounts,
+        reading,
+        delta,
+        account.standing.held,
+        account.standing.period,
+        ends,
+        block,
+        runs,
+    )
+
+
+def _units(kept: Filter) -> tuple[str, ...]:
+    """The units, the first of them with the order that it belongs to."""
+    order = getattr(kept, "order", None)
+    return kept.units if order is None else (f"{kept.units[0]} at order {order:g}", *kept.units[1:])
+
+
+def _rare(kept: Filter, delta: float | None) -> float:
+    """The probability with which the odometer may err: that of the budget, where it has a finite reading then."""
+    if kept.kind == "pure":
+        return 2.0 * (delta or 0.0)  # at the budget's own delta an (epsilon, delta) release bounds nothing
+    return delta or USUAL
+
+
+def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> tuple[tuple[Amount, ...], float]:
+    """The certified composition of what ran, in the unit of the limit."""
+    terms, period = account.terms, account.standing.period
+    found = book.load_amounts(terms.name, period, tuple(one.name for one in terms.plan))
+    ran = []
+    for one in terms.plan:
+        times = int(book.amounts.get((terms.name, period, one.name), found.get(one.name, "0")))
+        runs[one.name] = (times, one.times)
+        ran.append(times * one.loss)
+    total, limit = compose(*ran), terms.limit
+    if limit.kind == "approximate":
+        delta = float(limit.delta or 0.0)
+        most, spent = _around(stated(float(limit.epsilon or 0.0))), total.epsilon(delta)
+        rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
+        return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
+    kept = limit.filter()
+    cost = kept.cost(total)[0]
+    return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0
+
+
+def _around(amount: Fraction, quantity: Quantity = "cost") -> Bracket:
+    """Doubles on both sides of an exact amount; the same twice when it is a double as typed."""
+    near = float(amount)
+    if Fraction(repr(near)) == amount:
+        return Bracket(near, near, quantity)
+    return Bracket(down(near), up(near), quantity)

@@ -1,0 +1,302 @@
+"""What follows from the entries: the standing of each budget, tallies, reservations, principals."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.filters.opening import Cost
+from quiltwork.errors import InvalidParameter
+from quiltwork.ledger import names as words
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import canonical, moment, parsed
+
+__all__ = ["Account", "Book", "Charge", "MemoryBook", "Principal", "Reservation", "Standing"]
+
+HELD, STARTED, SETTLED, REFUNDED, LAPSED = "held", "started", "settled", "refunded", "lapsed"
+_AMOUNT = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
+ENDED = (SETTLED, REFUNDED, LAPSED)
+
+
+def exact(text: str) -> Fraction:
+    """An amount as it is stored; any other spelling, such as one that takes forever to read, is refused."""
+    if not _AMOUNT.fullmatch(text):
+        raise InvalidParameter("an amount", text, "a fraction such as 1/32")
+    return Fraction(text)
+
+
+@attrs.frozen
+class Standing:
+    """Where a budget stands: what every block has paid in this period, and whether it is open."""
+
+    since: str  # when it was opened
+    state: str = "open"
+    period: int = 0
+    spent: Cost = ()
+    held: int = 0  # reservations that have neither started nor ended
+    entries: int = 0
+    last: int = 0  # number of its newest entry
+
+    def text(self) -> str:
+        """As it is stored."""
+        return canonical({**attrs.asdict(self), "spent": list(map(str, self.spent))})
+
+    @classmethod
+    def read(cls, text: str) -> Standing:
+        """The inverse of text."""
+        value = parsed(text)
+        return cls(**{**value, "spent": tuple(map(exact, value["spent"]))})
+
+
+@attrs.frozen
+class Account:
+    """A budget: what was fixed at opening, and where it stands."""
+
+    terms: Terms
+    standing: Standing
+    opened: int  # number of the entry that opened it
+
+    def period(self, now: datetime) -> int:
+        """How many refresh periods have passed; never fewer than the entries have seen."""
+        if self.terms.refresh is None:
+            return self.standing.period
+        return max(self.standing.period, (now - moment(self.standing.since)) // self.terms.refresh)
+
+    def ends(self, now: datetime) -> list[datetime]:
+        """When the period and the budget end, those that do; the end of time among them."""
+        found = [datetime.max.replace(tzinfo=UTC)]
+        if self.terms.expires is not None:
+            found.append(self.terms.expires)
+        if self.terms.refresh is not None:
+            found.append(words.later(moment(self.standing.since), self.terms.refresh, self.period(now) + 1))
+        return found
+
+    def at(self, period: int) -> Account:
+        """The same budget in this period: a new one starts with nothing spent."""
+        if period <= self.standing.period:
+            return self
+        spent = tuple(Fraction(0) for _ in self.standing.spent)
+        return attrs.evolve(self, standing=attrs.evolve(self.standing, period=period, spent=spent))
+
+
+@attrs.frozen
+class Charge:
+    """What one spend takes: a cost from everything or from blocks, or runs of a planned release."""
+
+    period: int
+    cost: Cost = ()
+    blocks: tuple[str, ...] | None = None
+    release: str | None = None
+    times: int = 1
+
+    def fields(self) -> dict[str, Any]:
+        """As an entry holds it."""
+        return {
+            "period": self.period,
+            "cost": list(map(str, self.cost)),
+            "blocks": None if self.blocks is None else list(self.blocks),
+            "release": self.release,
+            "times": self.times,
+        }
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Charge:
+        """From the body of an entry."""
+        blocks = value["blocks"]
+        return cls(
+            value["period"],
+            tuple(map(exact, value["cost"])),
+            None if blocks is None else tuple(blocks),
+            value["release"],
+            value["times"],
+        )
+
+
+@attrs.frozen
+class Reservation:
+    """Budget held for a job until it starts, or until its lease ends."""
+
+    seq: int
+    budget: str
+    status: str
+    until: str
+    charge: Charge
+
+
+@attrs.frozen
+class Principal:
+    """Somebody who may use the ledger."""
+
+    name: str
+    role: str
+    identity: str
+    stored: str
+    expires: str | None
+    revoked: int = 0
+
+
+def reservation_row(reservation: Reservation) -> dict[str, Any]:
+    """A reservation as its table holds it."""
+    return {
+        "seq": reservation.seq,
+        "budget": reservation.budget,
+        "status": reservation.status,
+        "until": reservation.until,
+        "charge": canonical(reservation.charge.fields()),
+    }
+
+
+class Book(ABC):
+    """Derived rows, read when asked for and kept; `changed` remembers which to write back."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Account] = {}
+        self.amounts: dict[tuple[str, int, str], str] = {}
+        self.reservations: dict[int, Reservation] = {}
+        self.principals: dict[str, Principal] = {}
+        self.changed: dict[tuple[str, Any], None] = {}
+        self.identity = ""
+        self.public_key: str | None = None
+        self.keys: set[str] = set()  # every key that signed for the ledger
+
+    @abstractmethod
+    def load_account(self, name: str) -> Account | None:
+        """A budget's row."""
+
+    @abstractmethod
+    def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
+        """Tallies by name; those that do not exist are left out."""
+
+    @abstractmethod
+    def load_every_amount(self, budget: str, period: int) -> Counter[str]:
+        """How many tallies of a budget have each amount."""
+
+    @abstractmethod
+    def load_reservation(self, seq: int) -> Reservation | None:
+        """A reservation's row."""
+
+    @abstractmethod
+    def load_principal(self, name: str) -> Principal | None:
+        """A principal's row."""
+
+    def account(self, name: str) -> Account | None:
+        if name not in self.accounts and (found := self.load_account(name)) is not None:
+            self.accounts[name] = found
+        return self.accounts.get(name)
+
+    def fetch(self, budget: str, period: int, names: tuple[str, ...]) -> None:
+        """Read several tallies at once."""
+        missing = tuple(name for name in names if (budget, period, name) not in self.amounts)
+        if missing:
+            found = self.load_amounts(budget, period, missing)
+            self.amounts.update({(budget, period, name): amount for name, amount in found.items()})
+
+    def amount(self, budget: str, period: int, name: str) -> str | None:
+        place = (budget, period, name)
+        if place not in self.amounts and (found := self.load_amounts(budget, period, (name,))):
+            self.amounts[place] = found[name]
+        return self.amounts.get(place)
+
+    def reservation(self, seq: int) -> Reservation | None:
+        if seq not in self.reservations and (found := self.load_reservation(seq)) is not None:
+            self.reservations[seq] = found
+        return self.reservations.get(seq)
+
+    def principal(self, name: str) -> Principal | None:
+        if name not in self.principals and (found := self.load_principal(name)) is not None:
+            self.principals[name] = found
+        return self.principals.get(name)
+
+    def mark(self, kind: str, place: Any) -> None:
+        """Remember that a row must be written back."""
+        self.changed[kind, place] = None
+
+    def retire(self, reservation: Reservation) -> None:
+        """A reservation has ended; its row stays as it is from now on."""
+        return None
+
+    def put_account(self, account: Account) -> None:
+        self.accounts[account.terms.name] = account
+        self.mark("account", account.terms.name)
+
+    def put_amount(self, budget: str, period: int, name: str, amount: str) -> None:
+        self.amounts[budget, period, name] = amount
+        self.mark("amount", (budget, period, name))
+
+    def put_reservation(self, reservation: Reservation) -> None:
+        self.reservations[reservation.seq] = reservation
+        self.mark("reservation", reservation.seq)
+
+    def put_principal(self, principal: Principal) -> None:
+        self.principals[principal.name] = principal
+        self.mark("principal", principal.name)
+
+
+class MemoryBook(Book):
+    """A book that starts empty: everything it knows was applied to it.
+
+    Ended reservations are not kept, only the sum of their hashes: memory does not grow with the number of jobs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = 0
+        self._counts: dict[tuple[str, int], Counter[str]] = {}
+        self._secret = os.urandom(32)  # so that nobody can look for rows whose numbers sum up alike
+
+    def fingerprint(self, row: dict[str, Any]) -> int:
+        """A number that stands for a row."""
+        return int.from_bytes(
+            hashlib.blake2b(canonical(row).encode(), key=self._secret, digest_size=32).digest(), "big"
+        )
+
+    def mark(self, kind: str, place: Any) -> None:
+        return None
+
+    def retire(self, reservation: Reservation) -> None:
+        self.ended = (self.ended + self.fingerprint(reservation_row(reservation))) % 2**256
+        del self.reservations[reservation.seq]
+
+    def load_account(self, name: str) -> Account | None:
+        return None
+
+    def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
+        return {}
+
+    def load_every_amount(self, budget: str, period: int) -> Counter[str]:
+        return self._counts.setdefault((budget, period), Counter()).copy()
+
+    def put_amount(self, budget: str, period: int, name: str, amount: str) -> None:
+        counts = self._counts.setdefault((budget, period), Counter())
+        before = self.amounts.get((budget, period, name))
+        if before is not None:
+            counts[before] -= 1
+            if not counts[before]:
+                del counts[before]
+        counts[amount] += 1
+        super().put_amount(budget, period, name, amount)
+
+    def load_reservation(self, seq: int) -> Reservation | None:
+        return None
+
+    def load_principal(self, name: str) -> Principal | None:
+        return None
+
+
+def amounts(text: str | None, size: int) -> Cost:
+    """The amounts of a tally; nothing when there is none yet."""
+    return tuple(Fraction(0) for _ in range(size)) if text is None else tuple(map(exact, text.split()))
+
+
+def amount_text(cost: Cost) -> str:
+    """The inverse of amounts."""
+    return " ".join(map(str, cost))

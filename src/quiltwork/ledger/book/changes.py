@@ -1,0 +1,209 @@
+"""What each entry changes: the only code that says so.
+
+Writing applies an entry to rows of the database, verification applies it to an empty book in memory and compares: a row
+that nobody wrote cannot stay unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.filters.opening import Cost, added
+from quiltwork.errors import BrokenChain
+from quiltwork.ledger.book.book import (
+    HELD,
+    LAPSED,
+    REFUNDED,
+    SETTLED,
+    STARTED,
+    Account,
+    Book,
+    Charge,
+    Principal,
+    Reservation,
+    Standing,
+    amount_text,
+    amounts,
+)
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import Entry, moment, stamp
+from quiltwork.ledger.chain.keys import is_public_key, signed_by
+
+__all__ = ["apply", "give_back", "handover"]
+
+
+def apply(book: Book, entry: Entry) -> None:
+    """Bring the book up to date with one more entry; BrokenChain when it cannot follow from those before."""
+    change = _CHANGES.get(entry.kind)
+    if change is None:
+        raise BrokenChain(f"its kind {entry.kind!r} is unknown", entry.seq)
+    try:
+        change(book, entry, entry.content)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, BrokenChain):
+            raise
+        raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
+    if entry.budget is not None and (account := book.account(entry.budget)) is not None:
+        standing = attrs.evolve(account.standing, entries=account.standing.entries + 1, last=entry.seq)
+        book.put_account(attrs.evolve(account, standing=standing))
+
+
+def _account(book: Book, entry: Entry) -> Account:
+    account = None if entry.budget is None else book.account(entry.budget)
+    if account is None:
+        raise BrokenChain(f"budget {entry.budget!r} was never opened", entry.seq)
+    return account
+
+
+def _ledger(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    if entry.seq != 1:
+        raise BrokenChain("a ledger begins once", entry.seq)
+    book.identity, book.public_key = str(content["id"]), content["public_key"]
+    book.keys.update({book.public_key} - {None})
+
+
+def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """Another key signs from now on; the one before must have agreed."""
+    public = content["public_key"]
+    agreed = book.public_key is None or signed_by(book.public_key, handover(book.identity, public), content["agreed"])
+    if not is_public_key(public) or not agreed:
+        raise BrokenChain("the key before did not sign for this one", entry.seq)
+    book.public_key = public
+    book.keys.add(public)
+
+
+def handover(identity: str, public: str) -> bytes:
+    """What a key signs when another one takes its place."""
+    return f"quiltwork/key/1\n{identity}\n{public}".encode()
+
+
+def _open(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    terms = Terms.from_json(content)
+    if terms.name != entry.budget or book.account(terms.name) is not None:
+        raise BrokenChain(f"budget {entry.budget!r} cannot be opened here", entry.seq)
+    spent = () if terms.filter is None else tuple(Fraction(0) for _ in terms.filter.limit)
+    book.put_account(Account(terms, Standing(entry.time, spent=spent), entry.seq))
+
+
+def _spend(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    account, charge = _account(book, entry), Charge.read(content)
+    if charge.period != account.period(moment(entry.time)):
+        raise BrokenChain(f"it is charged to another period, {charge.period}", entry.seq)
+    _take(book, account, charge)
+
+
+def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
+    terms = account.terms
+    account = account.at(charge.period)
+    if charge.period < account.standing.period:
+        return  # returned to a period that is over
+    if terms.kind == "planned":
+        used = int(book.amount(terms.name, charge.period, str(charge.release)) or 0)
+        book.put_amount(terms.name, charge.period, str(charge.release), str(used + sign * charge.times))
+    elif charge.blocks is None:
+        spent = changed(account.standing.spent, charge.cost, sign)
+        account = attrs.evolve(account, standing=attrs.evolve(account.standing, spent=spent))
+    else:
+        book.fetch(terms.name, charge.period, charge.blocks)
+        for name in charge.blocks:
+            before = amounts(book.amount(terms.name, charge.period, name), len(charge.cost))
+            book.put_amount(terms.name, charge.period, name, amount_text(changed(before, charge.cost, sign)))
+    book.put_account(account)
+
+
+def give_back(book: Book, held: Reservation) -> None:
+    """What a reservation holds returns to its budget, which holds one fewer."""
+    account = book.account(held.budget)
+    if account is not None:
+        _take(book, account, held.charge, -1)
+        _held(book, book.account(held.budget) or account, -1)
+
+
+def changed(spent: Cost, cost: Cost, sign: int) -> Cost:
+    """A total with a cost added, or one that was added before taken away again."""
+    return added(spent, cost) if sign > 0 else tuple(a - b for a, b in zip(spent, cost, strict=True))
+
+
+def _reserve(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    _spend(book, entry, content)
+    until, charge = stamp(moment(content["until"])), Charge.read(content)
+    book.put_reservation(Reservation(entry.seq, str(entry.budget), HELD, until, charge))
+    _held(book, _account(book, entry), 1)
+
+
+def _held(book: Book, account: Account, change: int) -> None:
+    standing = attrs.evolve(account.standing, held=account.standing.held + change)
+    book.put_account(attrs.evolve(account, standing=standing))
+
+
+def _moved(before: str, after: str, back: bool = False) -> Callable[[Book, Entry, dict[str, Any]], None]:
+    """A reservation goes from one status to the next, and gives its charge back or not; held ones mind the lease."""
+
+    def change(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+        found = book.reservation(content["reservation"])
+        if found is None or found.budget != entry.budget or found.status != before:
+            raise BrokenChain(f"there is no reservation that could be {after} here", entry.seq)
+        if after == STARTED and _account(book, entry).standing.state != "open":
+            raise BrokenChain(f"budget {entry.budget!r} was not open", entry.seq)
+        if before == HELD and (after == LAPSED) != (entry.time >= found.until):
+            raise BrokenChain(f"a lease until {found.until} does not allow this", entry.seq)
+        if back:
+            _take(book, _account(book, entry), found.charge, -1)
+        if before == HELD:
+            _held(book, _account(book, entry), -1)
+        book.put_reservation(attrs.evolve(found, status=after))
+        if after != STARTED:
+            book.retire(attrs.evolve(found, status=after))
+
+    return change
+
+
+def _state(before: tuple[str, ...], after: str) -> Callable[[Book, Entry, dict[str, Any]], None]:
+    def change(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+        account = _account(book, entry)
+        if account.standing.state not in before:
+            raise BrokenChain(f"a budget that is {account.standing.state} cannot become {after}", entry.seq)
+        book.put_account(attrs.evolve(account, standing=attrs.evolve(account.standing, state=after)))
+
+    return change
+
+
+def _admit(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    book.put_principal(
+        Principal(content["name"], content["role"], content["identity"], content["stored"], content["expires"])
+    )
+
+
+def _revoke(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    found = book.principal(content["name"])
+    if found is None:
+        raise BrokenChain(f"nobody is called {content['name']!r}", entry.seq)
+    book.put_principal(attrs.evolve(found, revoked=1))
+
+
+def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    return None
+
+
+_CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
+    "ledger": _ledger,
+    "key": _key,
+    "open": _open,
+    "spend": _spend,
+    "reserve": _reserve,
+    "start": _moved(HELD, STARTED),
+    "settle": _moved(STARTED, SETTLED),
+    "refund": _moved(HELD, REFUNDED, back=True),
+    "lapse": _moved(HELD, LAPSED, back=True),
+    "pause": _state(("open",), "paused"),
+    "resume": _state(("paused",), "open"),
+    "close": _state(("open", "paused"), "closed"),
+    "admit": _admit,
+    "revoke": _revoke,
+    "denied": _nothing,
+    "clock": _nothing,
+}

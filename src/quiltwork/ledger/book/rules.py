@@ -1,0 +1,186 @@
+"""Whether a charge may be taken. Nothing here looks at data: a refusal tells nothing about anybody.
+
+Adaptive budgets add up costs. What the protected change can touch costs at most what reads everything, plus the sums of
+the `most` blocks that cost most, component by component; the filter's theorem needs that sum to keep below its limit on
+every path. A planned budget was checked as a whole when it was opened: its releases may run as often as planned.
+
+Reference: theory/granularity.md section 3.2.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.filters.opening import Cost, Filter, added
+from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
+from quiltwork.ledger import names as words
+from quiltwork.ledger.book.book import Account, Book, Charge, amount_text, amounts
+from quiltwork.ledger.chain.entries import moment
+
+__all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
+
+MOST = 2**53  # a forecast beyond that says nothing more
+
+
+@attrs.frozen
+class Forecast:
+    """How many more of a release fit; None when it costs nothing."""
+
+    budget: str
+    count: int | None
+    cost: str
+    left: str
+    state: str = "open"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": "quiltwork/forecast/1", **attrs.asdict(self)}
+
+    def __str__(self) -> str:
+        many = "any number" if self.count is None else f"{self.count:,}"
+        closed = "" if self.state == "open" else f"; but the budget is {self.state}, and nothing can be spent from it"
+        return f"{many} more fit into {self.budget!r}: each costs {self.cost}, {self.left} is left{closed}"
+
+
+def check_open(account: Account, now: datetime) -> None:
+    """Refuse a budget that is paused, closed or past its time."""
+    name, standing, expires = account.terms.name, account.standing, account.terms.expires
+    if standing.state != "open":
+        hint = "an admin or owner resumes it" if standing.state == "paused" else "open a new one"
+        raise NotOpen(f"budget {name!r}", standing.state, hint)
+    if expires is not None and now >= expires:
+        raise NotOpen(f"budget {name!r}", f"expired since {expires.isoformat()}", "open a new one")
+
+
+def admit(book: Book, account: Account, charge: Charge) -> None:
+    """BudgetExceeded when the charge does not fit; the book is not changed."""
+    terms, account = account.terms, account.at(charge.period)
+    if terms.kind == "planned":
+        release = terms.release(str(charge.release))
+        left = release.times - int(book.amount(terms.name, charge.period, release.name) or 0)
+        if charge.times > left:
+            raise BudgetExceeded(
+                budget=f"{terms.name!r}",
+                requested=f"{charge.times} of them",
+                remaining=f"{left} runs of {release.name!r}",
+                hint="what was planned has run; plan more in a new budget",
+            )
+        return
+    kept = kept_by(account)
+    total = worst(book, account, charge)
+    if not fits(total, kept.limit):
+        over = room(book, account, charge.blocks)
+        for digits in (6, 12, 24, 48):  # as many as it takes to see that it does not fit
+            needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
+            if needed != free:
+                break
+        hint = ""
+        if terms.refresh is not None:
+            begins = words.later(moment(account.standing.since), terms.refresh, account.standing.period + 1)
+            hint = f"lower its cost, or wait for the next period, which begins {begins.isoformat(timespec='seconds')}"
+        raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free, hint=hint)
+
+
+def kept_by(account: Account) -> Filter:
+    """The filter of an adaptive budget."""
+    if account.terms.filter is None:
+        raise Unsupported("a filter", f"budget {account.terms.name!r} is planned", "its plan is composed as a whole")
+    return account.terms.filter
+
+
+def fits(total: Cost, limit: Cost) -> bool:
+    """Whether no component passes its limit."""
+    return all(one <= most for one, most in zip(total, limit, strict=True))
+
+
+def worst(book: Book, account: Account, charge: Charge, times: int = 1, counted: Counter[str] | None = None) -> Cost:
+    """What the protected change can cost at most once `times` such charges are taken.
+
+    `counted` is how many blocks have paid each amount, when it is known already.
+    """
+    base, blocks, name, period = account.standing.spent, account.terms.blocks, account.terms.name, charge.period
+    cost = tuple(times * one for one in charge.cost)
+    if blocks is None:
+        return added(base, cost)
+    if charge.blocks is None:
+        known = book.load_every_amount(name, period) if counted is None else counted
+        return plus(added(base, cost), top(known, base, blocks.most))
+    book.fetch(name, period, charge.blocks)
+    touched = [book.amount(name, period, one) for one in charge.blocks]
+    after = [added(amounts(text, len(base)), cost) for text in touched]
+    if blocks.most == 1:  # the others kept below the limit before, and do not change
+        return plus(base, tuple(map(max, *after)) if len(after) > 1 else after[0])
+    others = (book.load_every_amount(name, period) if counted is None else counted).copy()
+    others.subtract(text for text in touched if text is not None)
+    others.update(amount_text(one) for one in after)
+    return plus(base, top(others, base, blocks.most))
+
+
+def top(found: Counter[str], like: Cost, most: int) -> Cost:
+    """The sum of the `most` largest amounts, each component by itself: no choice of that many blocks costs more."""
+    known = [(amounts(text, len(like)), count) for text, count in found.items() if count > 0]
+    return tuple(_largest([(cost[j], count) for cost, count in known], most) for j in range(len(like)))
+
+
+def _largest(values: list[tuple[Fraction, int]], most: int) -> Fraction:
+    total = Fraction(0)
+    for value, count in heapq.nlargest(min(most, len(values)), values):
+        total += value * min(count, most)
+        most -= min(count, most)
+    return total
+
+
+def plus(one: Cost, two: Cost) -> Cost:
+    """Componentwise sum."""
+    return tuple(a + b for a, b in zip(one, two, strict=True))
+
+
+def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
+    """How many such charges fit one after the other."""
+    terms, account = account.terms, account.at(charge.period)
+    if terms.kind == "planned":
+        release = terms.release(str(charge.release))
+        left = release.times - int(book.amount(terms.name, account.standing.period, release.name) or 0)
+        return Forecast(terms.name, left, f"one run of {release.name!r}", f"{left} of {release.times} runs")
+    kept = kept_by(account)
+    left_over = kept.shown(room(book, account, charge.blocks), left=True)
+    if not any(charge.cost):
+        return Forecast(terms.name, None, kept.shown(charge.cost), left_over)
+    counted = None if terms.blocks is None else book.load_every_amount(terms.name, account.standing.period)
+    low, high = 0, 1
+    while high <= MOST and fits(worst(book, account, charge, high, counted), kept.limit):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(worst(book, account, charge, middle, counted), kept.limit):
+            low = middle
+        else:
+            high = middle
+    return Forecast(terms.name, low, kept.shown(charge.cost), left_over)
+
+
+def room(book: Book, account: Account, blocks: tuple[str, ...] | None) -> Cost:
+    """What may still be charged to each of these blocks, or to everything."""
+    kept, parts = kept_by(account), account.terms.blocks
+    nothing = tuple(Fraction(0) for _ in kept.limit)
+    if parts is not None and parts.most > 1 and blocks is not None and len(blocks) == 1:
+        used = _beside(book, account, blocks[0], parts.most)
+        return tuple(most - one for most, one in zip(kept.limit, used, strict=True))
+    used = worst(book, account, Charge(account.standing.period, nothing, blocks))
+    shares = 1 if parts is None or blocks is None else min(len(blocks), parts.most)  # each counts, up to `most`
+    return tuple((most - one) / shares for most, one in zip(kept.limit, used, strict=True))
+
+
+def _beside(book: Book, account: Account, block: str, most: int) -> Cost:
+    """What the worst change costs that touches this block."""
+    base, period = account.standing.spent, account.standing.period
+    text = book.amount(account.terms.name, period, block)
+    others = book.load_every_amount(account.terms.name, period)
+    if text is not None:
+        others[text] -= 1
+    return plus(plus(base, amounts(text, len(base))), top(others, base, most - 1))

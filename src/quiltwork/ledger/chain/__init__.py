@@ -1,0 +1,1 @@
+"""Entries in a hash chain, signed heads, receipts."""

@@ -1,0 +1,1 @@
+"""Checking a whole ledger, and carrying it to another place."""

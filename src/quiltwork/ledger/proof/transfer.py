@@ -1,0 +1,164 @@
+"""Export and import: the chain as JSON lines, checked on the way out and on the way in.
+
+The first line is a header, then one line an entry, the last line is the signed head. A file that was cut, reordered or
+edited is refused, with the line's entry named, and nothing is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from io import TextIOBase
+from typing import Any, TextIO
+
+from sqlalchemy import Connection, insert
+
+from quiltwork.errors import BrokenChain, InvalidParameter
+from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
+from quiltwork.ledger.chain.entries import Entry, canonical, parsed
+from quiltwork.ledger.chain.keys import signed_by
+from quiltwork.ledger.chain.receipts import Receipt, message
+from quiltwork.ledger.proof.verify import Checker, Kept
+from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.rows import LiveBook, entries_after
+from quiltwork.ledger.store.store import read_head
+
+__all__ = ["export", "load"]
+
+SCHEMA = "quiltwork/ledger-export/1"
+BATCH = 2000
+
+
+def export(connection: Connection, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
+    """Write every entry; returns how many."""
+    head = read_head(connection)
+    if not isinstance(stream, TextIOBase) and not hasattr(stream, "encoding"):
+        raise InvalidParameter("stream", stream, "a text stream, such as a file opened for writing")
+    stream.write(canonical({"schema": SCHEMA, "entries": head.seq}) + "\n")
+    count = 0
+    for count, entry in enumerate(entries_after(connection, 0), start=1):
+        stream.write(canonical(entry.to_json()) + "\n")
+        if progress is not None and count % 1000 == 0:
+            progress(count, head.seq)
+    closing = {"schema": SCHEMA, "seq": head.seq, "hash": head.hash, "signature": head.signature}
+    stream.write(canonical(closing) + "\n")
+    return count
+
+
+def load(
+    connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = (), public: str | None = None
+) -> str | None:
+    """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
+    header, rest = _header(lines)
+    checker = Checker(_Retiring(connection))
+    kept = Kept(receipts, checker.book, public)
+    waiting: list[dict[str, Any]] = []
+    closing: dict[str, Any] | None = None
+    for line in rest:
+        if closing is not None:
+            raise BrokenChain("lines follow the head of the export", checker.seq)
+        value = _value(line, checker.seq + 1)
+        if value.get("schema") == SCHEMA:
+            closing = value
+            continue
+        try:
+            entry = Entry.from_json(value)
+        except InvalidParameter as error:
+            raise BrokenChain(f"its line cannot be read ({error})", checker.seq + 1) from None
+        checker.take(entry)
+        kept.meet(entry)
+        waiting.append({name: value[name] for name in schema.entries.c.keys()})  # noqa: SIM118
+        if len(waiting) >= BATCH:
+            connection.execute(insert(schema.entries), waiting)
+            waiting.clear()
+    _check_end(checker, header, closing)
+    kept.check_met()
+    if waiting:
+        connection.execute(insert(schema.entries), waiting)
+    _write_rows(connection, checker, closing or {})
+    return checker.book.public_key
+
+
+def _header(lines: Iterable[str]) -> tuple[dict[str, Any], Iterator[str]]:
+    rest = _texts(lines)
+    first = next(rest, "")
+    value = _value(first, 0)
+    if value.get("schema") != SCHEMA or "entries" not in value:
+        raise InvalidParameter("the export", first[:80], f"JSON lines that begin with a header of schema {SCHEMA!r}")
+    return value, rest
+
+
+def _texts(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that are not blank."""
+    if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
+        raise InvalidParameter("the export", lines, "lines of text, such as an open file")
+    for line in lines:
+        if not isinstance(line, str):
+            raise InvalidParameter("the export", line, "lines of text, such as an open file")
+        if line.strip():
+            yield line
+
+
+def _value(line: str, seq: int) -> dict[str, Any]:
+    try:
+        value = parsed(line)
+    except InvalidParameter as error:
+        if seq == 0:
+            raise InvalidParameter("the export", line[:80], "JSON lines of a ledger", error.hint) from None
+        raise BrokenChain("its line is no JSON", seq) from None
+    if not isinstance(value, dict):
+        raise BrokenChain("its line is no JSON object", seq)
+    return value
+
+
+def _check_end(checker: Checker, header: dict[str, Any], closing: dict[str, Any] | None) -> None:
+    if closing is None or header["entries"] != checker.seq or checker.seq == 0:
+        raise BrokenChain("the export was cut off: entries or its last line are missing", checker.seq + 1)
+    if (closing.get("seq"), closing.get("hash")) != (checker.seq, checker.hash):
+        raise BrokenChain("the export's last line names another last entry", checker.seq)
+    public, signature = checker.book.public_key, closing.get("signature")
+    if public is None:
+        if signature is not None:
+            raise BrokenChain("the export is signed by nobody's key", checker.seq)
+    elif not signed_by(public, message(checker.identity, checker.hash), signature):
+        raise BrokenChain("the export is not signed by the ledger's key", checker.seq)
+
+
+def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any]) -> None:
+    book, replayed = LiveBook(connection, parse=_never), checker.book
+    for account in replayed.accounts.values():
+        book.put_account(account)
+    for place, amount in replayed.amounts.items():
+        book.put_amount(*place, amount)
+    for reservation in replayed.reservations.values():
+        book.put_reservation(reservation)
+    for principal in replayed.principals.values():
+        book.put_principal(principal)
+    book.flush()
+    connection.execute(
+        insert(schema.head),
+        {
+            "id": 1,
+            "seq": checker.seq,
+            "time": checker.time,
+            "hash": checker.hash,
+            "signature": closing.get("signature"),
+            "public_key": replayed.public_key,
+            "guarded": int(bool(replayed.principals)),
+        },
+    )
+
+
+class _Retiring(MemoryBook):
+    """Writes the rows of ended reservations at once, so that they need not be remembered."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def retire(self, reservation: Reservation) -> None:
+        super().retire(reservation)
+        self._connection.execute(insert(schema.reservations), reservation_row(reservation))
+
+
+def _never(text: str) -> Any:
+    raise BrokenChain("a ledger that is being filled has no rows to read")

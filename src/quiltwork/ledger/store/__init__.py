@@ -1,0 +1,1 @@
+"""Where entries are kept: SQLite or PostgreSQL, with their schema and errors."""

@@ -1,0 +1,218 @@
+"""Derived rows in the database: read for one transaction, and written back where they changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import Entry, canonical, parsed
+from quiltwork.ledger.store import schema
+
+__all__ = ["STANDING", "LiveBook", "entries_after", "entry_at", "entry_of", "entry_with_key", "newest_entries"]
+
+_BUDGET = select(schema.budgets).where(schema.budgets.c.name == bindparam("name"))
+_TALLIES = select(schema.tallies.c.name, schema.tallies.c.amount).where(
+    schema.tallies.c.budget == bindparam("budget"),
+    schema.tallies.c.period == bindparam("period"),
+    schema.tallies.c.name.in_(bindparam("names", expanding=True)),
+)
+_EVERY_TALLY = (
+    select(schema.tallies.c.amount, func.count())
+    .where(schema.tallies.c.budget == bindparam("budget"), schema.tallies.c.period == bindparam("period"))
+    .group_by(schema.tallies.c.amount)
+)
+_RESERVATION = select(schema.reservations).where(schema.reservations.c.seq == bindparam("seq"))
+_WAITING = (
+    select(schema.reservations)
+    .where(
+        schema.reservations.c.budget == bindparam("budget"),
+        schema.reservations.c.status == "held",
+        schema.reservations.c.until <= bindparam("now"),
+    )
+    .order_by(schema.reservations.c.seq)
+)
+_PRINCIPAL = select(schema.principals).where(schema.principals.c.name == bindparam("name"))
+_ENTRY = select(schema.entries).where(schema.entries.c.seq == bindparam("seq"))
+_KEY = select(schema.entries).where(
+    schema.entries.c.budget == bindparam("budget"), schema.entries.c.key == bindparam("key")
+)
+_NEW_BUDGET = insert(schema.budgets)
+STANDING = (
+    update(schema.budgets).where(schema.budgets.c.name == bindparam("which")).values(standing=bindparam("standing"))
+)
+_STATUS = (
+    update(schema.reservations)
+    .where(schema.reservations.c.seq == bindparam("which"))
+    .values(status=bindparam("status"))
+)
+_NEW_RESERVATION = insert(schema.reservations)
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """An entry as it was read."""
+    return Entry(*tuple(row))
+
+
+def entry_at(connection: Connection, seq: int) -> Entry | None:
+    """The entry of this number."""
+    row = connection.execute(_ENTRY, {"seq": seq}).first()
+    return None if row is None else entry_of(row)
+
+
+def entry_with_key(connection: Connection, budget: str, key: str) -> Entry | None:
+    """The entry that was written under a key."""
+    row = connection.execute(_KEY, {"budget": budget, "key": key}).first()
+    return None if row is None else entry_of(row)
+
+
+def entries_after(
+    connection: Connection, after: int | None, budget: str | None = None, limit: int | None = None, batch: int = 1000
+) -> Iterator[Entry]:
+    """Entries in order, read in batches so that memory stays small."""
+    left = limit
+    while left is None or left > 0:
+        asked = select(schema.entries).order_by(schema.entries.c.seq)
+        number = schema.entries.c.seq
+        asked = asked.where(number.is_not(None) if after is None else number > after)
+        if budget is not None:
+            asked = asked.where(schema.entries.c.budget == budget)
+        rows = connection.execute(asked.limit(batch if left is None else min(batch, left))).all()
+        yield from map(entry_of, rows)
+        if len(rows) < batch:
+            return
+        after, left = rows[-1].seq, None if left is None else left - len(rows)
+
+
+def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
+    """The last entries, or the last before a number, in order."""
+    asked = select(schema.entries).order_by(schema.entries.c.seq.desc()).limit(count)
+    if before is not None:
+        asked = asked.where(schema.entries.c.seq < before)
+    if budget is not None:
+        asked = asked.where(schema.entries.c.budget == budget)
+    return [entry_of(row) for row in reversed(connection.execute(asked).all())]
+
+
+class LiveBook(Book):
+    """The derived rows of a database, inside one transaction."""
+
+    def __init__(self, connection: Connection, parse: Callable[[str], Terms]) -> None:
+        super().__init__()
+        self.connection, self._parse = connection, parse
+        self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
+        self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
+
+    def load_account(self, name: str) -> Account | None:
+        row = self.connection.execute(_BUDGET, {"name": name}).first()
+        if row is None:
+            return None
+        self._stored.add(("account", name))
+        return Account(self._parse(row.terms), Standing.read(row.standing), row.opened)
+
+    def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
+        asked = {"budget": budget, "period": period, "names": list(names)}
+        found = {row.name: row.amount for row in self.connection.execute(_TALLIES, asked)}
+        self._read.update({(budget, period, name): amount for name, amount in found.items()})
+        return found
+
+    def load_every_amount(self, budget: str, period: int) -> Counter[str]:
+        rows = self.connection.execute(_EVERY_TALLY, {"budget": budget, "period": period})
+        found = Counter({row[0]: row[1] for row in rows})
+        for kind, place in self.changed:  # what the database does not know yet
+            if kind == "amount" and place[:2] == (budget, period):
+                found[self.amounts[place]] += 1
+                if place in self._read:
+                    found[self._read[place]] -= 1
+        return found
+
+    def load_reservation(self, seq: int) -> Reservation | None:
+        row = self.connection.execute(_RESERVATION, {"seq": seq}).first()
+        if row is None:
+            return None
+        self._stored.add(("reservation", seq))
+        return _reservation(row)
+
+    def load_principal(self, name: str) -> Principal | None:
+        row = self.connection.execute(_PRINCIPAL, {"name": name}).first()
+        return None if row is None else Principal(*row)
+
+    def over(self, budget: str, now: str) -> list[Reservation]:
+        """Reservations that never started and whose lease has ended."""
+        found = [_reservation(row) for row in self.connection.execute(_WAITING, {"budget": budget, "now": now})]
+        for one in found:
+            self._stored.add(("reservation", one.seq))
+            self.reservations.setdefault(one.seq, one)
+        return [self.reservations[one.seq] for one in found if self.reservations[one.seq].status == "held"]
+
+    def open_reservations(self, budget: str | None) -> tuple[Reservation, ...]:
+        """Those that have not ended, of one budget or of all."""
+        asked = select(schema.reservations).where(schema.reservations.c.status.not_in(ENDED))
+        if budget is not None:
+            asked = asked.where(schema.reservations.c.budget == budget)
+        return tuple(map(_reservation, self.connection.execute(asked.order_by(schema.reservations.c.seq))))
+
+    # ---- writing back
+
+    def flush(self) -> None:
+        """Write what changed."""
+        tallies = []
+        for place in self.changed:
+            kind, name = place
+            if kind == "account":
+                self._write_account(place, self.accounts[name])
+            elif kind == "reservation":
+                self._write_reservation(place, self.reservations[name])
+            elif kind == "principal":
+                self._upsert(schema.principals, [attrs.asdict(self.principals[name])])
+            else:
+                budget, period, label = name
+                tallies.append({"budget": budget, "period": period, "name": label, "amount": self.amounts[name]})
+                self._read[name] = self.amounts[name]
+        self.changed.clear()
+        if tallies:
+            self._upsert(schema.tallies, tallies)
+
+    def only_standing(self) -> dict[str, str] | None:
+        """The parameters of STANDING when nothing else is to be written."""
+        if len(self.changed) != 1:
+            return None
+        place = next(iter(self.changed))
+        if place[0] != "account" or place not in self._stored:
+            return None
+        return {"which": place[1], "standing": self.accounts[place[1]].standing.text()}
+
+    def _write_account(self, place: tuple[str, Any], account: Account) -> None:
+        name, standing = account.terms.name, account.standing.text()
+        if place in self._stored:
+            self.connection.execute(STANDING, {"which": name, "standing": standing})
+            return
+        terms = canonical(account.terms.to_json())
+        made = {"name": name, "opened": account.opened, "terms": terms, "standing": standing}
+        self.connection.execute(_NEW_BUDGET, made)
+        self._stored.add(place)
+
+    def _write_reservation(self, place: tuple[str, Any], reservation: Reservation) -> None:
+        if place in self._stored:
+            self.connection.execute(_STATUS, {"which": reservation.seq, "status": reservation.status})
+            return
+        self.connection.execute(_NEW_RESERVATION, reservation_row(reservation))
+        self._stored.add(place)
+
+    def _upsert(self, table: Any, rows: list[dict[str, Any]]) -> None:
+        """Insert, or replace the row of the same primary key."""
+        dialect: Any = sqlite if self.connection.dialect.name == "sqlite" else postgresql
+        made = dialect.insert(table)
+        keys = [column.name for column in table.primary_key]
+        values = {column.name: made.excluded[column.name] for column in table.columns if column.name not in keys}
+        self.connection.execute(made.on_conflict_do_update(index_elements=keys, set_=values), rows)
+
+
+def _reservation(row: Row[Any]) -> Reservation:
+    return Reservation(row.seq, row.budget, row.status, row.until, Charge.read(parsed(row.charge)))

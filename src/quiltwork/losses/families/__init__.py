@@ -1,0 +1,1 @@
+"""One file a mechanism: everything that is known about its privacy loss."""

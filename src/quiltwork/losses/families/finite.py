@@ -1,0 +1,245 @@
+"""Finite pairs: losses that take finitely many values, and the family `pair(p, q)`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
+from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Lattice, Pair
+from quiltwork.losses.family import Family, checked
+from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform
+
+BLOCK = 1 << 20
+
+
+class FinitePair(Pair):
+    """Atoms (loss, P mass, Q mass) sorted by loss, plus reveal and vanish mass.
+
+    Both masses are kept: e^(-loss) overflows where Q does not. `relative` bounds the relative error of each mass,
+    `loss_error` what a loss may be off beyond its own rounding, `reveal_error` the relative error of the reveal mass.
+    `stated` losses are a user's own numbers, off by no more than the rounding of a decimal.
+    """
+
+    def __init__(
+        self,
+        losses: FloatArray,
+        p: FloatArray,
+        q: FloatArray,
+        *,
+        reveal: float = 0.0,
+        vanish: float = 0.0,
+        log_p: FloatArray | None = None,
+        lattice: Lattice | None = None,
+        relative: float = 8 * UNIT,
+        loss_error: float = 0.0,
+        reveal_error: float = 4 * UNIT,
+        unbounded: bool = False,
+        stated: bool = False,
+    ) -> None:
+        self.losses, self.p, self.q = losses, p, q
+        self.stated = stated
+        self.reveal, self.vanish, self.relative = reveal, vanish, relative
+        self.loss_error, self.reveal_error = loss_error, reveal_error
+        self.log_p = np.log(p) if log_p is None else log_p
+        self.low, self.high = float(losses[0]), float(losses[-1])
+        if unbounded:
+            self.low, self.high = -math.inf, math.inf
+        self._lattice = lattice
+
+    def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        i = np.searchsorted(self.losses, loss, side="right")
+        return _suffix(self.p)[i], _suffix(self.q)[i]
+
+    def below(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        i = np.searchsorted(self.losses, loss, side="right")
+        return _prefix(self.p)[i], _prefix(self.q)[i]
+
+    def stick(self, loss: FloatArray) -> FloatArray:
+        flat = np.ravel(loss)
+        rows = max(1, BLOCK // self.losses.size)
+        parts = [
+            -np.expm1(np.minimum(np.subtract.outer(flat[i : i + rows], self.losses), 0.0)) @ self.p
+            for i in range(0, flat.size, rows)
+        ]
+        return np.concatenate(parts).reshape(np.shape(loss))
+
+    def stick_error(self, loss: FloatArray) -> FloatArray:
+        """That of the masses and of the sum; the rounding of the losses is left to `rounding`."""
+        return np.full(np.shape(loss), self.relative + (64 + 2 * self.losses.size) * UNIT)
+
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        return np.full(np.shape(loss), self.relative + (TAIL_ULPS + 2 * self.losses.size) * UNIT)
+
+    def swapped(self) -> FinitePair:
+        lattice = self._lattice
+        if lattice is not None:
+            lattice = Lattice(-lattice.offset, lattice.step, -lattice.indices[::-1], self.q[::-1])
+        with np.errstate(divide="ignore"):
+            log_q = np.where(self.q > 1e-290, np.log(self.q), self.log_p - self.losses)
+        return FinitePair(
+            -self.losses[::-1],
+            self.q[::-1],
+            self.p[::-1],
+            reveal=self.vanish,
+            vanish=self.reveal,
+            log_p=log_q[::-1],
+            lattice=lattice,
+            relative=self.relative,
+            loss_error=self.loss_error,
+            reveal_error=self.reveal_error,
+            unbounded=math.isinf(self.high),
+            stated=self.stated,
+        )
+
+    @property
+    def rounding(self) -> float:
+        return 8 * UNIT * float(np.abs(self.losses).max()) + self.loss_error
+
+    def cells(self, edges: FloatArray) -> Cells:
+        nothing = np.zeros(edges.size - 1)
+        return Cells(nothing, nothing, nothing, nothing)
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        return self.losses, self.p
+
+    def lattice(self) -> Lattice | None:
+        return self._lattice if self._lattice is not None else _rounded_lattice(self.losses, self.p)
+
+    def transform(self, count: int) -> NodeTransform:
+        return NodeTransform(
+            Nodes(
+                self.log_p,
+                self.losses,
+                self.reveal,
+                relative=self.relative + TERM_ULPS * UNIT,
+                loss_error=self.loss_error,
+            ),
+            count,
+        )
+
+    def subsampled(self, rate: float) -> FinitePair:
+        """(1-q) Q0 + q P0 against Q0; what P0 never shows keeps Q0's mass at the least possible loss log(1-q)."""
+        mapped = mixed_loss(self.losses, rate)
+        p, q, log_p = (1 - rate) * self.q + rate * self.p, self.q, self.log_p - self.losses + mapped
+        if self.vanish > 0:
+            rest = (1 - rate) * self.vanish
+            mapped = np.concatenate(([math.log1p(-rate)], mapped))
+            p, q = np.concatenate(([rest], p)), np.concatenate(([self.vanish], q))
+            log_p = np.concatenate(([math.log(rest)], log_p))
+        return FinitePair(
+            mapped,
+            p,
+            q,
+            reveal=rate * self.reveal,
+            log_p=log_p,
+            relative=self.relative + 8 * UNIT,
+            loss_error=self.loss_error + (4 * UNIT if rate > 0.5 else 0.0),
+            unbounded=math.isinf(self.high),
+        )
+
+
+def mixed_loss(loss: FloatArray, rate: float) -> FloatArray:
+    """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and huge l and for rates near 1."""
+    with np.errstate(over="ignore"):
+        change = rate * np.expm1(np.minimum(loss, 30.0))
+        # where the argument falls below a half, adding two positive terms keeps the digits that 1 + change would lose
+        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 30.0)))
+        small = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), direct)
+        large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, 30.0)))
+    return np.where(loss < 30.0, small, large)
+
+
+def _suffix(masses: FloatArray) -> FloatArray:
+    return np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
+
+
+def _prefix(masses: FloatArray) -> FloatArray:
+    return np.concatenate(([0.0], np.cumsum(masses)))
+
+
+def _rounded_lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
+    """A lattice through atoms that differ from it by rounding only (two atoms always; symmetric triples often)."""
+    if losses.size == 1:
+        return Lattice(float(losses[0]), 1.0, np.zeros(1, dtype=np.int64), masses)
+    gaps = np.diff(losses)
+    step = float(gaps.min())
+    if step <= 0 or losses[-1] - losses[0] > 1e6 * step:
+        return None
+    steps = round(float(losses[-1] - losses[0]) / step)
+    step = float(losses[-1] - losses[0]) / steps
+    indices = np.rint((losses - losses[0]) / step).astype(np.int64)
+    wrong = np.abs(losses - (losses[0] + step * indices))
+    if float(wrong.max()) > 8 * UNIT * float(np.abs(losses).max()):
+        return None
+    return Lattice(float(losses[0]), step, indices, masses)
+
+
+def _log_ratio(p: FloatArray, q: FloatArray) -> FloatArray:
+    """log(p / q) of positive numbers, with its digits where they are nearly equal and where the quotient overflows."""
+    (a, i), (b, j) = np.frexp(p), np.frexp(q)
+    near, far = np.abs(p - q) < 0.5 * q, np.abs(i - j) > 1000
+    change = np.where(near, p - q, 0.0) / q
+    quotient = np.where(far, 1.0, p) / np.where(far, 1.0, q)
+    return np.where(near, np.log1p(change), np.where(far, np.log(a / b) + (i - j) * math.log(2.0), np.log(quotient)))
+
+
+def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
+    """The loss of two laws on the same outcomes: atoms merged where the ratio is the same float."""
+    both = (p > 0) & (q > 0)
+    values, where = np.unique(_log_ratio(p[both], q[both]), return_inverse=True)
+    if values.size == 0:
+        values, where = np.zeros(1), np.zeros(0, dtype=np.int64)
+    return FinitePair(
+        values,
+        np.maximum(np.bincount(where, weights=p[both], minlength=values.size), 0.0),
+        np.maximum(np.bincount(where, weights=q[both], minlength=values.size), 0.0),
+        reveal=math.fsum(p[q == 0]),
+        vanish=math.fsum(q[p == 0]),
+        log_p=None if both.any() else np.full(1, -745.0),
+        loss_error=8 * UNIT,
+    )
+
+
+def law(name: str, value: Any) -> tuple[float, ...]:
+    """A probability vector; sums off by more than rounding are refused, not normalised."""
+    allowed = "a vector of probabilities that sum to 1"
+    masses = checks.numbers(name, value, allowed, 0.0, 1.0)
+    if masses.ndim != 1:
+        raise InvalidParameter(name, value, allowed)
+    total = math.fsum(masses)
+    if abs(total - 1.0) > 1e-12:
+        raise InvalidParameter(
+            name, value, allowed, f"they sum to {total!r}; divide by the sum if that is what you mean"
+        )
+    return tuple(float(m) / total for m in masses)  # by at most 1e-12: what is left of the sum is rounding
+
+
+@attrs.frozen
+class FiniteLaws(Family):
+    """Two explicit laws on the same finite outcomes: the worst pair itself."""
+
+    kind: ClassVar[str] = "pair"
+    p: tuple[float, ...] = checked(law, "p")
+    q: tuple[float, ...] = checked(law, "q")
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.p) != len(self.q):
+            raise InvalidParameter("p and q", (len(self.p), len(self.q)), "of equal length")
+
+    def fields(self) -> dict[str, Any]:
+        return {"p": list(self.p), "q": list(self.q)}
+
+    def __str__(self) -> str:
+        return f"pair({len(self.p)} outcomes)"
+
+    def pairs(self) -> dict[str, Pair]:
+        p, q = np.array(self.p), np.array(self.q)
+        if sorted(self.p) == sorted(self.q) and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
+            return {"both": from_laws(p, q)}
+        return {"remove": from_laws(p, q), "add": from_laws(q, p)}

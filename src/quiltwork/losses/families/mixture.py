@@ -1,0 +1,213 @@
+"""Observed-class mixtures: the adversary sees which of several releases was run.
+
+delta(eps) = sum_i w_i delta_i(eps): profiles, tails and transforms are all linear in the weights.
+
+Reference: seed 002 Lemma 1; theory/multi-constraints.md item 15.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.dominating_pair import UNIT, Cells, Pair
+from quiltwork.losses.families.finite import FinitePair
+from quiltwork.losses.family import Family
+from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
+
+Weighted = list[tuple[float, Pair]]
+
+
+class MixturePair(Pair):
+    """A mixture of which at least one component has a density."""
+
+    def __init__(self, parts: Weighted) -> None:
+        self.parts = parts
+        self.low = min(pair.low for _, pair in parts)
+        self.high = max(pair.high for _, pair in parts)
+        self.reveal = math.fsum(w * pair.reveal for w, pair in parts)
+        self.vanish = math.fsum(w * pair.vanish for w, pair in parts)
+
+    def _sum(self, values: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+        weights = [w for w, _ in self.parts]
+        first = sum((w * v[0] for w, v in zip(weights, values, strict=True)), np.zeros(()))
+        second = sum((w * v[1] for w, v in zip(weights, values, strict=True)), np.zeros(()))
+        return first, second
+
+    def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self._sum([pair.above(loss) for _, pair in self.parts])
+
+    def below(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self._sum([pair.below(loss) for _, pair in self.parts])
+
+    def stick(self, loss: FloatArray) -> FloatArray:
+        return sum((w * pair.stick(loss) for w, pair in self.parts), np.zeros(()))
+
+    def stick_error(self, loss: FloatArray) -> FloatArray:
+        total = np.maximum(self.stick(loss), 1e-300)
+        parts = [w * pair.stick(loss) * np.minimum(pair.stick_error(loss), 1e300) for w, pair in self.parts]
+        return sum(parts, np.zeros(())) / total + 8 * UNIT
+
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        worst: FloatArray = np.max([pair.tail_error(loss) for _, pair in self.parts], axis=0)
+        return worst + 8 * UNIT
+
+    def swapped(self) -> Pair:
+        return MixturePair([(w, pair.swapped()) for w, pair in self.parts])
+
+    def cells(self, edges: FloatArray) -> Cells:
+        cells = [(w, pair.cells(edges)) for w, pair in self.parts]
+        columns = [
+            sum((w * getattr(c, name) for w, c in cells), np.zeros(()))
+            for name in ("mass", "stick", "mass_error", "stick_error")
+        ]
+        return Cells(columns[0], columns[1], columns[2] + 4 * UNIT * columns[0], columns[3] + 4 * UNIT * columns[1])
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        found = [(w, pair.atoms()) for w, pair in self.parts]
+        losses = np.concatenate([atoms[0] for _, atoms in found])
+        masses = np.concatenate([w * atoms[1] for w, atoms in found])
+        order = np.argsort(losses, kind="stable")
+        return losses[order], masses[order]
+
+    def transform(self, count: int) -> Transform | None:
+        parts = [(w, pair.transform(1)) for w, pair in self.parts]
+        known = [(w, transform) for w, transform in parts if transform is not None]
+        return MixtureTransform(known, count) if len(known) == len(parts) else None
+
+
+class MixtureTransform:
+    """M = sum w_i M_i."""
+
+    def __init__(self, parts: list[tuple[float, Transform]], count: int) -> None:
+        self.parts, self.count = parts, count
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        log_weight = np.log([w for w, _ in self.parts])[:, None]
+        found = [transform.moments(theta) for _, transform in self.parts]
+        logs = np.stack([f[0] for f in found]) + log_weight
+        top = logs.max(axis=0)
+        share = np.exp(logs - top)
+        total = share.sum(axis=0)
+        share /= total
+        means, variances = np.stack([f[1] for f in found]), np.stack([f[2] for f in found])
+        mean = (share * means).sum(axis=0)
+        variance = (share * (variances + (means - mean) ** 2)).sum(axis=0)
+        return self.count * (top + np.log(total)), self.count * mean, self.count * variance
+
+    def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
+        found = [transform.spectrum(theta, frequencies) for _, transform in self.parts]
+        known = [f for f in found if f is not None]
+        if len(known) < len(found):
+            return None
+        logs = np.array([f.log_mgf for f in known]) + np.log([w for w, _ in self.parts])
+        top = float(logs.max())
+        log_mgf = top + math.log(float(np.exp(logs - top).sum()))
+        share = np.exp(logs - log_mgf)
+        values = [s * np.exp(f.log_phi) for s, f in zip(share, known, strict=True)]
+        phi = np.sum(values, axis=0)
+        slack = 16 * UNIT * (1 + abs(log_mgf))
+        wrong = [np.abs(v) * np.expm1(np.minimum(f.log_phi_error + f.log_mgf_error + slack, 50.0))
+                 for v, f in zip(values, known, strict=True)]  # fmt: skip
+        size = np.maximum(np.abs(phi), 1e-300)
+        error = np.sum(wrong, axis=0) / size + slack
+        error[0] = 0.0
+        mgf_error = float(share @ np.array([f.log_mgf_error for f in known])) + slack
+        log_phi = np.log(size) + 1j * np.angle(phi)
+        return repeated(Spectrum(log_mgf, log_phi, mgf_error, error), self.count)
+
+    def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
+        log_mgf = self.moments(np.array([theta]))[0][0] / self.count
+        parts = [
+            (math.log(w) + float(t.moments(np.array([theta]))[0][0]) - log_mgf, t.decay(theta)) for w, t in self.parts
+        ]
+
+        def bound(cutoff: FloatArray) -> FloatArray:
+            total = sum((np.exp(share + decay(cutoff)) for share, decay in parts), np.zeros(()))
+            logs: FloatArray = self.count * np.log(np.minimum(total * (1 + 1e-12), 1.0))
+            return logs
+
+        return bound
+
+
+def mixed_pair(parts: Weighted) -> Pair:
+    """The mixture of pairs; finite pairs merge into one finite pair."""
+    finite = [(w, pair) for w, pair in parts if isinstance(pair, FinitePair)]
+    if len(finite) < len(parts):
+        return MixturePair(parts)
+    reveal, vanish = (math.fsum(w * getattr(pair, name) for w, pair in finite) for name in ("reveal", "vanish"))
+    telling = [(w, pair) for w, pair in finite if np.isfinite(pair.log_p).any()]  # the rest reveals everything
+    if not telling:
+        return finite[0][1]
+    losses = np.concatenate([pair.losses for _, pair in telling])
+    order = np.argsort(losses, kind="stable")
+    return FinitePair(
+        losses[order],
+        np.concatenate([w * pair.p for w, pair in telling])[order],
+        np.concatenate([w * pair.q for w, pair in telling])[order],
+        reveal=reveal,
+        vanish=vanish,
+        log_p=np.concatenate([math.log(w) + pair.log_p for w, pair in telling])[order],
+        relative=max(pair.relative for _, pair in telling) + 4 * UNIT,
+        loss_error=max(pair.loss_error for _, pair in telling),
+        unbounded=any(math.isinf(pair.high) for _, pair in telling),
+        stated=all(pair.stated for _, pair in telling),
+    )
+
+
+def _components(value: Any) -> tuple[tuple[float, Family], ...]:
+    allowed = "a non-empty list of (weight, loss) with positive weights that sum to 1"
+    try:
+        found = tuple((checks.positive("weight", w), family) for w, family in value)
+    except TypeError:
+        raise InvalidParameter("components", value, allowed) from None
+    if not found:
+        raise InvalidParameter("components", value, allowed)
+    total = math.fsum(w for w, _ in found)
+    if abs(total - 1.0) > 1e-12:
+        raise InvalidParameter("weights", [w for w, _ in found], allowed, f"they sum to {total!r}")
+    return tuple((w / total, family) for w, family in found)
+
+
+@attrs.frozen
+class Mixture(Family):
+    """One of several releases, chosen at random and named in the output."""
+
+    kind: ClassVar[str] = "mixture"
+    because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
+    components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components)
+
+    def __attrs_post_init__(self) -> None:
+        for _, family in self.components:
+            if not family.pairs():
+                raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair")
+            if family.sandwiched:
+                raise Unsupported("a mixture with a sandwiched trade-off function", "its pair is only a bound")
+
+    def pairs(self) -> dict[str, Pair]:
+        found = [(w, family.pairs()) for w, family in self.components]
+        directions = ("both",) if all("both" in pairs for _, pairs in found) else ("remove", "add")
+        return {d: mixed_pair([(w, pairs.get(d) or pairs["both"]) for w, pairs in found]) for d in directions}
+
+    def group(self, size: int) -> Family:
+        return Mixture(tuple((w, family.group(size)) for w, family in self.components))
+
+    def subsampled(self, rate: float) -> Family:
+        """The class is seen either way, so sampling moves inside."""
+        return Mixture(tuple((w, family.subsampled(rate)) for w, family in self.components))
+
+    def fields(self) -> dict[str, Any]:
+        return {"components": [[w, family.to_json()] for w, family in self.components]}
+
+    def __str__(self) -> str:
+        return "mixture(" + ", ".join(f"{w:g} {family}" for w, family in self.components) + ")"
+
+
+__all__ = ["Mixture", "MixturePair", "MixtureTransform", "mixed_pair"]

@@ -1,0 +1,235 @@
+"""Poisson subsampling: each record takes part with probability `rate`, independently.
+
+For a base pair (P0, Q0) the pair is P = (1-q) Q0 + q P0 against Q0 when the record is removed, and the swap when it
+is added; the loss is +-log(1 - q + q e^(L0)).
+
+Reference: theory/engine.md section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import Unsupported
+from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
+from quiltwork.losses.families.finite import FinitePair, mixed_loss
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.family import Family, checked
+from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
+from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
+from quiltwork.losses.transforms.transform import Transform
+
+
+class PoissonPair(Pair):
+    """Subsampling of a symmetric base pair with a density (Gaussian or Laplace)."""
+
+    def __init__(self, base: GaussianPair | LaplacePair, rate: float, removed: bool) -> None:
+        self.base, self.rate, self.removed = base, rate, removed
+        ends = mixed_loss(np.array([max(base.low, -745.0), min(base.high, 1e308)]), rate)
+        low = math.log1p(-rate) if math.isinf(base.low) else float(ends[0])
+        high = math.inf if math.isinf(base.high) else float(ends[1])
+        self.low, self.high = (low, high) if removed else (-high, -low)
+
+    def _threshold(self, loss: FloatArray) -> FloatArray:
+        """The base loss that maps to this one; -inf below the least possible."""
+        with np.errstate(all="ignore"):
+            odds = np.expm1(np.minimum(loss, 700.0)) + self.rate
+            near = np.log(np.where(odds > 0, odds, 1.0)) - math.log(self.rate)
+        return np.where(loss > 700.0, loss - math.log(self.rate), np.where(odds > 0, near, -np.inf))
+
+    def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.removed:
+            p, q = self.base.above(self._threshold(loss))
+            return (1 - self.rate) * q + self.rate * p, q
+        p, q = _strictly_below(self.base, self._threshold(-loss))
+        return q, (1 - self.rate) * q + self.rate * p
+
+    def below(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.removed:
+            p, q = self.base.below(self._threshold(loss))
+            return (1 - self.rate) * q + self.rate * p, q
+        p, q = _at_least(self.base, self._threshold(-loss))
+        return q, (1 - self.rate) * q + self.rate * p
+
+    def _reduced(self, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """stick(l) = factor * base stick(at): remove q D0(lam), add c D0(log(e^l q / c)) with c = 1 - e^l (1-q)."""
+        rate = self.rate
+        grown = np.expm1(np.minimum(loss, 700.0))
+        if self.removed:
+            return np.full(loss.shape, rate), self._threshold(loss), grown + rate
+        left = rate - (1 - rate) * grown
+        with np.errstate(all="ignore"):
+            at = np.minimum(loss, 700.0) + math.log(rate) - np.log(np.maximum(left, 1e-320))
+        return np.maximum(left, 0.0), at, left
+
+    def stick(self, loss: FloatArray) -> FloatArray:
+        factor, at, left = self._reduced(loss)
+        inside = factor * self.base.stick(np.clip(at, -1e300, 1e300))
+        if self.removed:
+            return np.where(left > 0, inside, -np.expm1(np.minimum(loss, 0.0)))
+        return np.where(left > 0, inside, 0.0)
+
+    def stick_error(self, loss: FloatArray) -> FloatArray:
+        """Base error, plus the rounding of the mapped threshold times the base's slope (at most P0 above / stick)."""
+        _, at, left = self._reduced(loss)
+        at = np.clip(at, -1e300, 1e300)
+        with np.errstate(all="ignore"):
+            value = np.maximum(self.base.stick(at), 1e-300)
+            slope = np.minimum(np.maximum(self.base.above(at)[0] / value, 1.0), 1e300)
+            moved = 8 * UNIT * (1.0 + np.abs(at) + (1.0 + np.abs(np.expm1(loss))) / np.maximum(np.abs(left), 1e-300))
+            error = self.base.stick_error(at) + slope * moved
+        return np.where(left > 0, error, 64 * UNIT)
+
+    def _moved(self, loss: FloatArray) -> FloatArray:
+        """Rounding of the mapped threshold."""
+        with np.errstate(all="ignore"):
+            grown = np.expm1(np.clip(loss, -700.0, 700.0))
+            odds = np.maximum(np.abs(grown + self.rate), 1e-300)
+            near = 8 * UNIT * (1.0 + np.abs(self._threshold(loss)) + (np.abs(grown) + self.rate) / odds)
+        return np.where(np.isfinite(near), near, 0.0)
+
+    def tail_error(self, loss: FloatArray) -> FloatArray:
+        """The base tail's error, and the threshold's rounding times the hazard of the base there."""
+        inner = loss if self.removed else -loss
+        at = self._threshold(inner)
+        with np.errstate(all="ignore"):
+            error = self.base.tail_error(at) + self.base.hazard(at) * self._moved(inner) + 8 * UNIT
+        return np.where(np.isfinite(error), error, TAIL_ULPS * UNIT)
+
+    def swapped(self) -> Pair:
+        return PoissonPair(self.base, self.rate, not self.removed)
+
+    def cells(self, edges: FloatArray) -> Cells:
+        """Cells through the base cells at the mapped edges; the sign of expm1(a) + q is kept (theory section 10)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._cells(edges)
+        # where e^edge overflows the stick is known only to be at most the mass
+        known = np.isfinite(found.stick) & np.isfinite(found.stick_error)
+        return Cells(
+            found.mass,
+            np.where(known, found.stick, found.mass),
+            found.mass_error,
+            np.where(known, found.stick_error, found.mass + found.mass_error),
+        )
+
+    def _cells(self, edges: FloatArray) -> Cells:
+        rate, grown, growth = self.rate, np.expm1(edges[:-1]), np.exp(edges[:-1])
+        if self.removed:
+            p0, q0, p_wrong, q_wrong = self._base_cells(edges)
+            weight = grown + rate
+            mass = (1 - rate) * q0 + rate * p0
+            stick = np.clip(rate * p0 - weight * q0, 0.0, mass)
+            lost = 8 * UNIT * (rate * p0 + (np.abs(grown) + rate) * q0)
+            return Cells(
+                mass,
+                stick,
+                (1 - rate) * q_wrong + rate * p_wrong + 4 * UNIT * mass,
+                rate * p_wrong + np.abs(weight) * q_wrong + lost,
+            )
+        p0, q0, p_wrong, q_wrong = (v[::-1] for v in self._base_cells(-edges[::-1]))
+        weight = rate - (1 - rate) * grown
+        stick = np.clip(weight * q0 - growth * rate * p0, 0.0, q0)
+        lost = 8 * UNIT * ((rate + np.abs(grown)) * q0 + growth * rate * p0)
+        return Cells(q0, stick, q_wrong, np.abs(weight) * q_wrong + growth * rate * p_wrong + lost)
+
+    def _base_cells(self, edges: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """P0 and Q0 masses of the continuous part between mapped edges, with absolute errors.
+
+        A mapped edge is rounded, which moves mass between neighbours: density times that rounding, on both sides.
+        """
+        mapped, moved = self._threshold(edges), self._moved(edges)
+        moved = moved[:-1] + moved[1:]
+        if isinstance(self.base, LaplacePair):
+            top = self.base.top
+            inside = np.clip(mapped, -top, top)
+            width = np.diff(inside)
+            p = 0.5 * np.exp((inside[:-1] - top) / 2) * np.expm1(width / 2)
+            q = -0.5 * np.exp(-(inside[:-1] + top) / 2) * np.expm1(-width / 2)
+            p_density, q_density = 0.25 * np.exp((inside[1:] - top) / 2), 0.25 * np.exp(-(inside[:-1] + top) / 2)
+            ulps = TAIL_ULPS * UNIT
+            return p, q, ulps * p + 2 * p_density * moved, ulps * q + 2 * q_density * moved
+        p_mass, q_mass, p_wrong, q_wrong = tail_cells(self.base, mapped)
+        with np.errstate(all="ignore"):
+            speed = self.base.hazard(mapped)
+            speed = np.where(np.isfinite(speed), speed, 0.0)  # an edge beyond the support does not move
+            hazard = np.maximum(speed[:-1], speed[1:])
+            tails = [np.minimum(a, b) for a, b in zip(self.base.above(mapped), self.base.below(mapped), strict=True)]
+            slip = hazard * moved
+        p_wrong = p_wrong + slip * np.maximum(tails[0][:-1], tails[0][1:])
+        return p_mass, q_mass, p_wrong, q_wrong + slip * np.maximum(tails[1][:-1], tails[1][1:])
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        losses, p = self.base.atoms()
+        if losses.size == 0:
+            return losses, p
+        q = self.base.swapped().atoms()[1][::-1]  # p e^-loss overflows where p is below the least double
+        mixed = mixed_loss(losses, self.rate)
+        if self.removed:
+            return mixed, (1 - self.rate) * q + self.rate * p
+        return -mixed[::-1], q[::-1]
+
+    def transform(self, count: int) -> Transform:
+        if isinstance(self.base, GaussianPair):
+            one, many = np.array([1 / self.base.mu]), np.array([float(count)])
+            return PoissonGaussianTransform(one, np.array([self.rate]), many, self.removed)
+        return PoissonLaplaceTransform(self.base.top, self.rate, self.removed, count)
+
+
+def _strictly_below(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P0(L < loss), Q0(L < loss): atoms at `loss` itself do not count."""
+    return base.below(np.nextafter(loss, -np.inf)) if base.atoms()[0].size else base.below(loss)
+
+
+def _at_least(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return base.above(np.nextafter(loss, -np.inf)) if base.atoms()[0].size else base.above(loss)
+
+
+@attrs.frozen
+class Poisson(Family):
+    """A release that sees a Poisson sample of the records."""
+
+    kind: ClassVar[str] = "poisson"
+    because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
+    base: Family
+    rate: float = checked(checks.rate, "rate", hint="it is the chance that a record is sampled")
+
+    def __attrs_post_init__(self) -> None:
+        subsampled_pair(self.base, self.rate)  # refuse now what could not be answered later
+
+    def pairs(self) -> dict[str, Pair]:
+        removed = subsampled_pair(self.base, self.rate)
+        return {"remove": removed, "add": removed.swapped()}
+
+    def subsampled(self, rate: float) -> Family:
+        """Sampling twice is sampling once at the product of the rates."""
+        return Poisson(self.base, self.rate * rate)
+
+    def group(self, size: int) -> Family:
+        raise Unsupported(
+            "group privacy of a subsampled release",
+            "several records enter the sample independently and no dominating pair is proved here",
+            "protect the group by its own sampling rate, or bound it with constraints",
+        )
+
+    def fields(self) -> dict[str, Any]:
+        return {"base": self.base.to_json(), "rate": self.rate}
+
+
+def subsampled_pair(base: Family, rate: float) -> Pair:
+    """The remove pair of a subsampled family."""
+    pairs = base.pairs()
+    if not pairs:
+        raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair")
+    pair = pairs.get("both") or pairs["remove"]
+    if isinstance(pair, FinitePair):
+        return pair.subsampled(rate)
+    if isinstance(pair, (GaussianPair, LaplacePair)):
+        return PoissonPair(pair, rate, True)
+    raise Unsupported(f"Poisson subsampling of {base.kind}", "no exact tails are built for it")

@@ -1,0 +1,109 @@
+"""Pure and approximate differential privacy: randomized response, with a reveal mass delta.
+
+The pair with loss +-epsilon dominates every epsilon-DP mechanism (Kairouz-Oh-Viswanath); with probability delta it
+reveals the world outright.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.families.finite import FinitePair
+from quiltwork.losses.family import Family, checked
+from quiltwork.numbers.decimals import DIGITS, times, typed
+
+INDICES = np.array([0, 1], dtype=np.int64)
+
+
+def response_masses(epsilon: Decimal, weight: Decimal) -> tuple[float, float]:
+    """P masses of the losses -epsilon and +epsilon of a randomized response of this weight, each rounded once."""
+    fade = (-epsilon).exp()
+    return float(weight * fade / (1 + fade)), float(weight / (1 + fade))
+
+
+def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
+    """Randomized response at epsilon, mixed with a full reveal of probability delta."""
+    with localcontext(prec=DIGITS):
+        keep = 1 - typed(delta)
+        low, high = response_masses(typed(epsilon), keep)
+    if epsilon == 0:
+        losses, p = np.zeros(1), np.array([float(keep)])
+        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=UNIT, stated=True)
+    log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
+    p = np.array([low, high])
+    exact = Fraction(repr(epsilon))
+    return FinitePair(
+        np.array([-epsilon, epsilon]),
+        p,
+        p[::-1].copy(),
+        reveal=delta,
+        vanish=delta,
+        log_p=np.array([log_high - epsilon, log_high]),
+        lattice=Lattice(-exact, 2 * exact, INDICES, p),
+        relative=UNIT,
+        reveal_error=0.0,
+        stated=True,
+    )
+
+
+@attrs.frozen
+class Pure(Family):
+    """Any epsilon-DP mechanism."""
+
+    kind: ClassVar[str] = "pure"
+    because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
+    epsilon: float = checked(checks.loss_bound, "epsilon")
+
+    def pairs(self) -> dict[str, Pair]:
+        return {"both": response_pair(self.epsilon)}
+
+    def group(self, size: int) -> Family:
+        return Pure(times(size, self.epsilon))
+
+
+@attrs.frozen
+class Approximate(Family):
+    """Any (epsilon, delta)-DP mechanism."""
+
+    kind: ClassVar[str] = "approximate"
+    because: ClassVar[str] = (
+        "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and Viswanath 2015)"
+    )
+    epsilon: float = checked(checks.loss_bound, "epsilon")
+    delta: float = checked(checks.probability, "delta")
+
+    def pairs(self) -> dict[str, Pair]:
+        if self.delta >= 1.0:
+            return {"both": nothing_hidden()}
+        return {"both": response_pair(self.epsilon, self.delta)}
+
+    def group(self, size: int) -> Family:
+        """(n eps, delta (e^(n eps) - 1)/(e^eps - 1)), capped at delta = 1, rounded up."""
+        return Approximate(times(size, self.epsilon), group_delta(self.epsilon, self.delta, size))
+
+
+def group_delta(epsilon: float, delta: float, size: int) -> float:
+    """delta of a group: delta * sum over i < n of e^(i eps)."""
+    if delta == 0 or size == 1:
+        return delta
+    if epsilon == 0:
+        factor = float(size)
+    elif epsilon * size > 700:
+        return 1.0
+    else:
+        factor = math.expm1(epsilon * size) / math.expm1(epsilon)
+    return min(1.0, delta * factor * (1 + 8 * UNIT * (8 + epsilon * size)))
+
+
+def nothing_hidden() -> FinitePair:
+    """delta = 1: the adversary always knows."""
+    tiny = np.array([0.0])
+    return FinitePair(np.zeros(1), tiny, tiny, reveal=1.0, vanish=1.0, log_p=np.array([-np.inf]))

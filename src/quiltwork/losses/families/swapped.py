@@ -1,0 +1,52 @@
+"""A release seen from the other world: what "remove" and "add" mean is exchanged.
+
+A replaced record is removed from one query and added to another. Both belong to one test, so the pair of the second one
+must be turned before they are composed.
+
+Reference: theory/granularity.md section 3.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from quiltwork.losses.family import Family
+
+if TYPE_CHECKING:
+    from quiltwork.losses.dominating_pair import Pair
+
+_OTHER = {"both": "both", "remove": "add", "add": "remove"}
+
+
+@attrs.frozen
+class Turned(Family):
+    """`base` with its two directions exchanged."""
+
+    kind: ClassVar[str] = "turned"
+    base: Family
+
+    @property
+    def because(self) -> str:  # type: ignore[override]
+        return self.base.because
+
+    def pairs(self) -> dict[str, Pair]:
+        return {_OTHER[name]: pair for name, pair in self.base.pairs().items()}
+
+    def optimistic(self) -> dict[str, Pair]:
+        return {_OTHER[name]: pair for name, pair in self.base.optimistic().items()}
+
+    @property
+    def sandwiched(self) -> bool:
+        return self.base.sandwiched
+
+    @property
+    def slack(self) -> float:
+        return self.base.slack
+
+    def group(self, size: int) -> Family:
+        return Turned(self.base.group(size))
+
+    def subsampled(self, rate: float) -> Family:
+        return Turned(self.base.subsampled(rate))

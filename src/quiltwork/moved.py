@@ -1,0 +1,50 @@
+"""Addresses of version 0.1 that documents and scripts import from: each still answers, from where its module is now."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["HOMES", "answer"]
+
+HOMES = {
+    "compose.baselines": "compose.papers.simple_rules",
+    "curves.digits": "numbers.digits",
+    "game.attackers.support_vector": "game.attackers.sklearn",
+    "game.correlated": "game.gaussian.correlated_release",
+    "game.generative": "game.learned",
+    "game.generative.defence": "game.learned.defence",
+    "game.generative.networks": "game.learned.networks",
+    "game.generative.training": "game.learned.training",
+    "game.population": "game.people.population",
+    "game.priors": "game.people.priors",
+    "game.release": "game.releases.release",
+    "game.roc": "game.measures.roc",
+    "game.statistics": "game.people.statistic",
+    "game.torching": "game.attackers.neural",
+    "ledger.course": "ledger.acts.history",
+    "losses.two_constraints": "losses.papers.two_constraints",
+    "pufferfish.metrics": "pufferfish.ranking_metrics",
+    "tables.channels": "tables.papers.small_channels",
+    "tables.spaces": "tables.notions.spaces",
+}
+
+
+class _Moved(ModuleType):
+    """A module that is somewhere else, and is loaded when a name is taken from it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":  # what tools ask of every module must not load it
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"quiltwork.{HOMES[self.__name__.removeprefix('quiltwork.')]}"), name)
+
+
+def answer() -> None:
+    """Let every earlier address answer.
+
+    They stand in `sys.modules` and are not set on their rooms: `game.roc` stays the function that it always was.
+    """
+    for old in HOMES:
+        sys.modules.setdefault(f"quiltwork.{old}", _Moved(f"quiltwork.{old}"))

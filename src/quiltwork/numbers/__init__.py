@@ -1,0 +1,1 @@
+"""Numbers as they were typed, rounding outward, tables of probabilities, exact linear algebra."""

@@ -1,0 +1,195 @@
+"""Stochastic matrices: checks, stationary laws, powers, each with a bound on its rounding error.
+
+Products of nonnegative numbers lose no relative accuracy: after d multiplications by a k x k matrix every entry is
+known to a relative error of d (k + 6) units of roundoff.  Zeros are followed exactly, by the graph of what
+is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import attrs
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.rounding import UNIT
+
+__all__ = [
+    "Powers",
+    "as_stored",
+    "law",
+    "log_ratios",
+    "powers",
+    "recurrent",
+    "refuse_lost",
+    "stationary",
+    "stationary_error",
+    "stochastic",
+]
+
+TOLERANCE = 1e-9  # how far a row may be from one before it is taken for a mistake
+TINY = 1e-280  # below this a product may have lost digits to underflow
+FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
+
+_STORED: ContextVar[bool] = ContextVar("stored", default=False)
+
+
+@contextmanager
+def as_stored() -> Iterator[None]:
+    """Laws that were divided by their sums before they were written are taken as they stand, to the last digit.
+
+    The float sum of k such numbers is off by at most 2k units of roundoff; a law that is farther off was never divided.
+    """
+    token = _STORED.set(True)
+    try:
+        yield
+    finally:
+        _STORED.reset(token)
+
+
+def _divided(rows: FloatArray, sums: FloatArray) -> FloatArray:
+    """Rows divided by their sums, unless that was done before."""
+    divided = rows / sums[:, None]
+    if not _STORED.get():
+        return divided
+    near = np.abs(sums - 1.0) <= 2.0 * rows.shape[1] * UNIT
+    return np.where(near[:, None], rows, divided)
+
+
+def stochastic(name: str, value: Any, *, square: bool = True) -> FloatArray:
+    """A matrix of probabilities whose rows sum to one, normalised to the last digit."""
+    if np.asarray(value, dtype=object).size and isinstance(np.asarray(value, dtype=object).flat[0], (bool, np.bool_)):
+        raise InvalidParameter(name, value, "probabilities in [0, 1]", "True and False are no numbers")
+    matrix = checks.numbers(name, value, "probabilities in [0, 1]", 0.0, 1.0)
+    if matrix.ndim != 2 or (square and matrix.shape[0] != matrix.shape[1]):
+        raise InvalidParameter(f"the shape of {name}", matrix.shape, "a square matrix" if square else "a matrix")
+    sums = matrix.sum(axis=1)
+    if bool(np.any(np.abs(sums - 1.0) > TOLERANCE)):
+        worst = int(np.argmax(np.abs(sums - 1.0)))
+        raise InvalidParameter(
+            f"the sum of row {worst} of {name}", float(sums[worst]), "1", "divide each row by its sum"
+        )
+    return _divided(matrix, sums)
+
+
+def law(name: str, value: Any, size: int) -> FloatArray:
+    """A probability vector of this size."""
+    vector = checks.numbers(name, value, "probabilities in [0, 1]", 0.0, 1.0)
+    if vector.shape != (size,):
+        raise InvalidParameter(f"the shape of {name}", vector.shape, f"({size},), one probability a state")
+    total = float(vector.sum())
+    if abs(total - 1.0) > TOLERANCE:
+        raise InvalidParameter(f"the sum of {name}", total, "1", "divide by the sum")
+    return np.asarray(_divided(vector[None, :], np.array([total]))[0])
+
+
+def recurrent(matrix: FloatArray) -> np.ndarray:
+    """The states of the one closed class; with several closed classes there is no single stationary law."""
+    count, labels = connected_components(matrix > 0, directed=True, connection="strong")
+    leaves = np.zeros(count, dtype=bool)
+    rows, columns = np.nonzero(matrix)
+    leaves[labels[rows[labels[rows] != labels[columns]]]] = True
+    closed = np.nonzero(~leaves)[0]
+    if closed.size > 1:
+        raise InvalidParameter(
+            "transition",
+            f"{closed.size} separate closed classes of states",
+            "a chain with one stationary law",
+            "give initial=<probabilities> and a length, or split the chain",
+        )
+    return np.nonzero(labels == closed[0])[0]
+
+
+def stationary(matrix: FloatArray) -> FloatArray:
+    """The stationary law of an irreducible chain, by elimination without subtraction: every digit is relative.
+
+    Reference: Grassmann, Taksar and Heyman (1985); O'Cinneide (1993) bounds its error entry by entry.
+    """
+    work = np.array(matrix)
+    size = len(work)
+    lost = False
+    for last in range(size - 1, 0, -1):
+        left = float(work[last, :last].sum())
+        lost = lost or left <= TINY
+        work[:last, last] /= max(left, TINY)
+        work[:last, :last] += np.outer(work[:last, last], work[last, :last])
+    weights = np.ones(size)
+    for state in range(1, size):
+        weights[state] = weights[:state] @ work[:state, state]
+    found = weights / weights.sum()
+    if lost or not bool(np.all(found > TINY)):
+        raise InvalidParameter(
+            "transition",
+            "a state with probability below 1e-280",
+            "states that are not lost to underflow",
+            "merge states",
+        )
+    return np.asarray(found)
+
+
+def stationary_error(size: int) -> float:
+    """Relative error of each stationary probability: elimination (cubic) and the rounding of the matrix (2k a unit)."""
+    return (10.0 * size**3 + 20.0 * size) * UNIT
+
+
+def refuse_lost(table: FloatArray, possible: np.ndarray) -> None:
+    """Refuse a law in which possible data have lost their digits: they would count as impossible."""
+    if bool(np.any(possible & (table < TINY))):
+        raise InvalidParameter(
+            "the law of all data", "possible data with a probability below 1e-280", "probabilities that can be computed"
+        )
+
+
+@attrs.frozen(eq=False)
+class Powers:
+    """P, P^2, ..., with the relative error of every entry and which entries are possible at all."""
+
+    matrices: FloatArray  # (D, k, k)
+    possible: np.ndarray  # (D, k, k) bool
+    error: float  # of one factor: power d has d times this
+
+    @property
+    def depth(self) -> int:
+        """The largest power."""
+        return len(self.matrices)
+
+
+def powers(matrix: FloatArray, depth: int, entry_error: float = 4 * UNIT) -> Powers:
+    """The first `depth` powers of a square matrix whose entries have this relative error."""
+    size = len(matrix)
+    found = np.empty((depth, size, size))
+    possible = np.empty((depth, size, size), dtype=bool)
+    step = matrix > 0
+    now, reach = np.eye(size), np.eye(size, dtype=bool)
+    for d in range(depth):
+        now = now @ matrix
+        reach = (reach.astype(np.float32) @ step.astype(np.float32)) > 0
+        found[d], possible[d] = now, reach
+    return Powers(found, possible, (size + 2) * UNIT + entry_error)
+
+
+def log_ratios(matrix: FloatArray, possible: np.ndarray, error: float) -> FloatArray:
+    """max over y of log M[u, y] / M[v, y] for every two rows, rounded up; +inf where only u can reach y.
+
+    `error` bounds the relative error of the entries.  A row that reaches nothing has -inf.
+    """
+    with np.errstate(divide="ignore"):
+        # where digits may be lost to underflow, the numerator is taken too large and the denominator as nothing
+        top = np.where(possible, np.log(np.maximum(matrix, TINY)), -np.inf)
+        bottom = np.where(possible & (matrix > TINY), np.log(matrix), -FAR)
+    best = np.array([(row - bottom).max(axis=1) for row in top])
+    np.fill_diagonal(best, 0.0)
+    best = np.where(best > FAR / 2, np.inf, best)
+    deepest = float(np.abs(top[possible]).max(initial=0.0))
+    slack = 2.0 * error + 4.0 * UNIT * deepest + 8.0 * UNIT
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.isfinite(best), best + slack + 8.0 * UNIT * np.abs(best), best)
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)

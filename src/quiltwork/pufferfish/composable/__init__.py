@@ -1,0 +1,1 @@
+"""When do releases compose under Pufferfish privacy?  Necessary conditions with certificates."""

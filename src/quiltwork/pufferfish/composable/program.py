@@ -1,0 +1,229 @@
+"""Kernels that certify composition: suggested by linear programs, made exact, evaluated outside the solver.
+
+A kernel beta moves each dataset D possible under s to a law on the datasets l possible under s'. It certifies for each
+output i of channel j
+
+    log V[i, D] <= rate_j + sum_l beta(l | D) log V[i, l],
+
+and then any composition, adaptive too, has log-ratio at most sum of rates + constant, where the constant is the smaller
+of D_inf(p beta || p') and log E_{D ~ p} exp KL(beta(. | D) || p'). If beta transports p onto p', it is exactly 0.
+
+Every kernel here is a matrix of rationals whose rows sum to 1. Rates and constants are re-evaluated from it and rounded
+up, so that nothing the solver says of itself is relied upon (HiGHS drops coefficients below 1e-9).
+
+Reference: seed 003 Theorem 4; theory/pufferfish.md 2.1, 2.2, 3.3 (pitfall).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.pufferfish.composable.cases import Case, Setting
+from quiltwork.pufferfish.composable.kernels import Kernel, constant, tidy, transported
+
+__all__ = ["Program"]
+
+MOST_COEFFICIENTS = 2**21
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@attrs.frozen(eq=False)
+class Program:
+    """The constraints of one case, all channels side by side; `asked` is the epsilon of the channel of each output."""
+
+    case: Case
+    logs: FloatArray  # datasets x outputs
+    names: np.ndarray  # datasets x outputs: equal for one output where the probabilities are equal, exactly
+    asked: FloatArray
+    owner: np.ndarray  # the channel of each output
+
+    @classmethod
+    def of(cls, given: Setting, case: Case, epsilons: Sequence[float]) -> Program:
+        """Stack the channels."""
+        sizes = [channel.outputs for channel in given.channels]
+        if len(case.first) * len(case.second) * sum(sizes) > MOST_COEFFICIENTS:
+            allowed = f"at most {MOST_COEFFICIENTS} coefficients (datasets x datasets x outputs)"
+            raise InvalidParameter("channels", (len(case.first), len(case.second), sum(sizes)), allowed)
+        logs = np.concatenate([channel.logs for channel in given.channels], axis=1)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        names = np.concatenate([channel.names for channel in given.channels], axis=1)
+        return cls(case, logs, names, np.asarray(epsilons, dtype=float)[owner], owner)
+
+    @property
+    def top(self) -> FloatArray:
+        """log V[D, i] for the first side."""
+        return self.logs[list(self.case.first)]
+
+    @property
+    def bottom(self) -> FloatArray:
+        """log V[l, i] for the second side."""
+        return self.logs[list(self.case.second)]
+
+    @property
+    def alive(self) -> np.ndarray:
+        """Which l can do everything that D can: only they may carry weight."""
+        possible, other = np.isfinite(self.top), np.isfinite(self.bottom)
+        return np.array([other[:, row].all(axis=1) for row in possible])
+
+    def rates(self, kernel: Kernel) -> FloatArray:
+        """For each channel the largest log V[i, D] - sum beta log V[i, l], rounded up.
+
+        Each logarithm is wrong by 2^-53 (2 + 8 |log|), and a sum of n products by n units more.
+        """
+        weights = np.array([[float(entry) for entry in row] for row in kernel])
+        known = np.isfinite(self.bottom)
+        bottom = np.where(known, self.bottom, 0.0)
+        possible = np.isfinite(self.top)
+        top = np.where(possible, self.top, 0.0)
+        value = top - weights @ bottom
+        error = UNIT * ((weights.shape[1] + 24) * (np.abs(top) + weights @ np.abs(bottom)) + 8.0)
+        # a weight that underflows to 0.0 is still a weight
+        given = np.array([[bool(entry) for entry in row] for row in kernel])
+        upper = np.where(possible, np.where(self._unchanged(given), 0.0, up(value + error)), -np.inf)
+        upper[(given @ ~known) & possible] = np.inf
+        worst = upper.max(axis=0)
+        found: FloatArray = np.array([worst[self.owner == j].max() for j in range(int(self.owner[-1]) + 1)])
+        return found
+
+    def _unchanged(self, given: np.ndarray) -> np.ndarray:
+        """For each D and output: whether every l that carries weight has exactly the probability of D."""
+        first, second = self.names[list(self.case.first)], self.names[list(self.case.second)]
+        rows = [(second[line] == row).all(axis=0) for row, line in zip(first, given, strict=True)]
+        return np.array(rows)
+
+    def excess(self, kernel: Kernel) -> float:
+        """The most by which a rate exceeds its channel's asked epsilon, rounded up."""
+        starts = np.unique(self.owner, return_index=True)[1]
+        return float(up(self.rates(kernel) - self.asked[starts]).max())
+
+    def lower(self, at: int, mix: FloatArray) -> float:
+        """No kernel has a smaller excess at this dataset: min_l sum_i mix_i (log V[D, i]/V[l, i] - asked_i), down.
+
+        Valid for every mix of outputs that D can produce, because a maximum over outputs is at least an average. An l
+        that misses an output of D may carry no weight, so it does not count.
+        """
+        alive = self.alive[at]
+        rows = np.isfinite(self.top[at]) & (mix > 0)
+        share = mix[rows] / mix[rows].sum()
+        top, bottom = self.top[at][rows], self.bottom[alive][:, rows]
+        value = (top - bottom - self.asked[rows]) @ share
+        size = (np.abs(top) + np.abs(bottom) + np.abs(self.asked[rows])) @ share
+        return float(down(value - UNIT * ((2 * share.size + 32) * size + 8.0)).min())
+
+    # ---- what a solver suggests
+
+    def least_rate(self) -> tuple[Kernel, FloatArray]:
+        """A kernel of least excess at each dataset, and a mix of outputs for each that shows it (the duals)."""
+        blocks, places = self._blocks()
+        count = len(self.case.first)
+        owner = np.repeat(np.arange(count), [block.shape[0] for block in blocks])
+        common = -(owner[:, None] == np.arange(count)[None, :]).astype(float)
+        answer = self._solve(blocks, common, self._limits(), np.ones(count))
+        mixes = np.where(np.isfinite(self.top), np.exp(self.top), 0.0)
+        marginals = getattr(answer.get("ineqlin"), "marginals", None)
+        if marginals is not None and np.size(marginals) == owner.size and np.all(np.isfinite(marginals)):
+            for at in range(count):
+                found = np.maximum(0.0, -np.asarray(marginals)[owner == at])
+                if found.sum() > 0.5:
+                    mixes[at][np.isfinite(self.top[at])] = found
+        return self._best(self._kernels(answer, places)), mixes
+
+    def least_constant(self, target: float) -> Kernel:
+        """A kernel with excess about `target` at most, as near to a transport as it can be."""
+        blocks, places = self._blocks()
+        answer = self._solve(blocks, None, self._limits() + target, np.ones(1), moves="at most")
+        return min(self._kernels(answer, places), key=lambda kernel: constant(kernel, self.case))
+
+    def least_linear(self) -> Kernel | None:
+        """A kernel that transports p onto p' exactly, with a small excess; None when no transport has a finite rate."""
+        blocks, places = self._blocks()
+        common = -np.ones((sum(block.shape[0] for block in blocks), 1))
+        answer = self._solve(blocks, common, self._limits(), np.ones(1), moves="exactly")
+        found = [transported(kernel, self.case, self.alive) for kernel in self._kernels(answer, places)]
+        kept = [kernel for kernel in found if kernel is not None]
+        return self._best(kept) if kept else None
+
+    def _best(self, kernels: list[Kernel]) -> Kernel:
+        return min(kernels, key=self.excess)
+
+    def _blocks(self) -> tuple[list[FloatArray], np.ndarray]:
+        """log V[D, i]/V[l, i] for each D: one row an output of D, one column an l that may carry weight."""
+        alive, top, bottom = self.alive, self.top, self.bottom
+        blocks = []
+        for at, row in enumerate(np.isfinite(top)):
+            blocks.append(top[at][row][:, None] - bottom[alive[at]][:, row].T)
+        return blocks, np.argwhere(alive)
+
+    def _limits(self) -> FloatArray:
+        return np.concatenate([self.asked[row] for row in np.isfinite(self.top)])
+
+    def _solve(
+        self,
+        blocks: list[FloatArray],
+        common: FloatArray | None,
+        limits: FloatArray,
+        costs: FloatArray,
+        moves: str = "",
+    ) -> Any:
+        """Least costs @ extra for beta, extra: blocks beta + common extra <= limits, rows of beta sum to 1.
+
+        `moves`: p beta <= extra p' ("at most", one more variable) or p beta = p' ("exactly").
+        """
+        from scipy.optimize import linprog
+        from scipy.sparse import block_array, block_diag, coo_array, csr_array
+
+        places = np.argwhere(self.alive)
+        size, extra = len(places), costs.size
+        index = np.arange(size)
+        rates: Any = block_diag(blocks, format="csr")
+        link = csr_array((rates.shape[0], extra)) if common is None else csr_array(common)
+        sums = coo_array((np.ones(size), (places[:, 0], index)), shape=(len(blocks), size))
+        upper: Any = [[rates, link]]
+        equal: Any = [[sums, csr_array((len(blocks), extra))]]
+        right = np.ones(len(blocks))
+        if moves:
+            p_first = np.array([float(p) for p in self.case.p_first])
+            p_second = np.array([float(p) for p in self.case.p_second])
+            moved = coo_array((p_first[places[:, 0]], (places[:, 1], index)), shape=(p_second.size, size))
+            if moves == "at most":
+                upper.append([moved, csr_array(-p_second[:, None])])
+                limits = np.concatenate([limits, np.zeros(p_second.size)])
+            else:
+                equal.append([moved, csr_array((p_second.size, extra))])
+                right = np.concatenate([right, p_second])
+        left: Any = block_array(upper, format="csr")
+        same: Any = block_array(equal, format="csr")
+        options: Any = _TIGHT
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return linprog(
+                np.concatenate([np.zeros(size), costs]),
+                A_ub=left,
+                b_ub=limits,
+                A_eq=same,
+                b_eq=right,
+                bounds=[(0.0, None)] * size + [(None, None)] * extra,
+                method="highs",
+                options=options,
+            )
+
+    def _kernels(self, answer: Any, places: np.ndarray) -> list[Kernel]:
+        """The suggestion, the same with simple fractions, and a uniform kernel in case there is none."""
+        alive = self.alive
+        suggestion = alive / alive.sum(axis=1, keepdims=True)
+        found = []
+        if answer.x is not None and np.all(np.isfinite(answer.x[: len(places)])):
+            solved = np.zeros(alive.shape)
+            solved[tuple(places.T)] = np.maximum(0.0, answer.x[: len(places)])
+            if np.all(solved.sum(axis=1) > 0.5):
+                suggestion = solved
+                found.append(tidy(suggestion, simple=True))
+        return [*found, tidy(suggestion)]

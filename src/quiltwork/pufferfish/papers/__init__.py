@@ -1,0 +1,1 @@
+"""Rules of the paper for comparison; nothing here certifies a release."""

@@ -1,0 +1,1 @@
+"""How records depend on each other, one file a kind of prior."""

@@ -1,0 +1,367 @@
+"""Markov chains as priors: traces, activity logs, anything where an entry tells about the next one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.data.counts import labels
+from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
+from quiltwork.numbers.matrices import (
+    Powers,
+    law,
+    powers,
+    recurrent,
+    refuse_lost,
+    stationary,
+    stationary_error,
+    stochastic,
+)
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.priors import fitting
+from quiltwork.pufferfish.priors.chain.any_start import MOST_STATES, AnyTranslator
+from quiltwork.pufferfish.priors.chain.given_start import MOST_WORK as MOST_GIVEN
+from quiltwork.pufferfish.priors.chain.given_start import GivenTranslator
+from quiltwork.pufferfish.priors.chain.influence import (
+    Place,
+    Sides,
+    any_places,
+    curve_at,
+    given_laws,
+    given_places,
+    sides,
+    stationary_places,
+)
+from quiltwork.pufferfish.priors.chain.leaking_query import chain_atoms, favoured_counts
+from quiltwork.pufferfish.priors.chain.stationary import ChainTranslator
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
+
+__all__ = ["MarkovChain"]
+
+ANY, STATIONARY = "any", "stationary"
+FEW_STATES = 40
+FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
+MOST_SIZES, MOST_ENTRIES = 4096, 100_000  # of a curve; of a chain whose first entry has a given law
+MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
+MOST_WORK = 4e8  # multiplications for entries that are looked at one by one
+
+
+def _transition(value: Any) -> FloatArray:
+    return stochastic("transition", value)
+
+
+def _states(value: Any) -> tuple[Hashable, ...]:
+    return () if value is None else labels(value)
+
+
+@attrs.frozen(eq=False, repr=False)
+class MarkovChain(Prior):
+    """Entries x_1, x_2, ... of a chain with these transition probabilities.
+
+    `initial` is "stationary", a probability vector (then `length` is needed), or "any": the guarantee then holds for
+    every initial law.  `length` may be None: the guarantee then holds for every length.
+
+    >>> chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    >>> [round(float(value), 4) for value in chain.influence(3).values]
+    [2.7726, 2.1401, 1.5075]
+    """
+
+    transition: FloatArray = attrs.field(converter=_transition)
+    initial: Any = STATIONARY
+    length: int | None = None
+    states: tuple[Hashable, ...] = attrs.field(default=(), converter=_states)
+    note: str = attrs.field(default="", kw_only=True)
+    _depths: dict[int, Sides] = attrs.field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        count = len(self.transition)
+        names = self.states or tuple(range(count))
+        if len(names) != count or len(set(names)) != count:
+            raise InvalidParameter("states", self.states, f"{count} different names")
+        if count < 2:
+            raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
+        if self.length is not None:
+            object.__setattr__(self, "length", checks.count("length", self.length, least=1))
+        start = self.initial
+        if isinstance(start, str):
+            if start not in (STATIONARY, ANY):
+                raise InvalidParameter("initial", start, "'stationary', 'any' or a probability vector")
+        else:
+            start = law("initial", start, count)
+            start.setflags(write=False)
+            if self.length is None or self.length > MOST_ENTRIES:
+                allowed = f"a number of entries up to {MOST_ENTRIES} when an initial law is given"
+                raise InvalidParameter("length", self.length, allowed)
+        self.transition.setflags(write=False)
+        object.__setattr__(self, "states", names)
+        object.__setattr__(self, "initial", start)
+        if len(self.occurring) < 2:  # this also refuses a chain without a single stationary law
+            raise InvalidParameter(
+                "transition", "one state that is never left", "at least two states that keep occurring", "give initial="
+            )
+
+    # ---- what it is
+
+    @property
+    def entries(self) -> int | None:
+        """The length."""
+        return self.length
+
+    @property
+    def words(self) -> str:
+        """The assumption."""
+        count = f"{self.length} entries follow" if self.length else "the entries follow"
+        start = {STATIONARY: "started in its stationary law", ANY: "whatever its first state"}
+        given = start.get(self.initial, "") if isinstance(self.initial, str) else "started in the given law"
+        text = f"{count} the given Markov chain of {len(self.states)} states, {given}, independent of other sequences"
+        return f"{text} ({self.note})" if self.note else text
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether every entry has the stationary law."""
+        return isinstance(self.initial, str) and self.initial == STATIONARY
+
+    @cached_property
+    def occurring(self) -> np.ndarray:
+        """Indices of the states that can occur."""
+        return recurrent(self.transition) if self.is_stationary else np.arange(len(self.states))
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The transition matrix of the states that can occur."""
+        kept = self.occurring
+        return np.asarray(self.transition[np.ix_(kept, kept)])
+
+    @cached_property
+    def stationary(self) -> FloatArray:
+        """The stationary law of the states that can occur (of the one closed class)."""
+        kept = recurrent(self.transition)
+        full = np.zeros(len(self.states))
+        full[kept] = stationary(self.transition[np.ix_(kept, kept)])
+        return np.asarray(full[self.occurring])
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Any,
+        states: Sequence[Hashable] | None = None,
+        *,
+        smoothing: float | None = None,
+        public: bool = False,
+        length: int | None = None,
+    ) -> MarkovChain:
+        """A chain with the transition frequencies of these sequences.
+
+        `sequences` are lists of states, or counts from `quiltwork.data`.  With `smoothing` every transition that was
+        never seen gets this probability: another prior, not a safer bound.  A prior that is fitted on the private data
+        themselves carries no guarantee, and says so, unless `public=True` states that the sequences are other,
+        public data.
+
+        Reference: theory/pufferfish.md 4.3 and 3.1 (last line).
+        """
+        counts = fitting.counted(sequences, states)
+        matrix, words = fitting.frequencies(counts, smoothing)
+        if not checks.flag("public", public):
+            warnings.warn(PrivateFitWarning(fitting.LOUD), stacklevel=2)
+            words = f"{words}; {fitting.QUIET}"
+        return cls(matrix, length=length, states=counts.states, note=words)
+
+    def joint(self, length: int | None = None) -> JointLaw:
+        """The explicit law of all entries, for small spaces and for secrets about several entries."""
+        count = self.length if length is None else checks.count("length", length, least=1)
+        if count is None:
+            raise InvalidParameter("length", None, "a number of entries, to list all data")
+        if isinstance(self.initial, str) and self.initial == ANY:
+            raise Unsupported("the joint law of a chain with any initial law", "it is a set of laws", "give one")
+        if len(self.matrix) ** count > 1 << 20:
+            raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
+        start = self.stationary if isinstance(self.initial, str) else self.initial
+        table, possible = np.array(start), np.asarray(start) > 0
+        for _ in range(count - 1):
+            table, possible = table[..., None] * self.matrix, possible[..., None] & (self.matrix > 0)
+        refuse_lost(table, possible)
+        error = stationary_error(len(self.matrix)) + 8.0 * count * UNIT
+        names = tuple(self.states[i] for i in self.occurring)
+        return JointLaw(table / table.sum(), values=(names,) * count, relative_error=error)
+
+    # ---- influence
+
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) for b = 1 .. max_size; without it, until the curve is small."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().influence(max_size, secrets)
+        if max_size is not None:
+            if checks.count("max_size", max_size, least=1) > MOST_SIZES:
+                raise InvalidParameter("max_size", max_size, f"from 1 to {MOST_SIZES}")
+            return self._curve(max_size, view)
+        depth = FIRST_DEPTH
+        while True:
+            whole = self.length is not None and depth >= self.length
+            curve = self._curve(min(depth, self.length or depth), view)
+            if curve.values[-1] <= SMALL or depth >= (DEPTH if len(self.matrix) <= FEW_STATES else DEPTH // 2) or whole:
+                return curve
+            depth *= 2
+
+    def _curve(self, depth: int, view: _View) -> InfluenceCurve:
+        tables = self._sides(min(depth, self.length or depth))
+        reach = tables.depth
+        places, status = self._places(reach, view)
+        rows = []
+        for place in places:
+            found = curve_at(tables, place, reach)[:, view.first, view.second].T
+            rows.append(np.where(self._silent(place, view)[:, None], 0.0, found))
+        cases = np.concatenate(rows)
+        sizes = np.arange(1, reach + 1)
+        if self.length is not None and depth >= self.length:
+            cases[:, self.length - 1] = 0.0  # H is everything
+        return InfluenceCurve(
+            sizes,
+            cases,
+            status,
+            name_of=self._namer(places, view),
+            method="exact split of a chain (theory 4.2)",
+        )
+
+    def _sides(self, depth: int) -> Sides:
+        if depth not in self._depths:
+            self._depths.clear()
+            self._depths[depth] = sides(self._powers(depth))
+        return self._depths[depth]
+
+    def _powers(self, depth: int) -> Powers:
+        return powers(self.matrix, depth)
+
+    def _silent(self, place: Place, view: _View) -> np.ndarray:
+        """Pairs of which one value cannot occur at this place: there is nothing to tell apart."""
+        shift = place.shift[view.first, view.second]
+        return np.asarray(np.isnan(shift))
+
+    def _namer(self, places: Sequence[Place], view: _View) -> Callable[[int], str]:
+        def name(index: int) -> str:
+            place, pair = divmod(index, view.first.size)
+            kept = self.occurring
+            first, second = (self.states[kept[side[pair]]] for side in (view.first, view.second))
+            return f"{places[place].name} is {first!r} or {second!r}"
+
+        return name
+
+    def _places(self, depth: int, view: _View) -> tuple[list[Place], Status]:
+        """Entries that are looked at, and whether the result is exact."""
+        size = len(self.matrix)
+        budget = min(MOST_CELLS / (size**2 * depth), MOST_WORK / (size**2 * depth**2))
+        if self.is_stationary:
+            return stationary_places(self.stationary, self.length, view.entries, depth, budget)
+        if isinstance(self.initial, str):
+            return any_places(self.matrix, self.length, view.entries, depth, budget)
+        return given_places(self._laws, view.entries, depth, budget)
+
+    @cached_property
+    def _laws(self) -> list[tuple[FloatArray, np.ndarray]]:
+        return given_laws(self.matrix, np.asarray(self.initial), self.length or 1)
+
+    # ---- translation
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """Propagation of what one entry tells."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().translations(secrets)
+        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        if self.is_stationary:
+            return self._translator.translations(places, view.first, view.second)
+        if isinstance(self.initial, str):
+            few = len(self.matrix) <= MOST_STATES
+            return AnyTranslator(self.matrix).translations(places, view.first, view.second) if few else ()
+        if len(self._laws) * len(self.matrix) ** 3 > MOST_GIVEN:
+            return ()
+        silent = [self._silent(place, view) for place in places]
+        return self._given.translations(places, silent, view.first, view.second)
+
+    @cached_property
+    def _given(self) -> GivenTranslator:
+        return GivenTranslator(self.matrix, self._laws)
+
+    @cached_property
+    def _translator(self) -> ChainTranslator:
+        return ChainTranslator(self.matrix, self.stationary, self.length)
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether some entry can have both values of some pair."""
+        view = self._view(secrets)
+        if view is None or isinstance(self.initial, str):
+            return super().tells_itself(secrets)
+        asked = range(len(self._laws)) if view.entries is None else view.entries
+        possible = [self._laws[i][1] for i in asked]
+        return any(bool(np.any(one[view.first] & one[view.second])) for one in possible)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """Laws of the number of entries that the first state favours."""
+        view = self._view(secrets)
+        if view is None or not self.is_stationary:
+            return None
+        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        place, pair = divmod(case, view.first.size)
+        sides: tuple[int | None, int | None] = places[place].before, places[place].after
+        if self.length is not None and sides[0] is None:  # the middle entry
+            sides = (self.length - 1) // 2, self.length // 2
+        return favoured_counts(self.matrix, self.stationary, int(view.first[pair]), int(view.second[pair]), *sides)
+
+    def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
+        """The law of the two nearest entries outside the best interval of this size, in an endless chain."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().atoms(case, size, secrets)
+        if not self.is_stationary:
+            return None
+        # a short stationary chain is part of an endless one: a mechanism that reads it is one that reads no more
+        pair = case % view.first.size
+        return chain_atoms(self._powers(size), self.stationary, int(view.first[pair]), int(view.second[pair]), size)
+
+    # ---- secrets
+
+    def _view(self, secrets: Secrets | None) -> _View | None:
+        """Entries and ordered pairs of states; None for secrets that need the explicit law."""
+        asked = EntryValues() if secrets is None else secrets
+        if not isinstance(asked, EntryValues):
+            if isinstance(asked, Secrets):
+                return None
+            raise InvalidParameter("secrets", asked, "entry_values(...), joint_values(...) or function_values(...)")
+        index = {self.states[state]: i for i, state in enumerate(self.occurring)}
+        if asked.pairs is None:
+            first, second = np.nonzero(~np.eye(len(index), dtype=bool))
+        else:
+            unknown = [value for pair in asked.pairs for value in pair if value not in self.states]
+            if unknown:
+                raise InvalidParameter("a secret value", unknown[0], f"one of the states {self.states}")
+            kept = [(index[u], index[v]) for u, v in asked.pairs if u in index and v in index]
+            if not kept:
+                raise InvalidParameter("pairs", asked.pairs, "pairs of states that occur with positive probability")
+            first, second = np.array(kept).T
+        if asked.entries is not None and self.length is not None and max(asked.entries) >= self.length:
+            raise InvalidParameter("an entry", max(asked.entries), f"below the length {self.length}")
+        return _View(asked.entries, first, second)
+
+    def __repr__(self) -> str:
+        length = "any length" if self.length is None else f"length {self.length}"
+        start = self.initial if isinstance(self.initial, str) else "given start"
+        return f"<MarkovChain {len(self.states)} states, {start}, {length}>"
+
+
+@attrs.frozen(eq=False)
+class _View:
+    """Which entries and ordered pairs of state indices are asked for."""
+
+    entries: tuple[int, ...] | None
+    first: np.ndarray
+    second: np.ndarray

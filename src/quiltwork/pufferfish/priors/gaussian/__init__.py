@@ -1,0 +1,1 @@
+"""Gaussian priors: covariances, boxes of values, and what noise leaks under them."""

@@ -1,0 +1,95 @@
+"""Composition under a Gaussian prior: what the rest tells is itself a Gaussian loss, composed with the mechanism's.
+
+Reference: theory/pufferfish.md 3.6 (ii) and 4.4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.compose.constructors import gdp
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.releases import one_sided
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.views import Views
+from quiltwork.errors import Unsupported
+from quiltwork.numbers.digits import at_most
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.secrets import Secrets
+
+__all__ = ["GaussianLeaks"]
+
+MOST_SIZES = 24
+MOST_TOLD = 1e4  # mu beyond which nothing is left to protect
+
+
+class GaussianLeaks(Views):
+    """The best size b of gdp(leak(b)) composed with the loss of b entries: each of them holds, so the least does."""
+
+    because = (
+        "the entries outside a set of b tell the secret through a Gaussian loss, composed with that of the releases"
+    )
+
+    def __init__(self, loss: Loss, prior: AutoRegressive | GaussianPrior, secrets: Secrets | None = None) -> None:
+        if one_sided(loss.parts):
+            raise Unsupported(
+                "a Gaussian prior with a loss that is not symmetric",
+                "its worse direction may change with what the rest tells",
+                "state the release as constraints or as a Rényi bound",
+            )
+        self.loss, self.prior, self.secrets = loss, prior, secrets
+        spread = np.unique(np.geomspace(1, len(prior.sizes), MOST_SIZES).round().astype(int)) - 1
+        self.sizes = [int(prior.sizes[i]) for i in spread]
+        found = {size: prior.leak(size, secrets) for size in self.sizes}
+        self.composed = {size: self._composed(size, told) for size, told in found.items() if told <= MOST_TOLD}
+        if not self.composed:
+            raise Unsupported(
+                "a guarantee under this prior",
+                f"the other entries tell an entry apart by {min(found.values()):.3g} standard deviations",
+                "narrow the gap, or give the prior a length",
+            )
+        self.sizes = list(self.composed)
+
+    def _composed(self, size: int, told: float) -> Loss:
+        group = self.loss.group(size)
+        return group if told == 0.0 else gdp(told) + group
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon for this delta, at the best size."""
+        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
+        upper = np.full(asked.shape, math.inf)
+        for size, loss in self.composed.items():
+            group = np.asarray(self.loss.group(size).epsilon(asked, rtol=rtol).upper)
+            if bool(np.all(group >= upper)):
+                break  # larger groups cost more
+            upper = np.minimum(upper, np.asarray(loss.epsilon(asked, rtol=rtol).upper))
+        return self._bracket("epsilon", self.loss.epsilon(asked, rtol=rtol).lower, upper)
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The largest delta, at the best size."""
+        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
+        upper = np.min([np.asarray(loss.delta(asked, rtol=rtol).upper) for loss in self.composed.values()], axis=0)
+        return self._bracket("delta", self.loss.delta(asked, rtol=rtol).lower, upper)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The least type II error, at the best size."""
+        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
+        lower = np.max([np.asarray(loss.beta(asked).lower) for loss in self.composed.values()], axis=0)
+        upper = np.maximum(self.loss.beta(asked).upper, lower)
+        return Bracket(lower, upper, "beta", "translated once")
+
+    def __repr__(self) -> str:
+        return f"<GaussianLeaks of {self.loss} under {self.prior}>"
+
+    def witness(self, delta: float) -> str:
+        """The size that decides."""
+        best = min(self.sizes, key=lambda size: float(self.composed[size].epsilon(delta).upper))
+        told = self.prior.leak(best, self.secrets)
+        return f"sets of {best} entries; the rest tells at most a Gaussian loss of mu = {at_most(told)}"
+
+    def _bracket(self, quantity: Any, lower: Any, upper: Any) -> Bracket:
+        return Bracket(np.minimum(lower, upper), upper, quantity, "translated once", met=False)

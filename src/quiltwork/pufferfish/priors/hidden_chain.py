@@ -1,0 +1,302 @@
+"""Hidden Markov chains: the data are what the states of a chain emit.
+
+The secret is either a hidden state x_i or an emission o_i itself.  Let S_L and S_R bound what each side of entry i
+tells about x_i, where every entry is veiled: its own share is Psi_E(e), with E the emission law.
+
+    hidden state:  Psi_E(e)[u, v] + S_L[u, v] + S_R[u, v]
+    emission:      e + Psi_W(max over (u, v) of S_L + S_R)[o, o'],    W[o] = P(x_i | o_i = o).
+
+For the second, V(o, rest) <= e^e V(o', rest) pays for the own entry; then F(x) = E[V(o', rest) | x_i = x] varies by at
+most S_L + S_R, and it is averaged with the weights W[o] and W[o'].  The influence curve follows in the same way: the
+emissions outside H tell about x_i at most what the nearest hidden states outside H tell, and W veils it once more.
+
+With two hidden states directions are followed one by one; the bounds are then attained by events that are products of
+one factor in [1, e^e] for each entry.
+
+Reference: theory/pufferfish.md 3.5 and 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.matrices import powers, refuse_lost, stationary_error, stochastic
+from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.pufferfish.prior import Prior, Translation
+from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.chain.influence import Place, Sides, curve_at, sides
+from quiltwork.pufferfish.priors.chain.stationary import ChainTranslator
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.propagation import Spread
+from quiltwork.pufferfish.translation.translate import ATTAINED
+
+__all__ = ["HiddenMarkov"]
+
+BECAUSE = "Lipschitz propagation along the hidden chain, each entry veiled by its emission law"
+METHOD = "the nearest hidden states outside an interval (theory 4.2, 4.4)"
+FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-4  # sizes are doubled until the curve is this small
+SHORT = 32  # lengths up to which each entry is looked at by itself
+REACH = 128  # entries on each side that the lower end looks at
+
+
+def _emission(value: Any) -> FloatArray:
+    return stochastic("emission", value, square=False)
+
+
+@attrs.frozen(eq=False, repr=False)
+class HiddenMarkov(Prior):
+    """Emissions o_1, o_2, ... of a hidden stationary chain; emission[x, o] = P(o_i = o | x_i = x).
+
+    `secret` is "hidden" (the states are secret) or "emission" (the entries themselves are).  With a `length` of None
+    the guarantee holds for every length.
+
+    >>> bits = HiddenMarkov([[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
+    >>> [round(float(value), 4) for value in bits.influence(2).values]
+    [4.3944, 3.7136]
+    """
+
+    transition: FloatArray
+    emission: FloatArray = attrs.field(converter=_emission)
+    length: int | None = None
+    states: tuple[Hashable, ...] = attrs.field(default=None)
+    symbols: tuple[Hashable, ...] = attrs.field(default=None)
+    secret: Literal["hidden", "emission"] = "hidden"
+    chain: MarkovChain = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        chain = MarkovChain(self.transition, length=self.length, states=self.states)
+        count, width = self.emission.shape
+        if count != len(chain.states):
+            raise InvalidParameter("the number of rows of emission", count, f"{len(chain.states)}, one a hidden state")
+        given: Any = self.symbols
+        names = tuple(range(width)) if given is None else tuple(given)
+        if len(names) != width or len(set(names)) != width:
+            raise InvalidParameter("symbols", self.symbols, f"{width} different names")
+        if self.secret not in ("hidden", "emission"):
+            raise InvalidParameter("secret", self.secret, "'hidden' or 'emission'")
+        self.emission.setflags(write=False)
+        for name, value in (("chain", chain), ("symbols", names)):
+            object.__setattr__(self, name, value)
+        for name in ("transition", "length", "states"):
+            object.__setattr__(self, name, getattr(chain, name))
+        if self.secret == "emission" and self._seen.size < 2:
+            raise InvalidParameter("the number of symbols that occur", self._seen.size, "at least 2")
+
+    @property
+    def entries(self) -> int | None:
+        """The length."""
+        return self.length
+
+    @property
+    def words(self) -> str:
+        """The assumption."""
+        count = f"{self.length} entries are" if self.length else "the entries are"
+        return f"{count} emitted by the given stationary hidden Markov chain of {len(self.states)} states"
+
+    def __repr__(self) -> str:
+        length = "any length" if self.length is None else f"length {self.length}"
+        return f"<HiddenMarkov {len(self.states)} states, {len(self.symbols)} symbols, {length}, secret: {self.secret}>"
+
+    # ---- tables, for the states and symbols that occur
+
+    @cached_property
+    def _emitted(self) -> FloatArray:
+        return np.asarray(self.emission[self.chain.occurring])
+
+    @cached_property
+    def _seen(self) -> np.ndarray:
+        return np.nonzero((self._emitted > 0).any(axis=0))[0]
+
+    @cached_property
+    def _posterior(self) -> Spread:
+        """W: the law of the hidden state given its emission, one row for each symbol that occurs."""
+        weights = (self.chain.stationary[:, None] * self._emitted)[:, self._seen].T
+        refuse_lost(weights, (self._emitted[:, self._seen] > 0).T)
+        size = len(self.chain.matrix)
+        error = 2.2 * stationary_error(size) + (size + 8) * UNIT
+        return Spread.of(weights / weights.sum(axis=1, keepdims=True), (self._emitted[:, self._seen] > 0).T, error)
+
+    @cached_property
+    def _translator(self) -> ChainTranslator:
+        veil = Spread.of(self._emitted, self._emitted > 0, 4 * UNIT)
+        return ChainTranslator(self.chain.matrix, self.chain.stationary, self.length, veil)
+
+    def _veiled(self, slope: FloatArray) -> FloatArray:
+        """Psi_W for every ordered pair of symbols."""
+        return self._posterior.directed(slope) if len(slope) == 2 else self._posterior.anchored(slope)
+
+    # ---- influence
+
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) for b = 1 .. max_size; without it, until the curve is small."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().influence(max_size, secrets)
+        depth = FIRST_DEPTH if max_size is None else checks.count("max_size", max_size, least=1)
+        while True:
+            curve = self._curve(min(depth, self.length or depth), view)
+            enough = curve.values[-1] <= SMALL or depth >= min(DEPTH, self.length or DEPTH)
+            if max_size is not None or enough:
+                return curve
+            depth *= 2
+
+    def _curve(self, depth: int, view: _View) -> InfluenceCurve:
+        tables = sides(powers(self.chain.matrix, depth))
+        places = self._places(view)
+        by_place = curve_at if self.secret == "hidden" else self._shown
+        cases = np.concatenate([by_place(tables, place, depth)[:, view.first, view.second].T for place in places])
+        if depth == self.length:
+            cases[:, -1] = 0.0  # H is everything
+
+        def name(index: int) -> str:
+            place, pair = divmod(index, view.first.size)
+            values = (view.names[side[pair]] for side in (view.first, view.second))
+            what = "state" if self.secret == "hidden" else "emission"
+            return f"the {what} of {places[place].name} is " + " or ".join(map(repr, values))
+
+        return InfluenceCurve(np.arange(1, depth + 1), cases, "certified", name_of=name, method=METHOD)
+
+    def _shown(self, tables: Sides, place: Place, depth: int) -> FloatArray:
+        """What is told about x_i, averaged with W; one interval must serve for every two hidden states."""
+        if tables.right.shape[1] == 2:
+            slopes = curve_at(tables, place, depth)  # each ordered pair of symbols depends on one direction alone
+        else:
+            worst = _worst_of_intervals(tables, place, depth)
+            slopes = worst[:, None, None] * np.ones((1, *tables.right.shape[1:]))
+        return np.stack([self._veiled(slope) for slope in slopes])
+
+    def _places(self, view: _View) -> list[Place]:
+        """Interior entries bound all others (theory 4.2, Lemma)."""
+        logs = np.log(self.chain.stationary)
+        shift = logs[None, :] - logs[:, None]
+        shift = shift + 2.5 * stationary_error(len(logs)) + 8.0 * UNIT * (1.0 + 2.0 * np.abs(logs).max())
+        asked = view.entries
+        if asked is None and self.length is not None and self.length <= SHORT:
+            asked = tuple(range(self.length))
+        if asked is None:
+            return [Place("an entry", None, None, shift)]
+        after = [None if self.length is None else self.length - 1 - entry for entry in asked]
+        return [Place(f"entry {i}", i, rest, shift) for i, rest in zip(asked, after, strict=True)]
+
+    # ---- translation
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """A hidden state is only seen through its emission."""
+        return self.secret == "emission" and super().tells_itself(secrets)
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """Propagation; for two hidden states a long finite stretch is attained and gives the lower end."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().translations(secrets)
+        places = self._places(view)
+
+        def bounds(epsilon: float, sides: Sequence[Sequence[int | None]]) -> FloatArray:
+            found = np.concatenate([self._at(epsilon, *side)[view.first, view.second] for side in sides])
+            return found if self.length is None else np.minimum(found, up(self.length * epsilon))
+
+        def epsilons(epsilon: float) -> FloatArray:
+            return bounds(epsilon, [(place.before, place.after) for place in places])
+
+        def lower(epsilon: float) -> float:
+            reach = REACH if self.length is None else min(REACH, (self.length - 1) // 2)
+            far = [[reach if count is None else count for count in (p.before, p.after)] for p in places]
+            return max(float(bounds(epsilon, far).max()) * (1.0 - ATTAINED) - ATTAINED, 0.0)
+
+        binary = len(self.chain.matrix) == 2
+        exact = binary and (self.length is None or all(place.after is not None for place in places))
+        return (Translation("propagation", BECAUSE, epsilons, exact, lower if binary else None),)
+
+    def _at(self, epsilon: float, before: int | None, after: int | None) -> FloatArray:
+        if self.secret == "hidden":
+            return self._translator.at(epsilon, [(before, after)])[0]
+        own = self._translator.own(epsilon)
+        parts = [
+            side.settled(own) if count is None else side.after(own, count)
+            for side, count in ((self._translator.left, before), (self._translator.right, after))
+        ]
+        return np.asarray(up(epsilon + self._veiled(up(parts[0] + parts[1])), 2))
+
+    # ---- secrets
+
+    def joint(self, length: int | None = None) -> JointLaw:
+        """The explicit law of all emissions, for small spaces and for secrets about several of them."""
+        if self.secret == "hidden":
+            raise Unsupported("the joint law of hidden states", "the data are the emissions", "use secret='emission'")
+        count = self.length if length is None else checks.count("length", length, least=1)
+        if count is None or len(self.symbols) ** count > 1 << 20:
+            raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
+        table = self.chain.stationary[None, :] * self._emitted.T  # one axis for each emission, the last for the state
+        seen, step = self._emitted.T > 0, self.chain.matrix > 0
+        possible = seen
+        for _ in range(count - 1):
+            table = (table @ self.chain.matrix)[..., None, :] * self._emitted.T
+            possible = (possible @ step)[..., None, :] & seen
+        refuse_lost(table, possible)
+        law, size = table.sum(axis=-1), len(self.chain.matrix)
+        error = 2.2 * stationary_error(size) + count * (2 * size + 12) * UNIT
+        return JointLaw(law / law.sum(), values=(self.symbols,) * count, relative_error=error)
+
+    def _view(self, secrets: Secrets | None) -> _View | None:
+        """Entries and ordered pairs of secrets that occur; None for secrets that need the explicit law."""
+        asked = EntryValues() if secrets is None else secrets
+        if not isinstance(asked, EntryValues):
+            if self.secret == "emission":
+                return None  # the joint law knows what to do with them
+            raise InvalidParameter(
+                "secrets", asked, "entry_values(...)", "secrets about several entries: 'emission' only"
+            )
+        every, kept = (self.symbols, self._seen) if self.secret == "emission" else (self.states, self.chain.occurring)
+        names = tuple(every[i] for i in kept)
+        if asked.entries is not None and self.length is not None and max(asked.entries) >= self.length:
+            raise InvalidParameter("an entry", max(asked.entries), f"below the length {self.length}")
+        if asked.pairs is None:
+            first, second = np.nonzero(~np.eye(len(names), dtype=bool))
+            return _View(asked.entries, first, second, names)
+        unknown = [value for pair in asked.pairs for value in pair if value not in every]
+        if unknown:
+            raise InvalidParameter("a secret value", unknown[0], f"one of {every}")
+        pairs = [(names.index(u), names.index(v)) for u, v in asked.pairs if u in names and v in names]
+        if not pairs:
+            raise InvalidParameter("pairs", asked.pairs, "pairs of values that occur with positive probability")
+        first, second = np.array(pairs).T
+        return _View(asked.entries, first, second, names)
+
+
+@attrs.frozen(eq=False)
+class _View:
+    """Which entries and ordered pairs are asked for, and the names of the values."""
+
+    entries: tuple[int, ...] | None
+    first: np.ndarray
+    second: np.ndarray
+    names: tuple[Hashable, ...]
+
+
+def _worst_of_intervals(tables: Sides, place: Place, depth: int) -> FloatArray:
+    """min over intervals of b entries of the max over ordered pairs of states: the other order would be too small."""
+    before = depth if place.before is None else place.before
+    after = depth if place.after is None else place.after
+    left = np.maximum(tables.left + place.shift, 0.0)
+    found = np.full(depth, np.inf)
+    for size in range(1, depth + 1):
+        tried = [np.inf if size == 1 else found[size - 2]]
+        low, high = max(1, size + 1 - after), min(before, size)
+        if low <= high:
+            both = left[low - 1 : high] + tables.right[size - high : size + 1 - low][::-1]
+            tried.append(both.max(axis=(1, 2)).min())
+        for covered, open_side, table in ((before, after, tables.right), (after, before, left)):
+            if size > covered:
+                tried.append(table[size - covered - 1].max() if size - covered <= open_side else 0.0)
+        found[size - 1] = min(tried)
+    return np.asarray(up(found, 2))

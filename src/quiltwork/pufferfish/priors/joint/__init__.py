@@ -1,0 +1,1 @@
+"""Priors given as one table over all records."""

@@ -1,0 +1,265 @@
+"""Laws on a tree: each entry depends on its parent alone (households, contact trees, branching logs).
+
+    bound at an entry = its own epsilon + the messages from it to all of its neighbours.
+
+Two passes give all messages.  With two values directions are followed one by one, and an event that is a product of one
+factor for each entry attains the bound.  For the influence curve H takes from each branch around the entry those within
+some distance, and what lies at the border may tell all that its edge lets through.
+
+Reference: theory/pufferfish.md 3.5 ("Tree: sum over children") and 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.matrices import law, refuse_lost, stochastic
+from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.pufferfish.prior import Prior, Translation
+from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.tree_messages import Edge, Messages, TreeEdges, order_of, total
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translation.influence import InfluenceCurve
+
+__all__ = ["Tree"]
+
+BECAUSE = "Lipschitz propagation along the tree: each edge lets through what its transition law allows"
+METHOD = "balls within each branch of a tree (theory 4.4)"
+LARGEST, SMALL = 64, 1e-5  # balls grow until they are this large or the rest of their branch tells this little
+MOST_CELLS = 2e7  # numbers in the per-case table; beyond it fewer sizes are kept
+MOST_EXACT = 2000  # entries of a tree whose lower end is claimed
+
+
+@attrs.frozen(eq=False, repr=False)
+class Tree(Prior):
+    """Entries on a tree: `parents[i]` is the parent of entry i, None for the root, which has the law `root`.
+
+    `transition` is one matrix (row: the parent's value) for every edge, or a list with one matrix for each entry and
+    None for the root.
+
+    >>> star = Tree([None, 0, 0, 0], [[0.8, 0.2], [0.2, 0.8]], [0.5, 0.5])
+    >>> [round(float(value), 4) for value in star.influence().values]
+    [4.1589, 2.7726, 1.3863, 0.0]
+    """
+
+    parents: tuple[int | None, ...] = attrs.field()
+    transition: Any
+    root: FloatArray
+    states: tuple[Hashable, ...] = attrs.field(default=None)
+
+    def __attrs_post_init__(self) -> None:
+        parents = _parents(self.parents)
+        kernels = _kernels(self.transition, parents)
+        count = next((len(kernel) for kernel in kernels if kernel is not None), int(np.size(self.root)))
+        given: Any = self.states
+        names = tuple(range(count)) if given is None else tuple(given)
+        if len(names) != count or len(set(names)) != count:
+            raise InvalidParameter("states", given, f"{count} different names")
+        if count < 2:
+            raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
+        found = {"parents": parents, "transition": kernels, "root": law("root", self.root, count), "states": names}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        _ = self.edges  # refuses values that are too rare at once
+
+    @property
+    def entries(self) -> int:
+        """The number of entries."""
+        return len(self.parents)
+
+    @property
+    def words(self) -> str:
+        """The assumption."""
+        return f"the {self.entries} entries follow the given law on a tree, each of {len(self.states)} states"
+
+    def __repr__(self) -> str:
+        return f"<Tree {self.entries} entries, {len(self.states)} states>"
+
+    @cached_property
+    def edges(self) -> TreeEdges:
+        """The laws along every edge, in both directions."""
+        return TreeEdges.of(self.parents, self.transition, self.root)
+
+    # ---- translation
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """Propagation; exact when every entry has two values at most."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().translations(secrets)
+        edges = self.edges
+
+        def epsilons(epsilon: float) -> FloatArray:
+            own = [epsilon * (1.0 - np.eye(values.size)) for values in edges.possible]
+            told = edges.messages(own)
+            bounds = [up(own[i] + self._around(told, i)) for i in view.entries]
+            return np.asarray(np.minimum(np.concatenate(self._pick(bounds, view)), up(self.entries * epsilon)))
+
+        # roundings add up along deep trees, so that the lower end of large ones is not claimed
+        exact = all(values.size <= 2 for values in edges.possible) and self.entries <= MOST_EXACT
+        return (Translation("propagation", BECAUSE, epsilons, exact=exact),)
+
+    def tells_itself(self, secrets: Secrets | None = None) -> bool:
+        """Whether some entry can have both values of some pair."""
+        view = self._view(secrets)
+        if view is None:
+            return super().tells_itself(secrets)
+        told = [
+            np.isin(view.first, self.edges.possible[i]) & np.isin(view.second, self.edges.possible[i])
+            for i in view.entries
+        ]
+        return bool(np.any(told))
+
+    def _around(self, told: Messages, entry: int) -> FloatArray:
+        """All messages that reach an entry, added up."""
+        size = self.edges.possible[entry].size
+        return total([told[entry, other] for other in self.edges.neighbours[entry]], (size, size))
+
+    # ---- influence
+
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) for b = 1 .. max_size, from sets that are balls within each branch; 0 for all entries."""
+        view = self._view(secrets)
+        if view is None:
+            return self.joint().influence(max_size, secrets)
+        count = self.entries
+        largest = min(LARGEST if max_size is None else checks.count("max_size", max_size, least=1), count)
+        options = self._options(largest, view)
+        room = max(int(MOST_CELLS / (len(view.entries) * view.first.size)), 1)
+        kept = np.unique(np.linspace(1, largest, min(largest, room)).astype(int))
+        cases = np.concatenate([self._least(i, options, largest, view)[kept - 1].T for i in view.entries])
+        if max_size is None or max_size >= count:  # H is everything
+            kept, cases = np.append(kept[kept < count], count), cases[:, kept < count]
+            cases = np.concatenate((cases, np.zeros((len(cases), 1))), axis=1)
+        return InfluenceCurve(kept, cases, "certified", name_of=self._namer(view), method=METHOD)
+
+    def _options(self, largest: int, view: _View) -> dict[Edge, list[tuple[int, FloatArray]]]:
+        """For each branch around the entries asked for: how many entries H may take, and what the rest then tells."""
+        found: dict[Edge, list[tuple[int, FloatArray]]] = {
+            (i, j): [] for i in view.entries for j in self.edges.neighbours[i]
+        }
+        growing = set(found)
+        for told, sizes in self.edges.rings():
+            for edge in tuple(growing):
+                options = found[edge]
+                if sizes[edge] >= largest or (options and sizes[edge] == options[-1][0]):
+                    growing.discard(edge)  # too large, or the branch is at its end already
+                    continue
+                options.append((sizes[edge], told[edge]))
+                if float(told[edge].max()) <= SMALL:
+                    growing.discard(edge)
+            if not growing:
+                break
+        return found
+
+    def _least(
+        self, entry: int, options: dict[Edge, list[tuple[int, FloatArray]]], largest: int, view: _View
+    ) -> FloatArray:
+        """The least sum over the branches of one entry, when H has b entries: (sizes, pairs)."""
+        full = np.zeros((largest, len(self.states), len(self.states)))
+        possible = self.edges.possible[entry]
+        best = np.zeros((largest, possible.size, possible.size))
+        for other in self.edges.neighbours[entry]:
+            grown = np.full_like(best, np.inf)
+            for size, told in options[entry, other]:
+                grown[size:] = np.minimum(grown[size:], best[: largest - size] + told)
+            best = grown
+        degree = len(self.edges.neighbours[entry])
+        full[np.ix_(np.arange(largest), possible, possible)] = best * (1.0 + 2.0 * (degree + 1) * UNIT)
+        return np.asarray(full[:, view.first, view.second])
+
+    # ---- secrets
+
+    def joint(self) -> JointLaw:
+        """The explicit law of all entries, for small trees and for secrets about several entries."""
+        count, size = self.entries, len(self.states)
+        if size**count > 1 << 20:
+            raise InvalidParameter(
+                "the number of entries", count, "so small that all data can be listed (2^20 at most)"
+            )
+        table, possible = np.ones((size,) * count), np.ones((size,) * count, dtype=bool)
+        for node, parent in enumerate(self.parents):
+            factor, axes = (self.root, [node]) if parent is None else (self.transition[node], [parent, node])
+            shape = [size if axis in axes else 1 for axis in range(count)]
+            factor = (factor if axes == sorted(axes) else factor.T).reshape(shape)
+            table, possible = table * factor, possible & (factor > 0)
+        refuse_lost(table, possible)
+        return JointLaw(table / table.sum(), values=(self.states,) * count, relative_error=(4 * count + 8) * UNIT)
+
+    def _view(self, secrets: Secrets | None) -> _View | None:
+        """Entries and ordered pairs of states; None for secrets that need the explicit law."""
+        asked = EntryValues() if secrets is None else secrets
+        if not isinstance(asked, EntryValues):
+            return None  # the joint law knows what to do with them
+        entries = tuple(range(self.entries)) if asked.entries is None else asked.entries
+        if max(entries) >= self.entries:
+            raise InvalidParameter("an entry", max(entries), f"below the number of entries, {self.entries}")
+        if asked.pairs is None:
+            return _View(entries, *np.nonzero(~np.eye(len(self.states), dtype=bool)))
+        unknown = [value for pair in asked.pairs for value in pair if value not in self.states]
+        if unknown:
+            raise InvalidParameter("a secret value", unknown[0], f"one of the states {self.states}")
+        return _View(entries, *np.array([[self.states.index(value) for value in pair] for pair in asked.pairs]).T)
+
+    def _pick(self, tables: Sequence[FloatArray], view: _View) -> list[FloatArray]:
+        """The pairs that are asked for; 0 where one of the two cannot occur, since there is nothing to tell apart."""
+        found = []
+        for node, table in zip(view.entries, tables, strict=True):
+            full = np.zeros((len(self.states), len(self.states)))
+            full[np.ix_(self.edges.possible[node], self.edges.possible[node])] = table
+            found.append(full[view.first, view.second])
+        return found
+
+    def _namer(self, view: _View) -> Callable[[int], str]:
+        def name(index: int) -> str:
+            place, pair = divmod(index, view.first.size)
+            first, second = (self.states[side[pair]] for side in (view.first, view.second))
+            return f"entry {view.entries[place]} is {first!r} or {second!r}"
+
+        return name
+
+
+@attrs.frozen(eq=False)
+class _View:
+    """Which entries and ordered pairs of states are asked for."""
+
+    entries: tuple[int, ...]
+    first: np.ndarray
+    second: np.ndarray
+
+
+def _parents(value: Any) -> tuple[int | None, ...]:
+    allowed = "a list with the parent of each entry, None for the root"
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise InvalidParameter("parents", value, allowed)
+    found = tuple(None if parent is None else checks.count("a parent", parent) for parent in value)
+    if found.count(None) != 1:
+        raise InvalidParameter("parents", value, allowed, f"exactly one root, not {found.count(None)}")
+    if any(parent is not None and parent >= len(found) for parent in found):
+        raise InvalidParameter("parents", value, f"entries from 0 to {len(found) - 1}")
+    if len(order_of(found)) < len(found):
+        raise InvalidParameter("parents", value, allowed, "some entries never reach the root: there is a cycle")
+    return found
+
+
+def _kernels(value: Any, parents: tuple[int | None, ...]) -> tuple[FloatArray | None, ...]:
+    """One matrix for each entry but the root."""
+    if isinstance(value, (list, tuple)) and any(matrix is None for matrix in value):
+        if len(value) != len(parents) or any((m is None) != (p is None) for m, p in zip(value, parents, strict=True)):
+            raise InvalidParameter("transition", value, f"{len(parents)} matrices, None for the root alone")
+        found = [None if matrix is None else stochastic("transition", matrix) for matrix in value]
+    else:
+        shared = stochastic("transition", value)
+        found = [None if parent is None else shared for parent in parents]
+    shapes = {matrix.shape for matrix in found if matrix is not None}
+    if len(shapes) > 1:
+        raise InvalidParameter("the shapes of transition", shapes, "the same for every entry")
+    return tuple(found)

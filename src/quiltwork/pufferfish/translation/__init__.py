@@ -1,0 +1,1 @@
+"""From a per-entry privacy loss to a Pufferfish guarantee: influence, translation, witnesses."""

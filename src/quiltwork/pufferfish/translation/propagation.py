@@ -1,0 +1,322 @@
+"""Lipschitz propagation: what one side of an entry can add, whatever the mechanism.
+
+A mechanism that is e-DP for every entry has a likelihood V that changes by at most a factor e^e when one entry changes.
+Averaged over the entries beyond y, it is a function g of y alone, and log g varies by at most r.  Then
+
+    Psi_M(r)[u, v] = max over g in [1, e^r]^k of log (M_u . g) / (M_v . g)
+
+bounds what the law M of the next entry lets through; the best g is e^r on a set where M_u / M_v is large, 1 elsewhere.
+The sort does not depend on r, so that each table is sorted once.
+
+Reference: theory/pufferfish.md 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.numbers.matrices import log_ratios
+from quiltwork.numbers.rounding import UNIT, up
+
+__all__ = ["OneSide", "Spread"]
+
+FAR = 600.0  # beyond this e^r overflows, and the limit is as good
+FEW, SHARPER = 12, 6  # states up to which each pair's own slope is used, and how often
+LONG = 4000  # entries on one side, from which on it is taken as endless
+SHORT, SCALAR = 40, 12  # entries on one side that are taken one by one, with few and with many states
+ROUNDS, NARROW = 4000, 1e-13
+
+
+@attrs.frozen(eq=False)
+class Spread:
+    """Psi_M of one matrix of laws, ready for many r."""
+
+    above: FloatArray  # (rows, rows, columns): M_u of the first sets in falling order of M_u / M_v
+    below: FloatArray  # M_v of the same sets
+    first: np.ndarray  # (rows, rows): the column that u favours most against v
+    limit: FloatArray  # r to infinity
+    error: float
+    front: tuple[FloatArray, FloatArray, float]  # (above, below) that can be the largest of all, and what it may miss
+    ranked: tuple[np.ndarray, FloatArray, FloatArray] | None  # few columns: their order, and both laws in that order
+
+    @classmethod
+    def of(cls, matrix: FloatArray, possible: np.ndarray, error: float) -> Spread:
+        """Sort once."""
+        rows, columns = matrix.shape
+        above, below = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
+        first = np.empty((rows, rows), dtype=np.int64)
+        orders = np.empty((rows, rows, columns), dtype=np.int64)
+        own, other = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for u in range(rows):
+                ratio = np.where(matrix[u] > 0, matrix[u] / matrix, 0.0)
+                order = np.argsort(-ratio, axis=1, kind="stable")
+                first[u], orders[u] = order[:, 0], order
+                own[u], other[u] = matrix[u][order], np.take_along_axis(matrix, order, 1)
+                above[u], below[u] = np.cumsum(own[u], axis=1), np.cumsum(other[u], axis=1)
+        limit = np.maximum(log_ratios(matrix, possible, error), 0.0)
+        return cls(
+            above,
+            below,
+            first,
+            limit,
+            error + (columns + 4) * UNIT,
+            _front(above, below),
+            (orders, own, other) if columns <= FEW else None,
+        )
+
+    def largest(self, r: float) -> float:
+        """The largest entry of Psi(r), rounded up."""
+        if r > FAR:
+            return float(min(self.limit.max(), r))
+        above, below, missed = self.front
+        found = float(self._rounded(np.log1p(_gain(above, below, r).max(initial=0.0)), r))
+        return up(found + missed * min(1.0, float(np.expm1(r))))
+
+    def each(self, r: float) -> FloatArray:
+        """Psi(r) for every ordered pair of rows, rounded up."""
+        gain = np.full(self.limit.shape, r)
+        if r <= FAR:
+            gain = self._rounded(np.log1p(np.maximum(_gain(self.above, self.below, r).max(axis=-1), 0.0)), r)
+        found = np.minimum(gain, self.limit)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
+
+    def directed(self, slope: FloatArray) -> FloatArray:
+        """Two columns: g_0 / g_1 <= e^slope[0, 1] and g_1 / g_0 <= e^slope[1, 0] give the exact maximum."""
+        rows = len(self.above)
+        found = np.zeros((rows, rows))
+        for u in range(rows):
+            for v in range(rows):
+                if u != v:
+                    favoured = int(self.first[u, v])
+                    r = float(slope[favoured, 1 - favoured])
+                    gain = float(np.log1p(_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR))))
+                    found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
+        return np.asarray(np.minimum(found, self.limit))
+
+    def anchored(self, slope: FloatArray) -> FloatArray:
+        """A sharper bound for few columns, when log g(y) / g(w) <= slope[y, w] is known for each two of them.
+
+        Where g is least, at w, every other g(y) lies between g(w) and e^slope[y, w] g(w): a box for each w, and the
+        best point of a box is again a set of the largest ratios.
+        """
+        if self.ranked is None or float(slope.max()) > FAR:
+            return self.each(float(slope.max()))
+        order, own, other = self.ranked
+        room = np.expm1(slope.T)[:, order]  # one box for each place of the least
+        above, below = np.cumsum(room * own, axis=-1), np.cumsum(room * other, axis=-1)
+        found = np.log1p(np.maximum(((above - below) / (1.0 + below)).max(axis=(0, -1)), 0.0))
+        found = np.minimum(self._rounded(found, float(slope.max())), self.limit)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
+
+    def _rounded(self, value: Any, r: float) -> FloatArray:
+        return np.asarray(up(value + 4.0 * min(1.0, float(np.expm1(r))) * self.error + 8.0 * UNIT * value, 2))
+
+
+def _gain(above: FloatArray, below: FloatArray, r: float) -> FloatArray:
+    """(1 + z above) / (1 + z below) - 1, z = e^r - 1, without cancellation; the logarithm is left for the largest."""
+    z = float(np.expm1(r))
+    return np.asarray(z * (above - below) / (1.0 + z * below))
+
+
+def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """The points that can be the largest for some r: corners of the concave hull of all of them.
+
+    Whether (1 + z above) / (1 + z below) exceeds a level is linear in the point.  A point is dropped when it lies below
+    a chord, up to a few units of rounding; one after another these may add up, and the third value bounds them.
+    """
+    order = np.argsort(below, axis=None)
+    low, high = below.ravel()[order], above.ravel()[order]
+    kept = high > np.concatenate(([-1.0], np.maximum.accumulate(high)[:-1]))
+    low, high, passes = _thinned(low[kept], high[kept])
+    hull: list[tuple[float, float]] = []
+    for point in zip(low.tolist(), high.tolist(), strict=True):
+        while len(hull) > 1 and bool(_below(*hull[-2], *hull[-1], *point)):
+            hull.pop()
+        hull.append(point)
+    corners = np.array(hull)
+    return corners[:, 1], corners[:, 0], 8.0 * UNIT * (low.size + passes)
+
+
+def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Without points below the line through their two neighbours: every second one at a time, all at once."""
+    idle, passes = 0, 0
+    while low.size > 200 and idle < 2:
+        start = idle % 2
+        middle = np.arange(start + 1, low.size - 1, 2)
+        gone = _below(low[middle - 1], high[middle - 1], low[middle], high[middle], low[middle + 1], high[middle + 1])
+        idle = idle + 1 if np.count_nonzero(gone) < low.size // 50 else 0
+        stay = np.ones(low.size, dtype=bool)
+        stay[middle[gone]] = False
+        low, high, passes = low[stay], high[stay], passes + 1
+    return low, high, passes
+
+
+def _below(x1: Any, y1: Any, x2: Any, y2: Any, x3: Any, y3: Any) -> Any:
+    """Whether the middle point lies strictly below the line through the others; points on it are kept."""
+    return (y2 - y1) * (x3 - x1) < (y3 - y1) * (x2 - x1)
+
+
+@attrs.frozen(eq=False)
+class OneSide:
+    """Everything on one side of an entry, one step after another: S <= (d - 1) e + Psi_{M^d}(e + S) for any d.
+
+    Any S >= 0 that this maps to something no larger bounds a side of every length: a side of n entries follows from one
+    of n - d, and an empty side adds nothing.  Iterating from 0 therefore gives every finite side, and its limit, moved
+    up a little and checked, the infinite one.
+    """
+
+    spreads: tuple[Spread, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def binary(self) -> bool:
+        """Two states: directions are followed one by one, and the result is exact."""
+        return len(self.spreads[0].above) == 2
+
+    def after(self, own: FloatArray, count: int) -> FloatArray:
+        """The bound for a side of `count` entries; `own` is what one entry's own value adds."""
+        return self.settled(own) if count > LONG else self.upto(own, count)[count]
+
+    def upto(self, own: FloatArray, count: int) -> list[FloatArray]:
+        """The bounds for sides of 0, 1, ..., `count` entries."""
+        if self.binary:
+            return self._directed(own, count)
+        few = self.spreads[0].ranked is not None
+        found = self._stepwise(own, min(count, SHORT)) if few else self._scalar(own, min(count, SCALAR))
+        if count <= 2:
+            return found
+        # an endless side bounds every other one
+        cost, endless = float(own.max()), self.settled(own)
+        more = range(len(found), count + 1)
+        found = [np.asarray(np.minimum(one, endless)) for one in found]
+        return found + [np.asarray(np.minimum(endless, up(n * cost) * (1.0 - np.eye(len(own))))) for n in more]
+
+    def _directed(self, own: FloatArray, count: int) -> list[FloatArray]:
+        found = [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            most = up(n * float(own.max()))  # whole: behind emissions one direction may borrow from the other
+            found.append(np.minimum(self.spreads[0].directed(own + found[-1]), most * (1.0 - np.eye(2))))
+        return found
+
+    def _scalar(self, own: FloatArray, count: int) -> list[FloatArray]:
+        cost, sizes, found = float(own.max()), [0.0], [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            found.append(self._each(cost, sizes[::-1], n))
+            sizes.append(float(found[-1].max()))
+        return found
+
+    def _stepwise(self, own: FloatArray, count: int) -> list[FloatArray]:
+        """Few states and a short side: every pair's own bound, one entry after another."""
+        cost, found = float(own.max()), [np.zeros_like(own)]
+        for n in range(1, count + 1):
+            steps = [up((d - 1) * cost + s.anchored(own + found[n - d]), 2) for s, d in self._within(min(n, 4))]
+            now = np.minimum(np.minimum.reduce(steps), up(n * cost))
+            np.fill_diagonal(now, 0.0)
+            found.append(now)
+        return found
+
+    def settled(self, own: FloatArray) -> FloatArray:
+        """The bound for a side of any length; infinite when none is found."""
+        return self._settled_pairs(own) if self.binary else self._sharper(own, self._settled_scalar(own))
+
+    def _sharper(self, own: FloatArray, found: FloatArray) -> FloatArray:
+        """What holds for the entries further on holds, one step nearer, with each pair's own slope."""
+        if self.spreads[0].ranked is None or not np.isfinite(found).all():
+            return found
+        cost = float(own.max())
+        for _ in range(SHARPER):
+            steps = [up((d - 1) * cost + s.anchored(own + found), 2) for s, d in self._within(4)]
+            new = np.minimum(found, np.minimum.reduce(steps))
+            np.fill_diagonal(new, 0.0)
+            if float((found - new).max()) <= 1e-6 * float(found.max()):
+                return np.asarray(new)
+            found = new
+        return found
+
+    def _settled_pairs(self, own: FloatArray) -> FloatArray:
+        table = self.spreads[0]
+        now = np.zeros_like(own)
+        for _ in range(ROUNDS):
+            one = table.directed(own + now)
+            two = table.directed(own + one)
+            if not np.isfinite(two).all() or float(two.max()) > 1e6:
+                return _infinite(own)
+            if float((two - one).max()) <= NARROW * float(two.max()):
+                now = two
+                break
+            now = _ahead(now, one, two, lambda jump: bool(np.all(table.directed(own + jump) >= jump)))
+        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
+            trial = now * (1.0 + room)
+            if bool(np.all(table.directed(own + trial) <= trial)):
+                return np.asarray(table.directed(own + trial))
+        return _infinite(own)
+
+    def _settled_scalar(self, own: FloatArray) -> FloatArray:
+        cost = float(own.max())
+        if cost == 0.0:
+            return np.zeros_like(own)
+
+        def image(size: float) -> float:
+            every = [(d - 1) * cost + s.largest(cost + size) for s, d in zip(self.spreads, self.steps, strict=True)]
+            return up(min(every), 2)
+
+        now = _least_fixed_point(image)
+        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0):
+            trial = now * (1.0 + room)
+            if np.isfinite(trial) and image(trial) <= trial:
+                return self._each(cost, [trial] * (max(self.steps) + 1), None)
+        return _infinite(own)
+
+    def _within(self, count: int) -> Sequence[tuple[Spread, int]]:
+        return [(s, d) for s, d in zip(self.spreads, self.steps, strict=True) if d <= count]
+
+    def _each(self, cost: float, beyond: Sequence[float], count: int | None) -> FloatArray:
+        """Every pair, after a step of d with at most beyond[d - 1] left behind it."""
+        usable = list(zip(self.spreads, self.steps, strict=True)) if count is None else self._within(count)
+        least = np.full((len(self.spreads[0].above),) * 2, np.inf)
+        for s, d in usable:
+            if (d - 1) * cost >= float(least.max()):
+                break  # longer steps pay more for what they skip
+            least = np.minimum(least, up((d - 1) * cost + s.each(cost + beyond[d - 1]), 2))
+        if count is not None:
+            least = np.minimum(least, up(count * cost))
+        np.fill_diagonal(least, 0.0)
+        return least
+
+
+def _infinite(own: FloatArray) -> FloatArray:
+    found = np.full_like(own, np.inf)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def _least_fixed_point(image: Callable[[float], float]) -> float:
+    """Where iteration from 0 settles, or infinity; jumps ahead by the ratio of steps, and back when it went too far."""
+    now = 0.0
+    for _ in range(ROUNDS):
+        one = image(now)
+        two = image(one)
+        if not np.isfinite(two) or two > 1e6:
+            return np.inf
+        if two - one <= NARROW * two:
+            return float(two)
+        now = float(_ahead(now, one, two, lambda jump: image(float(jump)) >= jump))
+    return now
+
+
+def _ahead(now: Any, one: Any, two: Any, below: Callable[[Any], bool]) -> Any:
+    """Where the steps seem to lead, or most of the way there, as long as that is still below the limit."""
+    ratio = np.clip((two - one) / np.maximum(one - now, 1e-300), 0.0, 1.0 - 1e-9)
+    for share in (1.0, 0.9, 0.5):
+        jump = two + share * (two - one) * ratio / (1.0 - ratio)
+        if below(jump):
+            return jump
+    return two

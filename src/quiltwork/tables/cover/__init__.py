@@ -1,0 +1,1 @@
+"""Many records of one person: covering the cells that they can touch, by certified integer programs."""

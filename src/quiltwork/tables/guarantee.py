@@ -1,0 +1,238 @@
+"""What a plan guarantees: the worst curve, with the words, the witness, and the way to other notions.
+
+The refusal of a plan for which no finite epsilon follows, with what would be accepted instead.
+
+Reference: seed 001, Example II.9; theory/granularity.md section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
+from quiltwork.numbers.digits import at_most, single
+from quiltwork.tables.notions.neighbors import (
+    Entry,
+    FreeLunch,
+    Metric,
+    Node,
+    Notion,
+    ReplaceOne,
+    User,
+    Window,
+    add_remove,
+)
+from quiltwork.tables.notions.sensitivity import on_input
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema.predicates import opaque_parts
+from quiltwork.tables.schema.table import Table
+from quiltwork.tables.worst_step.reach import reach
+from quiltwork.tables.worst_step.touched import Unbounded
+from quiltwork.tables.worst_step.vectors import Reach, Vector
+from quiltwork.tables.worst_step.worst import Worst
+
+__all__ = ["PlanGuarantee", "guaranteed"]
+
+NAMED = 4
+TRIED_DELTA = 1e-6  # for alternatives that have no pure epsilon
+
+
+def unbounded(table: Table, queries: Sequence[Query], step: Notion, bad: Sequence[int]) -> UnboundedLossError:
+    """The error, with the numbers of the alternatives where they exist."""
+    names = tuple(queries[i].name for i in bad)
+    first = queries[bad[0]]
+    others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+    why = _why(table, first, step)
+    lines = [f"{first.name!r}{others} is stated {_statement(first)}, but {why} No finite epsilon follows."]
+    if isinstance(first.holds.notion, (ReplaceOne, Entry)) and first.holds.input:
+        lines[0] += " This is Example II.9: guarantees of replaced rows do not compose over parts."
+        lines += _instead_of_replacing(table, queries, step, bad)
+    else:
+        lines += _instead(first, step)
+    return UnboundedLossError(" ".join(lines[:1]) + "".join("\n" + line for line in lines[1:]), names)
+
+
+def _statement(query: Query) -> str:
+    notion = query.holds.notion
+    if notion is None:
+        return "for the plan's own notion"
+    if query.holds.input:
+        return f"for {notion} changes of ITS OWN rows"
+    return f"for {notion} changes of the table"
+
+
+def _why(table: Table, query: Query, step: Notion) -> str:
+    where = f"with {table.words(query.where)}" if query.where.columns else "of the table"
+    if isinstance(step, (ReplaceOne, Entry, Metric)) and query.where.columns:
+        return (
+            f"one step of the table ({step.protects}) can move a record out of the rows {where}, changing how many "
+            f"rows {query.name!r} sees."
+        )
+    if isinstance(step, (User, Window, Node)):
+        return f"one step of the table ({step.protects}) changes more rows at once than it speaks of."
+    if isinstance(step, FreeLunch):
+        return "any table may take the place of any other."
+    return f"one step of the table ({step.protects}) is no number of such changes."
+
+
+def _instead_of_replacing(table: Table, queries: Sequence[Query], step: Notion, bad: Sequence[int]) -> list[str]:
+    restated = [
+        attrs.evolve(query, holds=on_input(add_remove())) if i in bad else query for i, query in enumerate(queries)
+    ]
+    answer = _epsilon(table, restated, step)
+    lines = ["Do one of:"]
+    if answer is not None:
+        lines.append(f"(a) state it for add/remove, on_input(add_remove()): the plan is then {step} {answer};")
+    else:
+        lines.append("(a) state it for add/remove, on_input(add_remove());")
+    lines.append("(b) use holds=on_table if it was proved for the whole table;")
+    columns = sorted(frozenset().union(*(queries[i].where.columns for i in bad)))
+    if columns:
+        lines.append(f"(c) if these columns cannot change, say so: replace_one(fixed={columns}).")
+    naive = _epsilon(table, restated, add_remove())
+    if naive is not None and naive != answer:
+        lines.append(f"Not accepted: {naive}. That is the add/remove answer.")
+    return lines
+
+
+def _instead(query: Query, step: Notion) -> list[str]:
+    if isinstance(step, User) and math.isinf(step.max_records):
+        return [
+            f"Do one of: (a) bound the records of a person, user({step.id!r}, max_records=...); (b) keep at most some "
+            f"rows of each, via=clip_rows({step.id!r}, most); (c) state the loss for whole persons, "
+            f"on_input(user({step.id!r}))."
+        ]
+    if isinstance(step, Window) and math.isinf(step.max_records):
+        return [
+            "Do one of: (a) bound the records in a window, window(..., max_records=...); "
+            "(b) state the loss for windows."
+        ]
+    if isinstance(step, Node) and math.isinf(step.max_degree):
+        return ["Do one of: (a) bound the degree, node(max_degree=...); (b) state the loss for nodes."]
+    if isinstance(step, FreeLunch):
+        return ["Give the table a public bound on its rows, table.rows(most=...), or state the loss for free_lunch()."]
+    return [f"State the loss of {query.name!r} for {step}, or for add_remove() on its input."]
+
+
+def _epsilon(table: Table, queries: Sequence[Query], step: Notion) -> str | None:
+    """The epsilon that a corrected plan would have, in words."""
+    try:
+        found = reach(table, queries, step)
+        curve = Worst(found.vectors, found.bounds)
+        pure = float(curve.epsilon(0.0).upper)
+        if math.isfinite(pure):
+            return f"{at_most(pure * (1 - 1e-12), 6)}-DP"  # a digit in the twelfth place is rounding
+        return f"({at_most(float(curve.epsilon(TRIED_DELTA).upper), 6)}, {TRIED_DELTA:g})-DP"
+    except (QuiltworkError, Unbounded):
+        return None
+
+
+USUAL_DELTA = 1e-6  # at which the witness is chosen when no other delta is asked for
+SHOWN = 8  # queries named in a sentence
+BECAUSE = (
+    "distance-vector composition: each reachable step is composed by itself and the worst is taken last "
+    "(Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe, Theorems IV.10 and V.5, generalised)"
+)
+
+
+@attrs.frozen
+class PlanGuarantee(Guarantee):
+    """A guarantee that knows its plan: its notion, its reachable vectors, and what other notions would give."""
+
+    notion: Notion = attrs.field(kw_only=True)
+    table: Table = attrs.field(kw_only=True, repr=False)
+    queries: tuple[Query, ...] = attrs.field(kw_only=True, repr=False)
+    found: Reach = attrs.field(kw_only=True, repr=False)
+
+    def to(self, other: Notion) -> PlanGuarantee:
+        """The same plan under another notion, derived anew from its queries, never from this guarantee."""
+        if not isinstance(other, Notion):
+            raise InvalidParameter("other", other, "a notion such as add_remove()")
+        other.check(self.table)
+        return guaranteed(self.table, self.queries, other)
+
+    @property
+    def vectors(self) -> tuple[Vector, ...]:
+        """The steps that matter, with the distance of every query that they touch."""
+        return self.found.vectors
+
+    @property
+    def exact(self) -> bool:
+        """Whether the worst step was found, and not only bounded."""
+        return not self.found.bounds and all(vector.exact for vector in self.found.vectors)
+
+    def worst_case(self, delta: float = USUAL_DELTA) -> Vector | None:
+        """The reachable step with the largest epsilon at this delta."""
+        delta = checks.probability("delta", delta)
+        return self.curve.witness(delta) if isinstance(self.curve, Worst) else None
+
+    def touched(self, delta: float = USUAL_DELTA) -> dict[str, float]:
+        """Queries that the worst step touches, and how far it moves each of them."""
+        vector = self.worst_case(delta)
+        return {} if vector is None else {self.queries[i].name: distance for i, distance in vector.distances}
+
+    def explain(self, delta: float | None = None) -> str:
+        """The guarantee in plain language, then each query that the worst step touches."""
+        lines = [Guarantee.explain(self, delta)]
+        names = self.touched(USUAL_DELTA if delta is None else delta)
+        lines.append(f"The worst step touches {len(names)} of {len(self.queries)} queries.")
+        for query in self.queries:
+            if query.name in names:
+                text = f"- {query.name}: distance {single(names[query.name])}, {query.loss}, {query.holds}"
+                lines.append(text + (f", via {query.via}" if query.via is not None else ""))
+        return "\n".join(lines)
+
+
+def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuarantee:
+    """The worst of all vectors that one step can reach, or UnboundedLossError with what to do."""
+    try:
+        found = reach(table, queries, step)
+    except Unbounded as stopped:
+        raise unbounded(table, queries, step, stopped.queries) from None
+    curve = Worst(found.vectors, found.bounds)
+    families = [part.family for vector in found.vectors for part in vector.loss.parts]
+    return PlanGuarantee(
+        curve,
+        protects=step.protects,
+        assumes=_assumptions(queries, step, found),
+        because=(BECAUSE, *dict.fromkeys(family.because for family in families)),
+        witness=_words(curve.witness(USUAL_DELTA), queries),
+        notion=step,
+        table=table,
+        queries=tuple(queries),
+        found=found,
+    )
+
+
+def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
+    if vector is None:
+        return None
+    names = [queries[i].name + ("" if d == 1 else f" (distance {at_most(d, 6)})") for i, d in vector.distances]
+    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return f"{vector.where} touches {shown}" if names else f"{vector.where}: nothing is touched"
+
+
+def _assumptions(queries: Sequence[Query], step: Notion, found: Reach) -> tuple[str, ...]:
+    """Everything that was taken on trust."""
+    said = ["the conditions of all queries that are not adaptive were fixed before any result was seen"]
+    for query in queries:
+        for part in opaque_parts(query.where):
+            said.append(f"{query.name!r} reads through {part}, as declared: it counts as touching every record")
+        if query.adaptive:
+            said.append(f"{query.name!r} is chosen after earlier outputs: it counts as touching every record")
+        elif query.opaque and not list(opaque_parts(query.where)):
+            said.append(
+                f"the condition of {query.name!r} has too many alternatives: it counts as touching every record"
+            )
+        if query.via is not None:
+            said.append(f"{query.name!r} reads via {query.via}, and no record changes more rows than that says")
+    stated = [query.holds.notion for query in queries]
+    limits = list(dict.fromkeys(notion for notion in (*stated, step) if isinstance(notion, User)))
+    said += [f"no {n.id} has more than {n.max_records:g} records" for n in limits if n.max_records < float("inf")]
+    said += [f"no {n.id} has more than {cap} records for one {c}" for n in limits for c, cap in n.max_per]
+    return tuple(dict.fromkeys((*said, *found.notes)))

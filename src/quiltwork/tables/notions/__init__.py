@@ -1,0 +1,1 @@
+"""Neighbouring relations, distances between tables, sensitivity of queries."""

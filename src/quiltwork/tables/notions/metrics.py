@@ -1,0 +1,127 @@
+"""Distances on the values of some columns, for d-privacy: how far one record may move.
+
+Reference: theory/granularity.md section 5; Andrés et al. 2013 (geo-indistinguishability).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+from quiltwork.tables.schema.columns import Ordered
+
+if TYPE_CHECKING:
+    from quiltwork.tables.cells.cells import Arrangement
+    from quiltwork.tables.notions.neighbors import Metric, Notion
+    from quiltwork.tables.schema.table import Table
+
+__all__ = ["Distance", "euclidean", "geo", "manhattan"]
+
+EARTH = 6_371_008.8  # mean radius, metres
+
+
+@attrs.frozen
+class Distance:
+    """A metric on the listed columns."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def what(self) -> str:
+        """What it measures, in words."""
+        return "position" if self.name == "geo" else " and ".join(self.columns)
+
+    def check(self, table: Table) -> None:
+        """The columns must be numbers or days."""
+        table.names(self.columns, "distance")
+        for name in self.columns:
+            if not isinstance(table.columns[name], Ordered):
+                raise InvalidParameter(name, table.columns[name], "an ordered column")
+
+    def between(self, one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
+        """The distance of two records (metres for geo)."""
+        first, second = ([float(record[name]) for name in self.columns] for record in (one, two))
+        if self.name == "geo":
+            return _great_circle(first, second)
+        gaps = [abs(a - b) for a, b in zip(first, second, strict=True)]
+        return math.fsum(gaps) if self.name == "manhattan" else math.hypot(*gaps)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.columns)})"
+
+
+def euclidean(*columns: str) -> Distance:
+    """Straight-line distance."""
+    return Distance("euclidean", _some(columns))
+
+
+def manhattan(*columns: str) -> Distance:
+    """Sum of the absolute differences."""
+    return Distance("manhattan", _some(columns))
+
+
+def geo(latitude: str, longitude: str) -> Distance:
+    """Great-circle distance in metres, from degrees."""
+    return Distance("geo", _some((latitude, longitude)))
+
+
+def _some(columns: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(checks.text("columns", name) for name in columns)
+    if not found or len(set(found)) != len(found):
+        raise InvalidParameter("columns", columns, "at least one column name, none twice")
+    return found
+
+
+def _great_circle(one: Sequence[float], two: Sequence[float]) -> float:
+    (a, b), (c, d) = ([math.radians(x) for x in point] for point in (one, two))
+    haversine = math.sin((c - a) / 2) ** 2 + math.cos(a) * math.cos(c) * math.sin((d - b) / 2) ** 2
+    return 2 * EARTH * math.asin(math.sqrt(min(haversine, 1.0)))
+
+
+def within_reach(
+    arrangement: Arrangement, picks: NDArray[np.int64], cell: int, others: NDArray[np.int64], step: Metric
+) -> NDArray[np.bool_]:
+    """Cells that a record may enter by moving at most `within`: the gaps of their spans are no longer than that.
+
+    Great-circle distances are not taken apart by column, so that there everything counts as within reach.
+    """
+    if step.distance.name == "geo":
+        return np.ones(others.size, dtype=bool)
+    total = np.zeros(others.size)
+    for s, sheet in enumerate(arrangement.sheets):
+        if sheet.column in step.distance.columns:
+            ends = [(math.nan, math.nan) if span is None else (span[0][0], span[1][0]) for span in sheet.spans]
+            low, high = np.array(ends).T
+            here, there = picks[cell, s], picks[others, s]
+            gap = np.maximum(np.maximum(low[there] - high[here], low[here] - high[there]), 0.0)
+            gap = np.where(there == here, 0.0, np.where(np.isnan(gap), math.inf, gap))  # NULL is nowhere near
+            total += gap if step.distance.name == "manhattan" else gap**2
+    length = total if step.distance.name == "manhattan" else np.sqrt(total)
+    found: NDArray[np.bool_] = length <= step.within * (1 + 1e-9)
+    return found
+
+
+def has_room(table: Table, step: Notion) -> bool:
+    """Whether a record can really move as far as the step allows, so that a vector of it is attained."""
+    distance = getattr(step, "distance", None)
+    if distance is None:
+        return True
+    if distance.name == "geo":
+        return False
+    within = float(getattr(step, "within", math.inf))
+    for name in distance.columns:
+        column = table.columns[name]
+        if isinstance(column, Ordered):
+            (low, _), (high, _) = column.domain
+            # two whole numbers are a whole number apart, and the last one lies below the end of the domain
+            if within <= high - low - column.discrete and not (column.discrete and within % 1):
+                return True
+    return False

@@ -1,0 +1,232 @@
+"""Where a mechanism's guarantee holds, and how far one step of the table moves what it sees.
+
+`on_input(notion)`: for neighbours of the query's own input, after filter and map (M* in seed 001). `on_table(notion)`:
+for neighbours of the whole table (M). Confusing the two is Example II.9, the most dangerous error of the subject, so
+that there is no default.
+
+One step of the table changes the input of a query in one of three ways: one row comes or goes (`one`), one row turns
+into another (`both`), or several rows of one person come or go (`many`). `Response` holds the distances, after the
+notion in which the mechanism was stated.
+
+Reference: theory/granularity.md sections 0.5 and 2 (table of distances).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.tables.notions.distance import dist, ratio
+from quiltwork.tables.notions.neighbors import (
+    AddRemove,
+    Edge,
+    Entry,
+    FreeLunch,
+    Metric,
+    Node,
+    Notion,
+    ReplaceOne,
+    User,
+    Window,
+)
+from quiltwork.tables.notions.spaces import stability_product
+from quiltwork.tables.notions.transformations import ClipRows, FlatMap, Via
+from quiltwork.tables.schema.predicates import opaque_parts
+
+if TYPE_CHECKING:
+    from quiltwork.tables.query import Query
+    from quiltwork.tables.schema.table import Table
+
+__all__ = ["Holds", "Response", "on_input", "on_table"]
+
+
+@attrs.frozen
+class Holds:
+    """`input` says whether the query's own input is meant; without a notion, the plan's own is."""
+
+    input: bool
+    notion: Notion | None = None
+
+    def __call__(self, notion: Notion) -> Holds:
+        """on_table(notion): stated for the whole table under another notion than the plan's."""
+        if self.input or self.notion is not None:
+            raise InvalidParameter("holds", self, "called once, as on_table(notion)")
+        return Holds(False, _notion(notion))
+
+    def under(self, plan: Notion) -> Holds:
+        """With the plan's notion filled in."""
+        return self if self.notion is not None else attrs.evolve(self, notion=plan)
+
+    def __str__(self) -> str:
+        return f"on_input({self.notion})" if self.input else f"on_table({self.notion or ''})"
+
+
+on_table = Holds(input=False)
+
+
+def on_input(notion: Notion) -> Holds:
+    """The guarantee holds for neighbours of what the query itself reads."""
+    return Holds(True, _notion(notion))
+
+
+def _notion(value: Any) -> Notion:
+    if not isinstance(value, Notion):
+        raise InvalidParameter("notion", value, "a notion such as add_remove()", "write add_remove(), with parentheses")
+    return value
+
+
+@attrs.frozen
+class Response:
+    """Distances of one query's input after one step of the table.
+
+    `signed`: the direction is known, removed rows make the mechanism's pair (P, Q) and added ones (Q, P); otherwise any
+    query may go either way.
+    """
+
+    one: float
+    both: float
+    each: float  # for every record of a person
+    least: float  # as soon as one record of a person is touched
+    most: float  # whatever the number of records
+    signed: bool
+
+    def many(self, records: float) -> float:
+        """The distance when `records` of a person's records are touched."""
+        if records == 0:
+            return 0.0
+        return min(max(stability_product(self.each, records) if self.each else 0.0, self.least), self.most)
+
+
+def response(query: Query, step: Notion, table: Table) -> Response:
+    """How the query's input moves under one step of the table."""
+    holds = query.holds
+    stated = holds.notion
+    if stated is None:
+        raise InvalidParameter("holds", holds, "one with a notion")
+    if holds.input:
+        return _of_input(query, stated, step, table)
+    if isinstance(stated, (AddRemove, Edge)) and not isinstance(step, FreeLunch):
+        # record by record, as on the input: every change of a filtered table lifts to one of the whole table
+        return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step) and query.record_by_record)
+    far = dist(stated, step, table)
+    if isinstance(stated, Entry) and isinstance(step, (ReplaceOne, Metric)) and query.looks_at is not None:
+        seen = changeable(step, table) & query.looks_at  # columns that the query does not look at change for free
+        if not stated.columns or seen <= stated.columns:
+            far = float(len(seen))
+    return Response(far, far, 0.0, far, far, signed=False)
+
+
+def occurring(query: Query, step: Notion, table: Table) -> set[float]:
+    """The distances that one step can give this query, by itself."""
+    found = response(query, step, table)
+    if isinstance(step, (AddRemove, Edge)):
+        return {found.one}
+    if isinstance(step, (ReplaceOne, Entry, Metric)):
+        return {found.one} if query.counts else {found.one, found.both}
+    records = step.records if isinstance(step, Node) else getattr(step, "max_records", math.inf)
+    return {found.many(records)}
+
+
+def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Response:
+    rows = query.stability
+    if isinstance(step, FreeLunch) and isinstance(stated, (AddRemove, Edge)):
+        far = stability_product(rows, dist(stated, step, table))
+        return Response(far, far, 0.0, far, far, signed=False)
+    if isinstance(stated, (AddRemove, Edge)):
+        clipped = _clipped(query, step)
+        each, most = (rows, math.inf) if clipped is None else (1.0, float(clipped))
+        return Response(rows, 2 * rows, each, 0.0, most, signed=one_way(step) and query.record_by_record)
+    if isinstance(stated, FreeLunch):
+        return Response(1.0, 1.0, 0.0, 1.0, 1.0, signed=False)
+    one, both, whole = math.inf, math.inf, math.inf
+    if not any(True for _ in opaque_parts(query.where)):
+        if query.via is None:
+            one, both = _single(stated, step, table, query.reads)
+            whole = _several(stated, step, table)
+        elif isinstance(stated, User):
+            one, both, whole = _mapped(query.via, stated, step, table)
+    return Response(one, both, 0.0, whole, whole, signed=False)
+
+
+def one_way(step: Notion) -> bool:
+    """Whether everything that a step changes is removed, or everything is added, or each side is known."""
+    return not isinstance(step, (Node, Window, FreeLunch)) or (isinstance(step, Node) and not step.rewire)
+
+
+def _clipped(query: Query, step: Notion) -> int | None:
+    """How many rows of the one person who comes or goes are kept, when rows are clipped by that person."""
+    via = query.via
+    if not isinstance(via, ClipRows) or not isinstance(step, User) or via.id != step.id:
+        return None
+    return None if any(True for _ in opaque_parts(query.where)) else via.most
+
+
+def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, float, float]:
+    """A guarantee for whole persons, of rows that a map made: they must still be the rows of that person.
+
+    A clip may push out one row of the person for another: two steps, whatever the cap.
+    """
+    if isinstance(via, ClipRows) and via.id == stated.id:
+        moved = isinstance(step, ReplaceOne | Entry | Metric) and stated.id in changeable(step, table)
+        one, both = 2.0, 4.0 if moved else 2.0
+        most = float(via.most)
+    elif isinstance(via, FlatMap) and not stated.max_per:
+        spoken = math.isinf(stated.max_records) or via.max_out == 1  # of persons with several rows
+        one, both = _single(attrs.evolve(stated, max_records=math.inf), step, table) if spoken else (math.inf, math.inf)
+        most = math.inf
+    else:
+        return math.inf, math.inf, math.inf
+    if not isinstance(step, User) or step.id != stated.id:
+        return one, both, math.inf
+    rows = (
+        min(step.max_records, most) if isinstance(via, ClipRows) else stability_product(via.stability, step.max_records)
+    )
+    return one, both, dist(stated, attrs.evolve(step, max_records=rows), table)
+
+
+def _single(stated: Notion, step: Notion, table: Table, reads: frozenset[str] | None = None) -> tuple[float, float]:
+    """One row comes or goes; one row turns into another, in what the query reads of it."""
+    changed = changeable(step, table) & (frozenset(table.columns) if reads is None else reads)
+    if isinstance(stated, ReplaceOne):
+        return math.inf, 1.0 if not changed & stated.fixed else math.inf
+    if isinstance(stated, Entry):
+        allowed = not stated.columns or changed <= stated.columns
+        width = 1 if isinstance(step, Entry) else len(changed)
+        return math.inf, float(width) if allowed else math.inf
+    if isinstance(stated, (User, Window, Node)):
+        swapped = dist(stated, step, table) if isinstance(step, (ReplaceOne, Entry, Metric)) else math.inf
+        return dist(stated, AddRemove(), table), swapped
+    if isinstance(stated, Metric):
+        return _moved(stated, step)
+    return math.inf, math.inf
+
+
+def _moved(stated: Metric, step: Notion) -> tuple[float, float]:
+    """A metric guarantee: how far the input moves, in units of the statement."""
+    widest = math.inf if stated.diameter is None else ratio(stated.diameter, stated.within)
+    if isinstance(step, Metric) and (step.distance, step.unit) == (stated.distance, stated.unit):
+        return widest, min(ratio(step.within, stated.within), widest)
+    return widest, widest
+
+
+def _several(stated: Notion, step: Notion, table: Table) -> float:
+    """Rows of one person come or go."""
+    if isinstance(stated, (User, Window)) and isinstance(step, (User, Window)):
+        return dist(stated, step, table)
+    if isinstance(stated, Node) and isinstance(step, Node):
+        return dist(stated, step, table)
+    return math.inf
+
+
+def changeable(step: Notion, table: Table) -> frozenset[str]:
+    """The columns in which a replaced record may differ."""
+    if isinstance(step, ReplaceOne):
+        return frozenset(table.columns) - step.fixed
+    if isinstance(step, Entry):
+        return step.columns or frozenset(table.columns)
+    if isinstance(step, Metric):
+        return frozenset(step.distance.columns)
+    return frozenset(table.columns)

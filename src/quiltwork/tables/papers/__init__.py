@@ -1,0 +1,1 @@
+"""Small explicit channels for comparison with the paper; nothing here certifies a release."""

@@ -1,0 +1,74 @@
+"""One query of a plan: which records it keeps, what it reads of them, how it is protected, and where that holds."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from quiltwork.compose.loss import Loss
+from quiltwork.tables.notions.sensitivity import Holds
+from quiltwork.tables.notions.transformations import FlatMap, Via
+from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaque_parts
+
+__all__ = ["Query"]
+
+
+@attrs.frozen(eq=False)
+class Query:
+    """A filter, a projection and a protected release.
+
+    `reads` are the columns that matter beyond the filter: none for a count, None for all of them. `adaptive` says that
+    whether or where it runs depends on earlier outputs, so that it counts as touching every record.
+    """
+
+    name: str
+    loss: Loss
+    holds: Holds
+    where: Predicate = attrs.field(factory=Everything)
+    reads: frozenset[str] | None = None
+    via: Via | None = None
+    adaptive: bool = False
+    boxes: tuple[Box, ...] | None = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        found = None if self.adaptive else self.where.boxes()
+        object.__setattr__(self, "boxes", None if found is None else tuple(found))
+
+    @property
+    def stability(self) -> float:
+        """How many rows of its input one added or removed record changes."""
+        declared = math.prod(part.stability for part in opaque_parts(self.where))
+        return declared * (1 if self.via is None else self.via.stability)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether its filter cannot be analysed, so that it counts as touching every record."""
+        return self.boxes is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether only the number of kept records matters: a swap inside the filter leaves it unchanged."""
+        return self.only_counts and not self.opaque
+
+    @property
+    def record_by_record(self) -> bool:
+        """Whether each row of its input comes from one record, so that an added record never drops a row."""
+        plain = self.via is None or isinstance(self.via, FlatMap)
+        return plain and not any(True for _ in opaque_parts(self.where))
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether, whatever records it keeps, only their number matters."""
+        return self.reads is not None and not self.reads and self.via is None and self.record_by_record
+
+    @property
+    def looks_at(self) -> frozenset[str] | None:
+        """The columns on which its input depends; None when that may be all of them."""
+        if self.reads is None or self.via is not None or self.opaque:
+            return None
+        return self.reads | self.where.columns
+
+    def reads_any(self, columns: frozenset[str]) -> bool:
+        """Whether a change of these columns is seen beyond the filter."""
+        return self.reads is None or self.via is not None or bool(self.reads & columns)

@@ -1,0 +1,1 @@
+"""What a table holds: columns and their domains, conditions on rows."""

@@ -1,0 +1,279 @@
+"""Conditions on one record, written with ordinary operators, and taken apart into boxes.
+
+A box is a conjunction of selectors, column by column; every condition is a union of boxes. Negation moves to the
+columns (De Morgan), where it leaves NULL out: a comparison with NULL is neither true nor false, and a filter keeps what
+is true, as in SQL.
+
+Reference: theory/granularity.md section 4 (cells).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+from quiltwork.tables.schema.selectors import Chosen, Has, Null, Selector, Spans
+
+__all__ = ["And", "Condition", "Everything", "Opaque", "Or", "Predicate", "opaque"]
+
+Box = dict[str, tuple[Selector, ...]]
+MOST_BOXES = 128  # of one predicate; beyond, it counts as touching every record
+
+
+class Predicate(ABC):
+    """True, false or unknown (a comparison with NULL) for every record."""
+
+    @abstractmethod
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        """Whether the record satisfies it; None when NULL leaves that open."""
+
+    @abstractmethod
+    def negated(self) -> Predicate:
+        """The opposite, still unknown where this is unknown."""
+
+    @abstractmethod
+    def boxes(self) -> list[Box] | None:
+        """The same condition as a union of boxes, or None when it cannot be taken apart."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at."""
+
+    def keeps(self, record: Mapping[str, Any]) -> bool:
+        """Whether a filter keeps the record."""
+        return self.truth(record) is True
+
+    def __and__(self, other: object) -> Predicate:
+        return _joined(And, self, other)
+
+    def __or__(self, other: object) -> Predicate:
+        return _joined(Or, self, other)
+
+    def __invert__(self) -> Predicate:
+        return self.negated()
+
+    def __bool__(self) -> NoReturn:
+        raise InvalidParameter(
+            "condition", self, "combined with &, | and ~", "and, or, not and chained comparisons cannot be overloaded"
+        )
+
+
+@attrs.frozen
+class Condition(Predicate):
+    """One selector on one column."""
+
+    column: str
+    selector: Selector
+
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        if self.column not in record:
+            raise InvalidParameter("record", dict(record), f"one with the column {self.column!r}")
+        value = record[self.column]
+        if isinstance(self.selector, Null):
+            return (value is None) == self.selector.null
+        return None if value is None else self.selector.holds(value)
+
+    def negated(self) -> Predicate:
+        return Condition(self.column, self.selector.complement())
+
+    def boxes(self) -> list[Box] | None:
+        return [{self.column: (self.selector,)}]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset((self.column,))
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.selector}"
+
+
+@attrs.frozen
+class Everything(Predicate):
+    """Every record, or none."""
+
+    wanted: bool = True
+
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        return self.wanted
+
+    def negated(self) -> Predicate:
+        return Everything(not self.wanted)
+
+    def boxes(self) -> list[Box] | None:
+        return [{}] if self.wanted else []
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset()
+
+    def __str__(self) -> str:
+        return "every record" if self.wanted else "no record"
+
+
+@attrs.frozen
+class And(Predicate):
+    """All of them."""
+
+    parts: tuple[Predicate, ...]
+
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        found = [part.truth(record) for part in self.parts]
+        return False if False in found else None if None in found else True
+
+    def negated(self) -> Predicate:
+        return Or(tuple(part.negated() for part in self.parts))
+
+    def boxes(self) -> list[Box] | None:
+        total: list[Box] = [{}]
+        for part in self.parts:
+            more = part.boxes()
+            if more is None or len(total) * len(more) > MOST_BOXES:
+                return None
+            total = [_both(one, two) for one in total for two in more]
+        return total
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(part.columns for part in self.parts))
+
+    def __str__(self) -> str:
+        return " and ".join(f"({part})" if isinstance(part, Or) else str(part) for part in self.parts)
+
+
+@attrs.frozen
+class Or(Predicate):
+    """At least one of them."""
+
+    parts: tuple[Predicate, ...]
+
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        found = [part.truth(record) for part in self.parts]
+        return True if True in found else None if None in found else False
+
+    def negated(self) -> Predicate:
+        return And(tuple(part.negated() for part in self.parts))
+
+    def boxes(self) -> list[Box] | None:
+        total: list[Box] = []
+        for part in _merged(self.parts):
+            more = part.boxes()
+            if more is None or len(total) + len(more) > MOST_BOXES:
+                return None
+            total += more
+        return total
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(part.columns for part in self.parts))
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.parts))
+
+
+@attrs.frozen
+class Opaque(Predicate):
+    """A map that cannot be looked into: one changed record changes at most `stability` rows of what the query sees."""
+
+    name: str
+    stability: float
+
+    def truth(self, record: Mapping[str, Any]) -> bool | None:
+        raise InvalidParameter("record", dict(record), "asked of conditions only", f"{self.name!r} is opaque")
+
+    def negated(self) -> Predicate:
+        return self
+
+    def boxes(self) -> list[Box] | None:
+        return None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.name} (opaque, stability {self.stability:g})"
+
+
+def opaque(name: str, *, stability: float) -> Opaque:
+    """A filter or map that is only described: it counts as touching every record.
+
+    `stability` is a promise: when one record is added or removed, at most that many rows of the query's input change.
+    """
+    return Opaque(
+        checks.text("name", name, "a few words that say what it does"),
+        checks.positive("stability", stability, "0 would say that the query ignores the table"),
+    )
+
+
+def opaque_parts(predicate: Predicate) -> Iterator[Opaque]:
+    """The opaque maps inside a condition."""
+    if isinstance(predicate, Opaque):
+        yield predicate
+    elif isinstance(predicate, (And, Or)):
+        for part in predicate.parts:
+            yield from opaque_parts(part)
+
+
+def conditions(predicate: Predicate) -> Iterator[Condition]:
+    """The comparisons inside a condition."""
+    if isinstance(predicate, Condition):
+        yield predicate
+    elif isinstance(predicate, (And, Or)):
+        for part in predicate.parts:
+            yield from conditions(part)
+
+
+def _joined(kind: type[And] | type[Or], one: Predicate, two: object) -> Predicate:
+    if not isinstance(two, Predicate):
+        raise InvalidParameter("condition", two, "another condition", "put comparisons in parentheses around & and |")
+    parts: list[Predicate] = []
+    for side in (one, two):
+        parts += side.parts if isinstance(side, kind) else [side]
+    return kind(tuple(parts))
+
+
+def _both(one: Box, two: Box) -> Box:
+    return {
+        column: (*one.get(column, ()), *(s for s in two.get(column, ()) if s not in one.get(column, ())))
+        for column in {**one, **two}
+    }
+
+
+def _merged(parts: tuple[Predicate, ...]) -> list[Predicate]:
+    """Alternatives on one column become one selector: (a = 1) or (a = 2) is one box, not two."""
+    found: dict[object, Predicate] = {}
+    for part in parts:
+        if isinstance(part, Condition) and isinstance(part.selector, (Chosen, Spans)):
+            key = (part.column, type(part.selector))
+            before = found.get(key)
+            found[key] = Condition(part.column, _union(before, part.selector))
+        else:
+            found[id(part)] = part
+    return list(found.values())
+
+
+def _union(before: Predicate | None, selector: Chosen | Spans) -> Selector:
+    if not isinstance(before, Condition):
+        return selector
+    other = before.selector
+    if isinstance(selector, Spans) and isinstance(other, Spans):
+        return Spans.of([*other.spans, *selector.spans])
+    if not isinstance(selector, Chosen) or not isinstance(other, Chosen):
+        raise TypeError("only selectors of one kind are joined")
+    if selector.inside and other.inside:
+        return Chosen(selector.values | other.values)
+    if not selector.inside and not other.inside:
+        return Chosen(selector.values & other.values, inside=False)
+    kept, left = (selector, other) if selector.inside else (other, selector)
+    return Chosen(left.values - kept.values, inside=False)
+
+
+def members(box: Box) -> frozenset[tuple[str, Any]]:
+    """The members of set-valued columns that a box asks for, by column."""
+    return frozenset((c, s.member) for c, selectors in box.items() for s in selectors if isinstance(s, Has))

@@ -1,0 +1,310 @@
+"""One record turns into another: replaced, changed in one cell, or moved.
+
+The record leaves the queries of its old cell and enters those of its new one. A query that keeps both is moved only if
+it reads a column that changed: a count is not. All pairs of cells are looked at when there are few; otherwise two of
+the strongest cells stand above every pair, and the result says so.
+
+Reference: theory/granularity.md sections 2 (table), 3.3 (directions) and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.compose.dominance import Ladders, distinct, dominated, first_of_each, front
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.scaling import total, turned
+from quiltwork.errors import Unsupported
+from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
+from quiltwork.tables.cells.heaviest import ascended
+from quiltwork.tables.notions.metrics import has_room, within_reach
+from quiltwork.tables.notions.neighbors import Entry, Metric, Notion
+from quiltwork.tables.notions.sensitivity import Response, changeable
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema.columns import BoolArray
+from quiltwork.tables.schema.table import Table
+from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
+from quiltwork.tables.worst_step.touched import Unbounded, possible
+from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector
+
+MOST_WORK = 1_500_000_000  # pairs of cells times queries
+MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
+MOST_PARTNERS = 4  # strong cells for which the best other cell is looked for
+MOST_WITNESSES = 40  # strong cells whose pairs are tried when not all can be
+PAIR_NOTE = "too many pairs of cells to list: two of the strongest cells stand above every pair"
+
+
+@attrs.frozen(eq=False)
+class States:
+    """Distances of every query: left or entered, kept and changed, and those whose filter cannot be analysed."""
+
+    one: FloatArray
+    both: FloatArray
+    always: BoolArray
+
+
+def swaps(
+    table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing, step: Notion
+) -> Reach:
+    """Vectors of one changed record."""
+    queries, certain = _readable(table, queries)
+    one = np.array([found.one for found in responses])
+    always = np.array([query.opaque for query in queries])
+    changes = changeable(step, table)
+    reading = [query.opaque or query.reads_any(changes) for query in queries]
+    both = np.array([found.both if reads else 0.0 for found, reads in zip(responses, reading, strict=True)])
+    # a filter that is not known may keep both records, one or none: a count moves by one at most, the rest by `both`
+    only = np.array([query.only_counts for query in queries])
+    states = States(one, np.where(always, np.where(only, one, np.maximum(one, both)), both), always)
+    if any(hidden and not plain for hidden, plain in zip(always, pricing.symmetric, strict=True)):
+        raise Unsupported(
+            "a query that is not symmetric and whose filter is not known",
+            "a changed record may come or go there",
+            "state it with a symmetric loss",
+        )
+    moved = list(step.distance.columns) if isinstance(step, Metric) else []
+    arrangement = Arrangement.of(table, queries, records=2, whole=moved)
+    sets = [frozenset((column,)) for column in sorted(changes)] if isinstance(step, Entry) else [changes]
+    if bool((always & np.isinf(states.both)).any()):
+        raise Unbounded(tuple(int(i) for i in np.flatnonzero(always & np.isinf(states.both))))
+    cells = arrangement.all_cells()
+    if cells is not None:
+        cells = _told_apart(arrangement, cells, queries, sets, moved)
+    if cells is None or cells.touched.shape[0] ** 2 * len(queries) * len(sets) > MOST_WORK:
+        fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
+        strong = _exact(fronts)
+        partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
+        tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
+        return attrs.evolve(
+            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step, certain), sets),
+            bounds=bounds,
+            notes=(PAIR_NOTE,),
+        )
+    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step, certain), sets)
+
+
+def _readable(table: Table, queries: Sequence[Query]) -> tuple[Sequence[Query], bool]:
+    """Queries whose filter can be followed through a change; the others count as filters that are not known.
+
+    One class that stands for all sets is above what a record touches, but not above what it leaves and enters.
+    """
+    sheets = Arrangement.of(table, queries, records=2).sheets
+    lost = frozenset(sheet.column for sheet in sheets if not sheet.exact)
+    if not lost:
+        return queries, True
+    return [attrs.evolve(query, adaptive=True) if query.where.columns & lost else query for query in queries], False
+
+
+def _told_apart(
+    arrangement: Arrangement,
+    cells: Cells,
+    queries: Sequence[Query],
+    sets: Sequence[frozenset[str]],
+    moved: Sequence[str],
+) -> Cells:
+    """One cell of each kind: equal queries, and equal classes wherever these decide what a change shows.
+
+    A column decides when it cannot change in some step, or when someone reads it and a class of it holds one value; and
+    how far a record may move depends on all of its classes.
+    """
+    deciding = []
+    for s, sheet in enumerate(arrangement.sheets):
+        free = all(sheet.column in columns for columns in sets)
+        read = any(query.reads_any(frozenset((sheet.column,))) for query in queries)
+        if not free or sheet.column in moved or (read and bool((sheet.sizes <= 1).any())):
+            deciding.append(s)
+    keys = np.concatenate([cells.touched.astype(np.int64), cells.picks[:, deciding]], axis=1)
+    kept = first_of_each(keys)
+    return Cells(cells.touched[kept], cells.picks[kept], cells.exact[kept])
+
+
+def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
+    for columns in sets:
+        search.look(columns)
+    return search.result()
+
+
+def _exact(fronts: Sequence[Cells]) -> Cells:
+    """Cells that records can lie in, of all fronts: pairs of them are witnesses."""
+    kept = [cells.exact for cells in fronts]
+    parts = {
+        name: np.concatenate(
+            [getattr(cells, name)[keep][:MOST_WITNESSES] for cells, keep in zip(fronts, kept, strict=True)]
+        )
+        for name in ("touched", "picks", "exact")
+    }
+    return Cells(**parts)
+
+
+def _partners(
+    arrangement: Arrangement, strong: Cells, pricing: Pricing, states: States, columns: frozenset[str]
+) -> IntArray:
+    """For the strongest cells another one that costs much beside it; a query that both keep is lost or doubled.
+
+    What this finds is only a witness, never a bound.
+    """
+    count = range(states.one.size)
+    one, both = (Rates.of([pricing.at(i, float(far[i])) for i in count]).cost for far in (states.one, states.both))
+    both = np.where(states.both > 0, both, 0.0)
+    found = []
+    for cell in np.argsort(-(strong.touched @ one), kind="stable")[:MOST_PARTNERS]:
+        gains = np.where(strong.touched[cell], both - one, one)
+        found.append(ascended(arrangement, gains, strong.picks[cell], columns))
+    return np.array(found, dtype=np.int64).reshape(len(found), len(arrangement.sheets))
+
+
+class _Pairs:
+    """All pairs of cells that differ in the changeable columns only; the undominated ones are kept."""
+
+    def __init__(
+        self, table: Table, arrangement: Arrangement, cells: Cells, queries: Sequence[Query], pricing: Pricing,
+        states: States, step: Notion, certain: bool,
+    ) -> None:  # fmt: skip
+        self.table, self.arrangement, self.cells, self.queries = table, arrangement, cells, queries
+        self.pricing, self.states, self.step, self.certain = pricing, states, step, certain
+        count = range(len(queries))
+        left = [pricing.at(i, float(states.one[i])) for i in count]
+        entered = [None if loss is None else turned(loss) for loss in left]
+        kept = [pricing.at(i, float(states.both[i])) for i in count]
+        self.ladders = ladders = Ladders.of(loss for loss in (*left, *entered, *kept) if loss is not None)
+        self.up = [ladders.strength(losses, up=True) for losses in (left, entered, kept)]
+        self.down = [ladders.strength(losses, up=False) for losses in (left, entered, kept)]
+        self.readers: dict[str, BoolArray] = {}
+        self.found: list[tuple[int, int, frozenset[str]]] = []
+        self.rows_up = np.zeros((0, ladders.width))
+        self.rows_down = np.zeros((0, ladders.width))
+
+    def look(self, columns: frozenset[str]) -> None:
+        sheets = self.arrangement.sheets
+        fixed = [s for s, sheet in enumerate(sheets) if sheet.column not in columns]
+        keys = self.cells.picks[:, fixed]
+        _, group = np.unique(keys, axis=0, return_inverse=True)
+        group = group.ravel()
+        for g in range(int(group.max()) + 1 if group.size else 0):
+            members = np.flatnonzero(group == g)
+            for at, cell in enumerate(members):
+                others = self._near(int(cell), members[at:])
+                if others.size:
+                    self._beside(int(cell), others, columns)
+
+    def _near(self, cell: int, others: np.ndarray) -> np.ndarray:
+        """Cells within reach of a record that moves: all of them, unless the step has a length."""
+        if not isinstance(self.step, Metric):
+            return others
+        return others[within_reach(self.arrangement, self.cells.picks, cell, others, self.step)]
+
+    def _beside(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> None:
+        """The record of one cell turns into one of each other cell."""
+        here, there = self.cells.touched[cell], self.cells.touched[others]
+        left, entered = here & ~there, ~here & there
+        kept = (here & there & self._changed(cell, others, columns)) | self.states.always
+        left, entered = left & ~self.states.always, entered & ~self.states.always
+        infinite = ((left | entered) & np.isinf(self.states.one)) | (kept & np.isinf(self.states.both))
+        if infinite.any():
+            raise Unbounded(tuple(int(i) for i in np.flatnonzero(infinite.any(axis=0))))
+        moves = [part.astype(float) for part in (left, entered, kept)]
+        up = sum((move @ rows for move, rows in zip(moves, self.up, strict=True)), np.zeros((len(others), 1)))
+        fresh = distinct(self.ladders, up)
+        fresh = fresh[~dominated(up[fresh], self.rows_down)] if self.rows_down.size else fresh
+        if not fresh.size:
+            return
+        down = sum((move[fresh] @ rows for move, rows in zip(moves, self.down, strict=True)), np.zeros((fresh.size, 1)))
+        best = front(up[fresh], down)
+        self.found += [(cell, int(others[fresh[k]]), columns) for k in best]
+        self.rows_up = np.vstack([self.rows_up, up[fresh[best]]])
+        self.rows_down = np.vstack([self.rows_down, down[best]])
+
+    def _changed(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> BoolArray:
+        """Whether a query that keeps both records sees a difference, when they differ wherever they can."""
+        sheets = {sheet.column: s for s, sheet in enumerate(self.arrangement.sheets)}
+        seen = np.zeros((others.size, len(self.queries)), dtype=bool)
+        for column in sorted(columns):
+            if column not in self.readers:
+                self.readers[column] = np.array([query.reads_any(frozenset((column,))) for query in self.queries])
+            readers = self.readers[column]
+            if not readers.any():
+                continue
+            if column in sheets:
+                s = sheets[column]
+                differs = self.cells.picks[others, s] != self.cells.picks[cell, s]
+                differs |= self.arrangement.sheets[s].sizes[self.cells.picks[cell, s]] > 1
+            else:
+                differs = np.full(others.size, several(self.table, column))
+            seen |= differs[:, None] & readers[None, :]
+        return seen
+
+    def result(self) -> Reach:
+        if not self.found:
+            return Reach((self.pricing.vector({}, "no change is seen by any query"),))
+        return Reach(tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down)))
+
+    def _vector(self, cell: int, other: int, columns: frozenset[str]) -> Vector:
+        here, there = self.cells.touched[cell], self.cells.touched[other]
+        changed = self._changed(cell, np.array([other]), columns)[0]
+        kept = (here & there & changed) | self.states.always
+        moved = (here ^ there) & ~self.states.always
+        distances = {int(i): float(self.states.one[i]) for i in np.flatnonzero(moved)}
+        distances |= {int(i): float(self.states.both[i]) for i in np.flatnonzero(kept)}
+        added = frozenset(int(i) for i in np.flatnonzero(there & ~here))
+        words = [self.arrangement.describe(self.cells.picks[c]) for c in (cell, other)]
+        what = f"a record with {words[0]}"
+        where = f"{what} that changes within it" if cell == other else f"{what} that becomes one with {words[1]}"
+        exact = self.certain and bool(self.cells.exact[[cell, other]].all()) and has_room(self.table, self.step)
+        return self.pricing.vector(distances, where, added=added, exact=exact)
+
+
+def several(table: Table, column: str) -> bool:
+    """Whether a column has at least two values."""
+    return sum(table.columns[column].classes([]).sizes) > 1
+
+
+def _above(
+    arrangement: Arrangement, queries: Sequence[Query], pricing: Pricing, states: States, columns: frozenset[str]
+) -> tuple[list[Cells], tuple[Bound, ...]]:
+    r"""Two strong cells above every pair: the old one at its heaviest (changed or left), the new one entered.
+
+    A pair moves T \ T' and T' \ T by `one` and what both keep by `both`. The first and the last of these lie below T
+    at the larger of the two distances, the middle one below T' at `one`.
+    """
+    can = possible(arrangement) | states.always
+    crossing = can & np.array([bool(query.where.columns & columns) or query.opaque for query in queries])
+    reading = can & np.array([query.reads_any(columns) or query.opaque for query in queries])
+    infinite = (crossing & np.isinf(states.one)) | (reading & np.isinf(states.both))
+    if infinite.any():
+        raise Unbounded(tuple(int(i) for i in np.flatnonzero(infinite)))
+    one = np.where(crossing, states.one, 0.0)
+    heavy = np.maximum(one, np.where(reading, states.both, 0.0))
+    losses = [[pricing.at(i, float(d)) for i, d in enumerate(side)] for side in (heavy, one)]
+    if not all(pricing.symmetric):
+        raise Unsupported(
+            "a plan with so many cells and releases that are not symmetric",
+            "every pair of cells would have to be composed in its own direction",
+            "state them with a symmetric loss",
+        )
+    first = strongest(arrangement, losses[0])
+    fronts = [first, first if losses[0] == losses[1] else strongest(arrangement, losses[1])]  # equal for counts
+    leaving = _elements(fronts[0], losses[0], np.ones_like(states.always))
+    entering = [tuple(map(turned, element)) for element in _elements(fronts[1], losses[1], ~states.always)]
+    above = [
+        tuple(first[min(k, len(first) - 1)] + second[min(k, len(second) - 1)] for k in range(2))
+        for first in leaving
+        for second in entering
+    ]
+    bounds = tuple(Bound(tuple(dict.fromkeys(pair)), "two strongest cells") for pair in dict.fromkeys(above))
+    return [found.cells for found in fronts], bounds
+
+
+def _elements(found: Front, losses: Sequence[Loss | None], counted: BoolArray) -> list[tuple[Loss, ...]]:
+    """Losses above every cell: those of a small front, or the envelope of a large one; and of the cells left out."""
+    if found.cells.touched.shape[0] <= MOST_ELEMENTS:
+        elements = [
+            (total((loss, 1) for i in np.flatnonzero(row & counted) if (loss := losses[int(i)]) is not None),)
+            for row in found.cells.touched
+        ]
+    else:
+        elements = [(found.ladders.loss(found.strengths.max(axis=0)),)]
+    return [*elements, *(() if found.bound is None else (found.bound.losses,))]

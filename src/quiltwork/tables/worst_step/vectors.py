@@ -1,0 +1,114 @@
+"""Distance vectors: what one step of the table does to all queries at once, and the composition it costs.
+
+A vector that some pair of neighbours really has is `exact`; one that only stands above others is a bound. `Bound` holds
+losses each of which is above every vector that it stands for, so that the least of their answers is a bound too.
+
+Reference: theory/granularity.md section 3, Theorem 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.scaling import attained, is_linear, is_symmetric, scaled, total, turned
+from quiltwork.errors import Unsupported
+from quiltwork.tables.notions.neighbors import Metric
+from quiltwork.tables.notions.sensitivity import Response
+from quiltwork.tables.query import Query
+
+
+@attrs.frozen(eq=False)
+class Vector:
+    """Distances of the touched queries, the composed loss, and where it happens."""
+
+    loss: Loss
+    distances: tuple[tuple[int, float], ...]
+    where: str
+    exact: bool = True
+    real: Loss | None = None
+
+    @property
+    def attained(self) -> Loss:
+        """Releases that obey all statements and really lose this much: the lower side."""
+        return self.loss if self.real is None else self.real
+
+
+@attrs.frozen(eq=False)
+class Bound:
+    """Losses above every vector that was not listed, and how they were found."""
+
+    losses: tuple[Loss, ...]
+    method: str
+
+
+@attrs.frozen(eq=False)
+class Reach:
+    """Everything that one step can do: vectors, bounds for those that were not listed, and what to say about it."""
+
+    vectors: tuple[Vector, ...]
+    bounds: tuple[Bound, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Pricing:
+    """Losses of every query at the distances that occur, made once."""
+
+    def __init__(self, queries: Sequence[Query], responses: Sequence[Response]) -> None:
+        self.queries, self.responses = queries, responses
+        self._made: dict[tuple[int, float], Loss] = {}
+        self.symmetric = [is_symmetric(query.loss) for query in queries]
+
+    def at(self, query: int, distance: float) -> Loss | None:
+        """The loss of a query at a distance; None when it is 0 or infinite."""
+        if distance == 0 or math.isinf(distance):
+            return None
+        key = (query, distance)
+        if key not in self._made:
+            self._made[key] = self._scaled(query, distance)
+        return self._made[key]
+
+    def _directed(self, query: int, distance: float) -> bool:
+        """Whether it is known which of the two worlds has the row."""
+        return self.responses[query].signed and distance == self.responses[query].one
+
+    def _scaled(self, query: int, distance: float) -> Loss:
+        name, loss, stated = self.queries[query].name, self.queries[query].loss, self.queries[query].holds.notion
+        if not self.symmetric[query] and not self._directed(query, distance):
+            # after one output it may go one way, after another the other: no mixture of fixed directions bounds that
+            raise Unsupported(
+                f"query {name!r}",
+                "its loss is not symmetric, and which of the two worlds comes first is not known under this notion",
+                "state it with a symmetric loss, such as constraints or a profile that hold in both directions",
+            )
+        if isinstance(stated, Metric) and distance > 1 and not all(is_linear(part.family) for part in loss.parts):
+            raise Unsupported(
+                f"query {name!r} at distance {distance:g}",
+                "a guarantee for one unit of a metric adds up over several only if it is stated for all distances",
+                "state it as pure, zcdp, gdp, laplace or gaussian",
+            )
+        try:
+            return scaled(loss, distance)
+        except Unsupported as error:
+            raise Unsupported(
+                f"query {name!r} at distance {distance:g}",
+                f"one step of the table moves its input by {distance:g} steps of what it is stated for, and "
+                f"{error.because}",
+                "state it for the plan's own notion with on_table",
+            ) from error
+
+    def vector(
+        self, distances: dict[int, float], where: str, *, added: frozenset[int] = frozenset(), exact: bool = True
+    ) -> Vector:
+        """The composition at these distances; what is `added`, not removed, has its two worlds exchanged."""
+        touched = tuple(sorted((query, d) for query, d in distances.items() if d > 0))
+        losses, real = [], []
+        for query, distance in touched:
+            loss = self.at(query, distance)
+            if loss is not None:
+                losses.append(turned(loss) if query in added else loss)
+                real.append(losses[-1] if distance == 1 else attained(self.queries[query].loss, distance))
+        return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))

@@ -1,0 +1,263 @@
+"""The worst of many compositions: one curve over all reachable vectors.
+
+delta(eps) is the largest of the vectors' deltas, which is again convex in e^eps; epsilon and beta follow. Vectors whose
+Chernoff bound lies below what another one is known to cost are never composed.
+
+Reference: theory/granularity.md section 3, Theorem 1 ("compose per vector, take the maximum last").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.compose.accountant.moments import log_peak
+from quiltwork.compose.dominance import Ladders
+from quiltwork.compose.loss import Loss
+from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.views import Views
+from quiltwork.tables.worst_step.moments import TILTS, loss_moments
+from quiltwork.tables.worst_step.vectors import Bound, Vector
+
+MOST_COMPOSED = 400  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
+MOST_WITNESSED = 100  # of them for the witness
+FIRST, MOST_FIRST = 8, 120  # vectors composed one by one before anything else, and the releases in them
+WITNESSES = 3  # reachable vectors that are composed in any case
+BETA_WIDTH = 1e-3
+REMEMBERED = 256
+CHERNOFF = "Chernoff bounds"
+
+
+class Worst(Views):
+    """A curve: the maximum over vectors, with bounds for those that were not listed."""
+
+    def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = ()) -> None:
+        found: dict[Loss, Vector] = {}
+        for vector in vectors:
+            if vector.loss not in found or (vector.exact and not found[vector.loss].exact):
+                found[vector.loss] = vector
+        self.vectors = tuple(found.values())
+        self.bounds = tuple(bounds)
+        self._known: dict[tuple[Loss, tuple[float, ...], float], Ends] = {}
+
+    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The smallest epsilon for this delta, over all vectors."""
+        x, shape = _flat("delta", delta, 0.0, 1.0)
+        ends = self._worst(x, lambda loss: self._epsilon_of(loss, x, rtol), self._loose_epsilon(x), 0.0, rtol)
+        return _bracket("epsilon", shape, ends, rtol)
+
+    def _epsilon_of(self, loss: Loss, delta: FloatArray, rtol: float) -> Ends:
+        """One composition, remembered: the witness and the answer ask the same question."""
+        key = (loss, tuple(delta.tolist()), rtol)
+        if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = _ends(loss.epsilon(delta, rtol=rtol))
+        return self._known[key]
+
+    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+        """The largest delta at this epsilon."""
+        x, shape = _flat("epsilon", epsilon, -math.inf, math.inf)
+        ends = self._worst(x, lambda loss: _ends(loss.delta(x, rtol=rtol)), self._loose_delta(x), 0.0, rtol)
+        return _bracket("delta", shape, ends, rtol)
+
+    def beta(self, alpha: Any) -> Bracket:
+        """The least type II error of any vector's test."""
+        x, shape = _flat("alpha", alpha, 0.0, 1.0)
+        # the least beta is the largest -beta
+        ends = self._worst(x, lambda loss: _negative(_ends(loss.beta(x))), -self._loose_beta(x), -1.0, BETA_WIDTH)
+        return _bracket("beta", shape, _negative(ends), math.inf)
+
+    def __repr__(self) -> str:
+        return f"<Worst of {len(self.vectors)} vectors" + (f" and {len(self.bounds)} bounds>" if self.bounds else ">")
+
+    def witness(self, delta: float, rtol: float = 1e-3) -> Vector | None:
+        """The reachable vector with the largest epsilon at this delta, among the most suspicious ones."""
+        x = np.array([delta])
+        loose = self._loose_epsilon(x)[:, 0]
+        best, value, composed = None, -1.0, 0
+        exact = [i for i in np.argsort(-loose, kind="stable") if self.vectors[i].exact]
+        for i in exact[:FIRST]:
+            if loose[i] > value and composed <= MOST_WITNESSED:
+                composed += len(self.vectors[i].loss.parts)
+                found = float(self._epsilon_of(self.vectors[i].loss, x, rtol).upper[0])
+                if found > value:
+                    best, value = self.vectors[i], found
+        return best
+
+    # ---- the maximum
+
+    def _worst(self, x: FloatArray, ask: Callable[[Loss], Ends], loose: FloatArray, least: float, rtol: float) -> Ends:
+        """The largest answer; vectors that cannot be the worst, by their loose bounds, are not composed.
+
+        The most suspicious ones are composed first. The others are taken together: a composition that dominates all of
+        them, when it is no worse than what was found, answers for all; otherwise they are halved.
+        """
+        state = _State(np.full(x.size, least), np.full(x.size, least), rtol)
+        order = np.argsort(-loose.max(axis=1), kind="stable")
+        done = 0
+        for i in order[:FIRST]:
+            if done and state.composed >= MOST_FIRST:
+                break
+            if not done or not bool(np.all(loose[i] <= state.upper)):
+                state.take(ask(self.vectors[i].loss), self.vectors[i], ask)
+            done += 1
+        seen = 0
+        for i in [i for i in order if self.vectors[i].exact][:WITNESSES]:
+            if seen <= MOST_WITNESSED and not bool(np.all(loose[i] <= state.lower)):
+                state.witness(ask(self.vectors[i].attained))
+                seen += len(self.vectors[i].attained.parts)
+        groups = [order[done:]]
+        while groups:
+            group = groups.pop()
+            group = group[[not state.absorbs(loose[i], CHERNOFF) for i in group]] if group.size else group
+            if not group.size:
+                continue
+            if state.composed >= MOST_COMPOSED:
+                state.raise_to(loose[group].max(axis=0), CHERNOFF)
+            elif group.size == 1:
+                state.take(ask(self.vectors[group[0]].loss), self.vectors[group[0]], ask)
+            else:
+                envelope = self._ladders.loss(self._strengths[group].max(axis=0))
+                state.composed += len(envelope.parts)
+                if not state.absorbs(ask(envelope).upper, "their envelope"):
+                    groups += self._halves(group)
+        for bound in self.bounds:
+            upper = np.min([ask(loss).upper for loss in bound.losses], axis=0)
+            state.raise_to(upper, f"bound by {bound.method}")
+        count = len(self.vectors)
+        name = f"worst of {count} vector{'s' if count != 1 else ''}: {', '.join(state.names)}"
+        return Ends(state.lower, state.upper, name, state.met)
+
+    @cached_property
+    def _ladders(self) -> Ladders:
+        return Ladders.of(vector.loss for vector in self.vectors)
+
+    @cached_property
+    def _strengths(self) -> FloatArray:
+        return self._ladders.strength([vector.loss for vector in self.vectors], up=True)
+
+    def _halves(self, group: np.ndarray) -> list[np.ndarray]:
+        """Two groups of vectors that are more alike, split where they differ most."""
+        rows = self._strengths[group]
+        widest = int(np.argmax(rows.std(axis=0)))
+        order = group[np.argsort(rows[:, widest], kind="stable")]
+        return [order[: order.size // 2], order[order.size // 2 :]]
+
+    # ---- Chernoff bounds of all vectors at once
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of every vector: log moments at TILTS, the mass that reveals everything, and the largest loss."""
+        found = [loss_moments(vector.loss) for vector in self.vectors]
+        logs = np.array([one.logs for one in found]) + 1e-12
+        reveals = -np.expm1(-np.array([one.hidden for one in found])) * (1 + 1e-12)
+        return logs, reveals, np.array([one.largest for one in found]) * (1 + 1e-12)
+
+    def _loose_epsilon(self, delta: FloatArray) -> FloatArray:
+        """Chernoff bounds, or the largest loss where that is less: vectors x deltas."""
+        if len(self.vectors) < 2:
+            return np.full((len(self.vectors), delta.size), math.inf)
+        total, reveal, tops = self._moments
+        found = np.empty((len(self.vectors), delta.size))
+        with np.errstate(all="ignore"):
+            for j, value in enumerate(delta):
+                room = np.log(np.maximum(value - reveal, 0.0))
+                bounds = (total + log_peak(TILTS) - room[:, None]) / TILTS
+                found[:, j] = np.min(np.where(np.isnan(bounds), math.inf, bounds), axis=1)
+        found = np.maximum(found + 1e-9 * (1 + np.abs(found)), 0.0)
+        return np.minimum(found, tops[:, None])
+
+    def _loose_delta(self, epsilon: FloatArray) -> FloatArray:
+        if len(self.vectors) < 2:
+            return np.ones((len(self.vectors), epsilon.size))
+        total, reveal, _ = self._moments
+        found = np.empty((len(self.vectors), epsilon.size))
+        with np.errstate(all="ignore"):
+            for j, value in enumerate(epsilon):
+                logs = total + log_peak(TILTS) - value * TILTS
+                best = np.min(np.where(np.isnan(logs), math.inf, logs), axis=1)
+                found[:, j] = np.exp(np.minimum(best, 0.0)) * (1 + 1e-9) + reveal + 1e-300
+        return np.minimum(found, 1.0)
+
+    def _loose_beta(self, alpha: FloatArray) -> FloatArray:
+        """beta >= 1 - delta(eps) - e^eps alpha and its mirror, for every epsilon."""
+        epsilon = np.concatenate((np.linspace(0.0, 2.0, 41), np.geomspace(2.1, 100.0, 60)))
+        kept = 1.0 - self._loose_delta(epsilon)
+        found = np.empty((len(self.vectors), alpha.size))
+        for j, value in enumerate(alpha):
+            best = np.maximum(kept - np.exp(epsilon) * value, np.exp(-epsilon) * (kept - value)).max(axis=1)
+            found[:, j] = np.maximum(best * (1 - 1e-9) - 1e-12, 0.0)
+        return found
+
+
+class _State:
+    """The largest answer so far."""
+
+    def __init__(self, lower: FloatArray, upper: FloatArray, rtol: float) -> None:
+        self.lower, self.upper, self.rtol = lower, upper, rtol
+        self.composed, self.met, self.names = 0, True, dict[str, None]()
+
+    def absorbs(self, upper: FloatArray, name: str) -> bool:
+        """Whether an answer at most this large widens the result by less than was allowed; then it is taken in."""
+        room = np.where(np.isfinite(self.lower), np.abs(self.lower), 0.0) * self.rtol / 2
+        if not bool(np.all((upper <= self.upper) | (upper <= self.lower + room))):
+            return False
+        self.raise_to(upper, name)
+        return True
+
+    def raise_to(self, upper: FloatArray, name: str) -> None:
+        """Vectors that were not composed one by one cost at most this."""
+        if not bool(np.all(upper <= self.upper)):
+            self.upper = np.maximum(self.upper, upper)
+            self.names[name] = None
+
+    def take(self, found: Ends, vector: Vector, ask: Callable[[Loss], Ends]) -> None:
+        self.composed, self.met = self.composed + max(len(vector.loss.parts), 1), self.met and found.met
+        self.names[found.method] = None
+        self.upper = np.maximum(self.upper, found.upper)
+        if vector.exact:
+            self.witness(found if vector.attained == vector.loss else ask(vector.attained))
+
+    def witness(self, found: Ends) -> None:
+        """A reachable step costs at least this."""
+        self.lower = np.maximum(self.lower, found.lower)
+
+
+@attrs.frozen(eq=False)
+class Ends:
+    """Both ends of an answer, flat."""
+
+    lower: FloatArray
+    upper: FloatArray
+    method: str
+    met: bool
+
+
+def _ends(found: Bracket) -> Ends:
+    return Ends(np.asarray(found.lower), np.asarray(found.upper), found.method, found.met)
+
+
+def _negative(ends: Ends) -> Ends:
+    return Ends(-ends.upper + 0.0, -ends.lower + 0.0, ends.method, ends.met)
+
+
+def _bracket(quantity: Quantity, shape: tuple[int, ...], ends: Ends, rtol: float) -> Bracket:
+    least = 1e-9 if quantity == "epsilon" else 1e-290
+    with np.errstate(invalid="ignore"):
+        narrow = bool(np.all((ends.upper == ends.lower) | (ends.upper - ends.lower <= rtol * ends.upper + least)))
+    lower, upper = (end.reshape(shape) if shape else float(end[0]) for end in (ends.lower, ends.upper))
+    return Bracket(lower, upper, quantity, method=ends.method, met=ends.met and (narrow or math.isinf(rtol)))
+
+
+def _flat(name: str, value: Any, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
+    allowed = "a number, not NaN" if math.isinf(high) else f"in [{low:g}, {high:g}]"
+    array = checks.numbers(name, value, allowed, low, high)
+    return np.ravel(array), np.shape(array)
