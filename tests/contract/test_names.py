@@ -41,8 +41,8 @@ def test_errors_are_caught_as_they_were():
     [(reader, path) for reader in ("imported", "imported by examples") for path in same.read(RECORD)[0][reader]],
 )
 def test_what_documentation_and_examples_import_is_there(reader, path):
-    module = importlib.import_module(path)
-    assert [name for name in same.read(RECORD)[0][reader][path] if not hasattr(module, name)] == []
+    for name in same.read(RECORD)[0][reader][path]:
+        exec(f"from {path} import {name}", {})
 
 
 def test_the_record_is_of_everything():

@@ -38,7 +38,7 @@ KINDS: tuple[Kind, ...] = (
         read=_read_guarantee,
     ),
 )
-_FILTERS = ("filter_kinds:PureFilter", "filter_kinds:ZeroConcentratedFilter", "filter_kinds:GaussianFilter")
+_FILTERS = ("filters.kinds:PureFilter", "filters.kinds:ZeroConcentratedFilter", "filters.kinds:GaussianFilter")
 
 
 def _read_filter(document: dict[str, Any]) -> Any:
@@ -49,7 +49,7 @@ def _read_filter(document: dict[str, Any]) -> Any:
 
 KINDS += tuple(
     Kind("filter", f"quiltwork.compose.{home}", plain=True, read=_read_filter)
-    for home in (*_FILTERS, "divergence_filter:RenyiFilter")
+    for home in (*_FILTERS, "filters.renyi:RenyiFilter")
 )
 REFUSED = {
     "quiltwork.curves.curve:Curve": Refusal("it is what curves have in common, not a value"),

@@ -95,7 +95,7 @@ _AUDITS = {
     "audit_limits": "bounds.counts:Limits",
     "audit_guesses": "bounds.one_run:Guesses",
     "audit_row": "report:Row",
-    "audit_steps": "measures.roc:Steps",
+    "audit_steps": "bounds.counts:Steps",
 }
 KINDS = (
     *(Kind(name, _GAME + home) for name, home in _PLAIN.items()),
