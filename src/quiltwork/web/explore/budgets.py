@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quiltwork.document.charts import Json, grid
-from quiltwork.spec.budget_file import BudgetFile
+from quiltwork.spec.files.budgets import BudgetFile
 from quiltwork.web.explore.answers import fact, page
 
 __all__ = ["budgets_page"]
