@@ -217,7 +217,7 @@ def history(
 
     kind = None
     if figure is not None:
-        from quiltwork.curves.drawing import figure_format
+        from quiltwork.document.draw.style import figure_format
 
         kind = figure_format(figure)
         where.check_target(figure)
