@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import LEAST, Laws, fraction, laws, outward
+from quiltwork.numbers.laws import LEAST, Laws, laws, outward
+from quiltwork.numbers.stated import fraction
 
 
 def assert_ends(found: Laws, exact: truth.Table) -> None:

@@ -8,9 +8,7 @@ be asked for in rational arithmetic.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,14 +19,14 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import fraction
 
-__all__ = ["Laws", "fraction", "laws", "outward"]
+__all__ = ["Laws", "laws", "outward"]
 
 TOLERANCE = 1e-9  # how far a row of floats may be from one before it is taken for a mistake
 LEAST = float(np.finfo(float).smallest_subnormal)
 STATED = 5.0  # units of roundoff of a decimal read as a double, and divided by its row's sum
 SHOWN = 60  # characters of a refused value
-LONGEST = 1000  # characters, and size of the exponent, of a number given as a text
 
 Exact = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -142,31 +140,6 @@ def _beside(one: Laws, two: Laws) -> Exact | None:
     if one.exact is None or two.exact is None:
         return None
     return np.asarray((one.exact[:, :, None] * two.exact[:, None, :]).reshape(len(one.exact), -1))
-
-
-def fraction(value: Any) -> Fraction | None:
-    """The rational number that was typed: of a float the shortest decimal that reads as it; None for anything else."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    if isinstance(value, (Fraction, int, np.integer)):
-        return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
-    if isinstance(value, str):
-        if len(value) > LONGEST or not -LONGEST <= _exponent(value) <= LONGEST:
-            return None
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            return None
-    if isinstance(value, (float, np.floating)) and math.isfinite(value):
-        return Fraction(Decimal(repr(float(value))))
-    return Fraction(int(value.numerator), int(value.denominator)) if isinstance(value, numbers.Rational) else None
-
-
-def _exponent(text: str) -> int:
-    """The power of ten in a text such as "1e-5", which would otherwise be unfolded into its digits."""
-    _, _, power = text.lower().partition("e")
-    digits = power.strip().replace("_", "")
-    return int(digits) if digits.lstrip("+-").isdecimal() else 0
 
 
 def laws(name: str, value: Any, rows: int | None = None, *, row_word: str = "row") -> Laws:

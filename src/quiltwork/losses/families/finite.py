@@ -11,9 +11,10 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Lattice, Pair
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Lattice, Pair
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform
+from quiltwork.numbers.rounding import UNIT
 
 BLOCK = 1 << 20
 

@@ -16,6 +16,7 @@ from quiltwork.confounding.line.laws.component import Component
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import Laws
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 __all__ = ["Mixture", "table_weights"]
 
@@ -68,7 +69,7 @@ class Mixture:
         if not abs(total - 1.0) <= SUM:
             raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
         kept = np.flatnonzero(shares)
-        exact = tuple(Fraction(repr(float(share))) for share in shares) if self.exact is None else self.exact
+        exact = tuple(typed(share) for share in shares) if self.exact is None else self.exact
         whole = sum(exact)
         object.__setattr__(self, "exact", tuple(exact[i] / whole for i in kept) if exact else ())
         shares = shares[kept] if total == 1.0 else shares[kept] / total

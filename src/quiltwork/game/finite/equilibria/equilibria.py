@@ -35,7 +35,8 @@ from quiltwork.game.finite.scores import (
     lower_bound,
     upper_bound,
 )
-from quiltwork.numbers.rationals import Number, Table, above, below, exact, number, typed
+from quiltwork.numbers.rationals import Number, Table, exact, number, typed
+from quiltwork.numbers.stated import double_above, double_below
 
 __all__ = ["Equilibrium", "Status", "nash", "stackelberg"]
 
@@ -219,7 +220,7 @@ def _rounded(table: Table, largest: int) -> Table:
 
 
 def _bracket(low: Fraction, high: Fraction, method: str, met: bool) -> Bracket:
-    return Bracket(below(low), above(high), "cost", method, met)
+    return Bracket(double_below(low), double_above(high), "cost", method, met)
 
 
 def _equilibrium(
