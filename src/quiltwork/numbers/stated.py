@@ -72,7 +72,8 @@ def fraction(value: Any) -> Fraction | None:
         return None
     if isinstance(value, (float, np.floating)):
         return typed(float(value)) if math.isfinite(value) else None
-    if isinstance(value, str):
+    if isinstance(value, (str, Decimal)):
+        value = str(value)
         if len(value) > LONGEST_TEXT or not -LONGEST_TEXT <= _exponent(value) <= LONGEST_TEXT:
             return None
         try:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from quiltwork.numbers.matrices import TOLERANCE
+from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.spec.choice import refused
 from quiltwork.spec.columns import Value
 from quiltwork.spec.document import MOST_CHARACTERS

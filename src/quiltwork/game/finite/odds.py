@@ -33,7 +33,7 @@ from quiltwork import checks
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.secrets import bits, individuals
-from quiltwork.numbers.rationals import Number, Table, is_exact, laws, number
+from quiltwork.numbers.laws import Number, Table, is_exact, number, read_laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import double_above, double_below, log_ends
 
@@ -162,7 +162,7 @@ def odds_test(channel: Any, epsilon: Any = None, *, odds: Any = None) -> OddsTes
     >>> odds_test(response, odds=3).holds, odds_test(response, odds="29/10").holds, odds_test(response, 1.0).holds
     (True, False, False)
     """
-    table = laws("channel", channel, 2, "a table of 2^K laws, one a membership vector")
+    table = read_laws("channel", channel, 2, "a table of 2^K laws, one a membership vector")
     people = individuals(len(table), "channel")
     if (epsilon is None) == (odds is None):
         raise InvalidParameter("epsilon and odds", (epsilon, odds), "exactly one of them given")

@@ -26,7 +26,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
 from quiltwork.curves import TradeOff
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.rationals import Number as Ratio
+from quiltwork.numbers.laws import Number as Ratio
 from quiltwork.numbers.rationals import Table, exact, is_exact
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import double_above, double_below
