@@ -42,7 +42,6 @@ __all__ = [
 TOLERANCE = 1e-9  # how far the sum of a law with floats may be from one before it is taken for a mistake
 LEAST = float(np.finfo(float).smallest_subnormal)
 STATED = 5.0  # units of roundoff of a decimal read as a double, and divided by its row's sum
-MAX_SHOWN = 60  # characters of a refused value
 
 Exact = np.ndarray[Any, np.dtype[np.object_]]
 Number = Fraction | float
@@ -51,21 +50,22 @@ Table = np.ndarray[Any, np.dtype[Any]]  # of Fractions (dtype object) or of doub
 # ---- how numbers and tables of them are read
 
 
-def number(name: str, value: Any) -> Number:
+def number(name: str, value: Any, allowed: str = "a number") -> Number:
     """One number, as it was given: a Fraction if exact, otherwise a finite float."""
     if isinstance(value, (float, np.floating)) and math.isfinite(value):
         return float(value)
     found = fraction(value)
     if found is None:
-        allowed = "a number: a fraction, a whole number, a text such as '1/4' or a finite float"
-        raise InvalidParameter(name, _short(value), allowed)
+        hint = "True and False are no numbers" if isinstance(value, (bool, np.bool_)) else ""
+        allowed += ": a fraction, a whole number, a text such as '1/4' or a finite float"
+        raise InvalidParameter(name, value, allowed, hint)
     return found
 
 
-def entries(name: str, value: Any, dimensions: int | tuple[int, ...], allowed: str) -> Table:
+def entries(name: str, value: Any, dimensions: int | tuple[int, ...], allowed: str, each: str = "a number") -> Table:
     """A table of so many axes, each entry as it was given: Fractions if exact, otherwise floats; never empty."""
     if isinstance(value, (str, bytes, Mapping)) or not (hasattr(value, "__iter__") or hasattr(value, "__array__")):
-        raise InvalidParameter(name, _short(value), allowed)
+        raise InvalidParameter(name, value, allowed)
     given = np.asarray(value) if hasattr(value, "__array__") else _listed(name, value)
     if given.ndim not in (dimensions if isinstance(dimensions, tuple) else (dimensions,)) or not given.size:
         raise InvalidParameter(f"the shape of {name}", given.shape, allowed)
@@ -74,7 +74,7 @@ def entries(name: str, value: Any, dimensions: int | tuple[int, ...], allowed: s
             raise InvalidParameter(name, "a table with entries that are not finite", allowed)
         return np.array(given, dtype=float)
     found = np.empty(given.size, dtype=object)
-    found[:] = [number(f"an entry of {name}", entry) for entry in given.ravel().tolist()]
+    found[:] = [number(f"an entry of {name}", entry, each) for entry in given.ravel().tolist()]
     return found.reshape(given.shape)
 
 
@@ -111,19 +111,20 @@ def probabilities(
 
     A law that was divided by its sum may have an entry a hair above one.
     """
-    found = entries(name, value, dimensions, allowed)
+    found = entries(name, value, dimensions, allowed, "a probability in [0, 1]")
     rows = found.reshape(-1, found.shape[-1])
     floats = not is_exact(found) or any(isinstance(entry, float) for entry in found.flat)
     wrong = found[(found < 0) | (found > (1.0 + tolerance if floats else 1))]
     if wrong.size:
-        raise InvalidParameter(name, float(wrong[0]) if floats else str(wrong[0]), "probabilities in [0, 1]")
+        shown = float(wrong[0]) if floats else str(wrong[0])
+        raise InvalidParameter(f"an entry of {name}", shown, "a probability in [0, 1]")
     sums = [math.fsum(row) for row in rows] if floats else rows.sum(axis=1).tolist()
     worst = max(range(len(sums)), key=lambda index: abs(sums[index] - 1))
     if abs(sums[worst] - 1) > (tolerance if floats else 0):
-        which, words = (name, "it") if found.ndim == 1 else (f"row {worst} of {name}", "each row")
+        which = f"the sum of {name}" if found.ndim == 1 else f"the sum of row {worst} of {name}"
         if floats:
-            raise InvalidParameter(f"the sum of {which}", sums[worst], "1", f"divide {words} by its sum")
-        raise InvalidParameter(f"the sum of {which}", str(sums[worst]), "1 exactly")
+            raise InvalidParameter(which, sums[worst], "1", "divide what should sum to 1 by its sum")
+        raise InvalidParameter(which, str(sums[worst]), "1 exactly", "fractions and whole numbers must sum to 1")
     return found
 
 
@@ -276,9 +277,3 @@ def _decimals(given: Table) -> Exact | None:
     exact = np.empty(given.shape, dtype=object)
     exact[:] = [[typed(entry) for entry in row] for row in given]
     return exact if all(sum(row) == 1 for row in exact) else None
-
-
-def _short(value: Any) -> Any:
-    """The value itself, or the beginning of what would fill the message."""
-    text = repr(value)
-    return value if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
