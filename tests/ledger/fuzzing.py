@@ -96,10 +96,10 @@ class Fuzzed:
 
 
 @contextlib.contextmanager
-def fuzzed(name: str) -> Iterator[Fuzzed]:
+def fuzzed(name: str, clock: Callable[[], datetime] | None = None) -> Iterator[Fuzzed]:
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="quiltwork-", dir=memory if memory.is_dir() else None))
-    ledger = Ledger(f"sqlite:///{folder}/{name}.db")
+    ledger = Ledger(f"sqlite:///{folder}/{name}.db", clock=clock)
     raw = sqlite3.connect(folder / f"{name}.db", check_same_thread=False)
     before = os.getcwd()
     os.chdir(folder)  # where a strange name makes a file, if it does
@@ -115,7 +115,8 @@ def fuzzed(name: str) -> Iterator[Fuzzed]:
 @contextlib.contextmanager
 def used() -> Iterator[Fuzzed]:
     """One ledger for every test of this file: whatever one of them broke, the next would see."""
-    with fuzzed("shared") as made:
+    behind = timedelta(hours=1)  # so that a budget has expired, however long the rest takes
+    with fuzzed("shared", lambda: datetime.now(UTC) - behind) as made:
         ledger = made.ledger
         ledger.open("pure", epsilon=5.0, protects="one person")
         ledger.open("usual", epsilon=3.0, delta=1e-6, protects=qw.user("person", 4), reveal=1e-7)
@@ -126,13 +127,14 @@ def used() -> Iterator[Fuzzed]:
         ledger.open("weekly", mu=1.0, protects="x", refresh=timedelta(days=7))
         for name in ("paused", "closed"):
             ledger.open(name, epsilon=1.0, protects="x")
-        ledger.open("gone", epsilon=1.0, protects="x", expires=datetime.now(UTC) + timedelta(seconds=5))
+        ledger.open("gone", epsilon=1.0, protects="x", expires=datetime.now(UTC) - behind / 2)
         ledger.open("wide", epsilon=1e50, protects="x")
         ledger.open("deep", rho=1e50, protects="x", blocks=Blocks("day", most=3))
         ledger.open("long", epsilon=1e50, delta=0.5, protects="x", filter="pure")
         ledger.reserve("pure", qw.pure(0.01), lease=3600)
         ledger.pause("paused")
         ledger.close("closed")
+        behind = timedelta(0)
         yield made
 
 

@@ -92,11 +92,11 @@ def test_connection_is_ended_in_the_middle(postgres, postgres_url):
         thread = threading.Thread(target=spend)
         thread.start()
         waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while not postgres.execute(waiting) and time.monotonic() < end:
             time.sleep(0.01)
         assert end_clients(postgres, named(postgres_url))
-    thread.join(20)
+    thread.join(120)
     assert len(state(postgres_url)[1]) == before + len(granted)
     with Ledger(postgres_url) as ledger:
         assert ledger.spend("city", qw.pure(COST), key="mine").seq == before + 1
@@ -119,18 +119,16 @@ def test_locked_by_another_transaction(postgres, postgres_url):
             assert ledger.balance("city").spent.upper == pytest.approx(COST)  # who only reads does not wait
 
 
-def silence(_: Callable[[], object], port: int) -> tuple[str, float]:
-    begin = time.monotonic()
+def silence(_: Callable[[], object], port: int) -> str:
     with pytest.raises(LedgerUnavailable) as caught:
         Ledger(f"postgresql+psycopg://somebody@127.0.0.1:{port}/budgets", timeout=0.5).budgets()
-    return str(caught.value), time.monotonic() - begin
+    return str(caught.value)
 
 
 def test_server_never_answers():
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        ((problem, seconds),) = together(silence, [(listener.getsockname()[1],)], patience=60)
+        (problem,) = together(silence, [(listener.getsockname()[1],)])  # it ends at all
     assert "cannot be reached" in problem
-    assert seconds < 30  # not a measure of speed: it ends at all
 
 
 # ---- the server is unwilling

@@ -14,7 +14,7 @@ GIGABYTE = 1 << 30
 
 @pytest.fixture
 def workers():
-    made = Workers(1, 30.0, 4 * GIGABYTE)
+    made = Workers(1, 300.0, 4 * GIGABYTE)
     yield made
     made.close()
 
@@ -133,7 +133,7 @@ def test_an_answer_that_cannot_be_sent_is_a_mistake_of_ours(workers, strange, ca
 
 
 def test_closing_ends_every_process(strange):
-    made = Workers(2, 30.0, 4 * GIGABYTE)
+    made = Workers(2, 300.0, 4 * GIGABYTE)
     number = made.run(strange + "pid")
     made.close()
     with pytest.raises(ProcessLookupError):
