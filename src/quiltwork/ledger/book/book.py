@@ -168,25 +168,29 @@ class Book(ABC):
         self.public_key: str | None = None
         self.keys: set[str] = set()  # every key that signed for the ledger
 
-    @abstractmethod
+    # ---- what is stored elsewhere: nothing, unless a book says so
+
     def load_account(self, name: str) -> Account | None:
         """A budget's row."""
+        return None
 
-    @abstractmethod
     def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
         """Tallies by name; those that do not exist are left out."""
+        return {}
 
     @abstractmethod
     def load_every_amount(self, budget: str, period: int) -> Counter[str]:
         """How many tallies of a budget have each amount."""
 
-    @abstractmethod
     def load_reservation(self, seq: int) -> Reservation | None:
         """A reservation's row."""
+        return None
 
-    @abstractmethod
     def load_principal(self, name: str) -> Principal | None:
         """A principal's row."""
+        return None
+
+    # ---- what is known
 
     def account(self, name: str) -> Account | None:
         if name not in self.accounts and (found := self.load_account(name)) is not None:
@@ -274,12 +278,6 @@ class MemoryBook(Book):
         self.ended = (self.ended + self.fingerprint(reservation_row(reservation))) % 2**256
         del self.reservations[reservation.seq]
 
-    def load_account(self, name: str) -> Account | None:
-        return None
-
-    def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
-        return {}
-
     def load_every_amount(self, budget: str, period: int) -> Counter[str]:
         return self._counts.setdefault((budget, period), Counter()).copy()
 
@@ -292,12 +290,6 @@ class MemoryBook(Book):
                 del counts[before]
         counts[amount] += 1
         super().put_amount(budget, period, name, amount)
-
-    def load_reservation(self, seq: int) -> Reservation | None:
-        return None
-
-    def load_principal(self, name: str) -> Principal | None:
-        return None
 
 
 def amounts(text: str | None, size: int) -> Cost:
