@@ -33,7 +33,7 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.defenders.plain import statistic_of
+from quiltwork.game.defenders.certified_channel import statistic_of
 from quiltwork.game.learned.certified_end import Certified, finished, reach
 from quiltwork.game.learned.defence import Learned, Trained
 from quiltwork.game.learned.gate import accept, error_of
