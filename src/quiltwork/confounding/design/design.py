@@ -28,12 +28,12 @@ from quiltwork.confounding.design.task import Target, Task, relaxed, split_optio
 from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.confounding.line.binned.table import checked_edges
 from quiltwork.confounding.line.release import Readout
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.views import drawing
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down
