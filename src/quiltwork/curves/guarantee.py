@@ -9,9 +9,9 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.curves import markup
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.curve import Curve
-from quiltwork.curves.views import Views, answers
+from quiltwork.curves.bracket import Quantity
+from quiltwork.curves.curve import Curve, SameCurve
+from quiltwork.curves.views import answers
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema
@@ -27,7 +27,7 @@ def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 @attrs.frozen
-class Guarantee(Views):
+class Guarantee(SameCurve):
     """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found."""
 
     curve: Curve
@@ -42,17 +42,8 @@ class Guarantee(Views):
         if not str(self.protects).strip():
             raise InvalidParameter("protects", self.protects, "a sentence that names the protected pairs")
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The curve's smallest epsilon for this delta."""
-        return self.curve.epsilon(delta, rtol=rtol)
-
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The curve's delta at this epsilon."""
-        return self.curve.delta(epsilon, rtol=rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The curve's trade-off function."""
-        return self.curve.beta(alpha)
+    def _same(self, quantity: Quantity) -> Curve:
+        return self.curve
 
     def explain(self, delta: float | None = None) -> str:
         """What an attacker can do at best, in plain language; every number is rounded to the safe side."""
