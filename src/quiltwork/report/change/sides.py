@@ -20,7 +20,7 @@ from quiltwork.compose.loss import compose
 from quiltwork.curves.curve import BaseCurve, Curve, Ends
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.rounding import down
-from quiltwork.spec.plan import Plan, Target
+from quiltwork.spec.files.plan import Plan, Target
 
 __all__ = ["Piece", "Side", "Unbounded", "side_of"]
 
