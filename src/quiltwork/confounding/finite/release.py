@@ -23,7 +23,7 @@ from quiltwork.confounding.finite.channels import channel, refuse_large, repeate
 from quiltwork.curves import finite as rational
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import FiniteTest, contrast, odds_ends
-from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.curves.maximum import Maximum
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.laws import Laws, fraction
@@ -189,15 +189,18 @@ class Release(WorstPair):
 
     def guarantee(self, delta: float = 1e-6) -> Guarantee:
         """The curve with its words; the worst pair is named at the epsilon of this delta."""
-        epsilon = float(np.minimum(self.epsilon(checks.probability("delta", delta)).upper, 700.0))
-        first, second = self.pairs[self.worst(epsilon)]
+        share = checks.probability("delta", delta)
         return Guarantee(
             self,
             protects=self.world.protects,
             assumes=self.world.assumes,
             because=("joint law of all outputs given the secret (seed 000 Definition 1; theory/confounding.md 1)",),
-            witness=f"{self.world.row_name(int(first))} against {self.world.row_name(int(second))}",
+            witness=later(lambda: self._worst_pair(share)),
         )
+
+    def _worst_pair(self, delta: float) -> str:
+        first, second = self.pairs[self.worst(float(np.minimum(self.epsilon(delta).upper, 700.0)))]
+        return f"{self.world.row_name(int(first))} against {self.world.row_name(int(second))}"
 
     def exact_epsilon(self, delta: Any = 0) -> Bracket:
         """epsilon from exact fractions: the logarithm of a rational number, rounded outward."""
