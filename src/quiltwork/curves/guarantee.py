@@ -9,10 +9,10 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Quantity
 from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.views import answers
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema

@@ -11,8 +11,8 @@ import attrs
 from quiltwork.compose.filters.costs import short, stated
 from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import compose
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
@@ -102,6 +102,11 @@ class Balance:
     @property
     def left(self) -> Bracket:
         return self.amounts[0].left
+
+    def __bool__(self) -> bool:
+        """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""
+        left = float(self.left.lower) > 0 if not self.runs else any(ran < most for ran, most in self.runs.values())
+        return self.budget.state == "open" and left
 
     @property
     def used(self) -> float:
