@@ -33,8 +33,8 @@ from quiltwork.confounding.finite.copula import gaussian_copula
 from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import fraction
 from quiltwork.numbers.rounding import down, up
+from quiltwork.numbers.stated import fraction
 
 __all__ = ["CopulaCurve", "CopulaPerturbation", "effective_correlation", "gaussian_copula"]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
-from quiltwork.curves.finite import stated
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import Stated
 
 __all__ = ["FromDelta"]
 
@@ -59,7 +59,7 @@ class FromDelta(BaseCurve, ABC):
 
     def _search(self, delta: float) -> float:
         """The true delta falls with epsilon, so that whatever holds at one epsilon holds above it."""
-        delta, _ = stated(delta)
+        delta = Stated(delta).below
         if self._upper(0.0) <= delta:
             return 0.0
         if not self._upper(math.inf) <= delta:
@@ -78,7 +78,7 @@ class FromDelta(BaseCurve, ABC):
 
     def _beta(self, alpha: FloatArray) -> Ends:
         """Every (epsilon, delta) that holds bounds the type II error, in both orders."""
-        alphas = np.array([stated(value)[1] for value in alpha.tolist()])
+        alphas = np.array([Stated(value).above for value in alpha.tolist()])
         epsilons, kept = self._points
         grown, shrunk = up(np.exp(epsilons), 4), down(np.exp(-epsilons), 4)
         with np.errstate(over="ignore"):
