@@ -34,6 +34,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import fraction
 from quiltwork.numbers.rounding import down, up
 
@@ -74,6 +75,7 @@ def _pair(name: str, value: Any) -> Sequence[Any]:
     return list(value)
 
 
+@document("copula/1")
 @attrs.frozen
 class CopulaPerturbation:
     """Two Gaussian noises of standard deviations `noises`, tied by the construction with parameters `rho` and `sd`.
@@ -161,6 +163,7 @@ class CopulaPerturbation:
         )
 
 
+@document("copula_curve/1")
 @attrs.frozen
 class CopulaCurve(Views):
     """G_mu for a mu between two floats: every answer holds for all of them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from quiltwork.curves.bracket import Bracket
+from quiltwork.kinds import not_written
 
 __all__ = ["Curve"]
 
 
+@not_written("it is what curves have in common, not a value")
 @runtime_checkable
 class Curve(Protocol):
     """A bound on the hypothesis test between two worlds, seen from three sides.

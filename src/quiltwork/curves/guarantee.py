@@ -13,6 +13,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.views import Views, answers
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema
 
@@ -112,3 +113,15 @@ class Guarantee(Views):
         if data.get("curve") is None:
             raise InvalidParameter("curve", None, "the dictionary of a curve", "this guarantee was saved without one")
         return cls(load(data["curve"]), data["protects"], data["assumes"], data["because"], data["witness"])
+
+
+# ---- as a document
+
+
+def _read(**fields: Any) -> Guarantee:
+    if fields["curve"] is None:
+        raise InvalidParameter("curve", None, "the document of a curve", "this guarantee was saved without one")
+    return Guarantee(**fields)
+
+
+document("guarantee/1", fields="curve protects assumes because", optional="witness", read=_read)(Guarantee)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quiltwork.kinds import not_written
 from quiltwork.ledger.acts.integrity import Integrity
 from quiltwork.ledger.acts.opening import Opening
 from quiltwork.ledger.acts.principals import People
@@ -11,6 +12,7 @@ from quiltwork.ledger.acts.spending import Spending
 __all__ = ["Ledger"]
 
 
+@not_written("it is an open connection", "keep its address; `ledger export` copies it")
 class Ledger(Opening, Spending, Asking, Integrity, People):
     """Budgets in a database. Every change is an entry of one hash chain, and is made in one transaction.
 

@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
 from quiltwork.tables.notions.sensitivity import Holds
@@ -217,3 +220,35 @@ def _conjunction(condition: Predicate) -> bool:
     if isinstance(condition, And):
         return all(_conjunction(part) for part in condition.parts)
     return not isinstance(condition, Or) or not any(True for _ in opaque_parts(condition))
+
+
+# ---- as a document
+
+
+def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...]) -> Plan:
+    """Every query is checked again by the plan, as when it was added."""
+    plan = Plan(table, neighbors)
+    for one in queries:
+        said: dict[str, Any] = {"where": one.where, "reads": one.reads, "via": one.via, "adaptive": one.adaptive}
+        plan.add(one.name, loss=one.loss, holds=one.holds, **said)
+    return plan
+
+
+def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
+    words = {name: getattr(value, name) for name in ("protects", "assumes", "because", "witness")}
+    return {"table": value.table, "neighbors": value.notion, "queries": value.queries, **words}
+
+
+def _read_promise(table: Table, neighbors: Notion, queries: tuple[Query, ...], **words: Any) -> PlanGuarantee:
+    """The curve is derived again from the queries: it is a theorem about them, not a number to believe."""
+    return attrs.evolve(_read(table, neighbors, queries).guarantee(), **words)
+
+
+document("table_plan/1", fields="table neighbors queries", read=_read)(Plan)
+document(
+    "plan_guarantee/1",
+    fields="table neighbors queries protects assumes because",
+    optional="witness",
+    write=_written_promise,
+    read=_read_promise,
+)(PlanGuarantee)

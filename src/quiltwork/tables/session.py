@@ -20,6 +20,7 @@ from quiltwork.compose.filters.counted import Currency, Total, currency
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
+from quiltwork.kinds import not_written
 from quiltwork.tables.guarantee import unbounded
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import Via
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
+@not_written("a session goes on, and a copy of it would spend its budget twice", "keep budgets in a ledger")
 class Session:
     """Queries admitted one by one. The guarantee is the budget, whatever is asked and whenever one stops."""
 

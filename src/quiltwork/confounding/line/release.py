@@ -19,6 +19,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.errors import NotCertified, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.decimals import at_least
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["IgnoringGaussian", "Readout"]
 
 
+@document(
+    "readout/1", fields="world readings", read=lambda world, readings: Readout(world, readings, *world._curve(readings))
+)
 class Readout(Views):
     """All readings of the data together: a curve about the secret, where there is one."""
 

@@ -20,6 +20,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.design.problem import Problem
 from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import laws
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _GROWTH = 2.5
 _START = 0.1  # spread of the first parameters
 
 
+@document("penalised/1")
 @attrs.frozen(eq=False)
 class Penalised:
     """Where the penalty method ended: a channel (X, Z), its cost and its delta, all in plain floats."""

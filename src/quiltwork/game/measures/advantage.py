@@ -22,6 +22,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.measures.roc import aligned
+from quiltwork.kinds import document
 from quiltwork.numbers.rationals import Number
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 
+@document("bwma/1")
 @attrs.frozen
 class Bwma:
     """The payoff and the two expected counts it is made of."""
@@ -84,6 +86,7 @@ def threshold_decisions(posteriors: Any, gamma: Any) -> Any:
     return (beliefs > price).astype(float)
 
 
+@document("expected_counts/1")
 @attrs.frozen
 class ExpectedCounts:
     """E[sum_k s_k b_k] and E[sum_k s_k (1 - b_k)]: numbers of people, not rates."""

@@ -19,6 +19,7 @@ import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
 from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
+from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.book import Account, Book, Charge, amount_text, amounts
 from quiltwork.ledger.chain.entries import moment
@@ -28,6 +29,7 @@ __all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
 MOST = 2**53  # a forecast beyond that says nothing more
 
 
+@document("forecast/1")
 @attrs.frozen
 class Forecast:
     """How many more of a release fit; None when it costs nothing."""

@@ -13,6 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.priors.joint.law import JointLaw
@@ -47,6 +48,7 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
     return found
 
 
+@document("ising/1")
 @attrs.frozen(eq=False, repr=False)
 class Ising(Prior):
     """Entries x_i in {0, 1} with spins s_i = 2 x_i - 1 and weights exp(sum J_ij s_i s_j + sum h_i s_i).

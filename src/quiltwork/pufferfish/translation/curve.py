@@ -19,6 +19,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.views import Views
+from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.losses.families.pure import Pure
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.secrets import Secrets
@@ -114,3 +116,25 @@ def _bracket(quantity: Any, lower: FloatArray, upper: FloatArray, asked: FloatAr
     with np.errstate(invalid="ignore"):
         narrow = bool(np.all((upper == lower) | (upper - lower <= rtol * upper)))
     return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), quantity, METHOD, met=narrow)
+
+
+# ---- as a document
+
+
+def stated_loss(given: Any) -> Loss:
+    """The loss that a document holds."""
+    if not isinstance(given, Loss):
+        raise InvalidParameter("loss", given, "the document of a loss")
+    return given
+
+
+def _written(value: Leaks) -> dict[str, Any]:
+    translator = value.translator
+    return {"loss": value.loss, "prior": translator.prior, "secrets": value.secrets, "method": translator.asked[1]}
+
+
+def _read(loss: Any, prior: Any, secrets: Any = None, method: Any = "best") -> Leaks:
+    return Leaks(stated_loss(loss), Translator.of(prior, secrets, method), secrets)
+
+
+document("leaks/1", fields="loss prior", optional="secrets method", write=_written, read=_read)(Leaks)

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import not_written
 from quiltwork.numbers.json import check_schema
 from quiltwork.report.layout.blocks import (
     Block,
@@ -65,6 +66,7 @@ def _sections(values: Iterable[Any]) -> tuple[Section, ...]:
     return found
 
 
+@not_written("it is words and figures about a file", "save it with report.save(path)")
 @attrs.frozen
 class Report:
     """What is said about something, ready to be read, printed, or kept.

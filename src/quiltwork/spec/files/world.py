@@ -25,6 +25,7 @@ from quiltwork.confounding.finite.joint import READS
 from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.line.noise import KINDS
 from quiltwork.confounding.world import World
+from quiltwork.kinds import not_written
 from quiltwork.numbers.laws import Laws, laws
 from quiltwork.spec.fields.fields import Choice, Count, NonNegative, Positive, Rate, Strict, Words, located, refused
 from quiltwork.spec.fields.matrices import beside
@@ -150,6 +151,7 @@ class Existing(Choice):
         return tuple(f"{self.name}, {name}" for name in own)
 
 
+@not_written("it belongs to a world file", "write the file: WorldFile.to_yaml()")
 class Used(Release):
     """Mechanisms of a file, each used some number of times with fresh noise.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.schema.columns import Ordered
 
 if TYPE_CHECKING:
@@ -125,3 +126,17 @@ def has_room(table: Table, step: Notion) -> bool:
             if within <= high - low - column.discrete and not (column.discrete and within % 1):
                 return True
     return False
+
+
+# ---- as a document
+
+
+def _read(name: str, columns: tuple[str, ...]) -> Distance:
+    made: dict[str, Any] = {"euclidean": euclidean, "manhattan": manhattan, "geo": geo}
+    if name not in made or (name == "geo" and len(columns) != 2):
+        raise InvalidParameter("name", name, "euclidean or manhattan of some columns, or geo of two")
+    found: Distance = made[name](*columns)
+    return found
+
+
+document("distance/1", fields="name columns", read=_read)(Distance)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.notions.metrics import Distance
 from quiltwork.tables.schema.columns import Id, Ordered
 
@@ -51,6 +52,7 @@ class Notion(ABC):
         """Refuse a notion that speaks of columns the table does not have."""
 
 
+@document("add_remove/1")
 @attrs.frozen
 class AddRemove(Notion):
     """One record is added or removed."""
@@ -162,6 +164,7 @@ class Window(Notion):
         return f"window({self.column!r}, {self.length:g}{many})"
 
 
+@document("edge/1")
 @attrs.frozen
 class Edge(Notion):
     """One edge is added or removed; the records of the table are edges."""
@@ -205,6 +208,7 @@ class Node(Notion):
         return f"node({self.max_degree:g}{'' if self.rewire else ', rewire=False'})"
 
 
+@document("free_lunch/1")
 @attrs.frozen
 class FreeLunch(Notion):
     """Any two tables."""
@@ -307,3 +311,37 @@ def _is_id(table: Table, name: str) -> None:
     table.names([name], "id")
     if not isinstance(table.columns[name], Id):
         raise InvalidParameter("id", name, "an Id column", "it says whose record it is")
+
+
+def _limits(*names: str) -> Callable[[Any], dict[str, Any]]:
+    """The attributes with these names; no limit is written as none."""
+    return lambda value: {name: None if (found := getattr(value, name)) == math.inf else found for name in names}
+
+
+# what a constructor would take unchecked is built by the function that checks it
+document("replace_one/1", fields="", optional="fixed", read=replace_one)(ReplaceOne)
+document(
+    "user/1",
+    fields="id",
+    optional="max_records max_per",
+    write=_limits("id", "max_records", "max_per"),
+    read=lambda id, max_records=None, max_per=(): user(id, max_records, dict(max_per)),
+)(User)
+document("entry_notion/1", fields="", optional="columns", read=lambda columns=(): entry(*columns))(Entry)
+document(
+    "window/1",
+    fields="column length",
+    optional="max_records",
+    write=_limits("column", "length", "max_records"),
+    read=window,
+)(Window)
+document(
+    "node/1", fields="", optional="max_degree rewire nodes", write=_limits("max_degree", "rewire", "nodes"), read=node
+)(Node)
+document(
+    "metric/1",
+    fields="distance unit",
+    optional="within diameter",
+    write=_limits("distance", "unit", "within", "diameter"),
+    read=metric,
+)(Metric)

@@ -12,6 +12,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["ClipRows", "FlatMap", "Join", "Via", "clip_rows", "flat_map", "join"]
 
@@ -105,3 +106,8 @@ def join(*, truncate: tuple[int, int]) -> Join:
 def clip_rows(id: str, most: int) -> ClipRows:
     """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row."""
     return ClipRows(checks.text("id", id, "the name of an Id column"), checks.count("most", most, least=1))
+
+
+document("flat_map/1", fields="name max_out", read=flat_map)(FlatMap)
+document("join/1", fields="truncate", write=lambda value: {"truncate": (value.own, value.other)}, read=join)(Join)
+document("clip_rows/1", fields="id most", read=clip_rows)(ClipRows)

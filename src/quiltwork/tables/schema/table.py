@@ -11,6 +11,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document, not_written
 from quiltwork.tables.schema.columns import Cat, Column, Date, Int, Ordered, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate
 from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Chosen, Cut, Has, Null, Spans
@@ -20,6 +21,7 @@ __all__ = ["Reference", "Table"]
 MOST_PARTS = 100_000  # of one split
 
 
+@not_written("it is a column of a table, seen from a condition", "write the table")
 class Reference:
     """A column of a table, to be compared: t.age < 30, t.region.isin(["N", "S"]), ~t.day.is_null()."""
 
@@ -222,3 +224,19 @@ class Table:
 
     def __repr__(self) -> str:
         return "Table(" + ", ".join(f"{name}={column}" for name, column in self.columns.items()) + ")"
+
+
+# ---- as a document
+
+
+def _written(table: Table) -> dict[str, Any]:
+    most = None if math.isinf(table.most) else int(table.most)
+    # a list, so that a column may have any name
+    return {"columns": tuple(table.columns.items()), "least": table.least, "most": most}
+
+
+def _read(columns: tuple[Any, ...], least: int = 0, most: int | None = None) -> Table:
+    return Table(**{str(name): column for name, column in columns}).rows(least, most)
+
+
+document("table/1", fields="columns", optional="least most", write=_written, read=_read)(Table)

@@ -23,6 +23,7 @@ from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.views import Views
+from quiltwork.kinds import document
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments
 from quiltwork.tables.worst_step.vectors import Bound, Vector
 
@@ -35,6 +36,7 @@ REMEMBERED = 256
 CHERNOFF = "Chernoff bounds"
 
 
+@document("worst_vector/1", fields="vectors bounds")
 class Worst(Views):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 

@@ -17,9 +17,11 @@ from quiltwork.compose.releases import one_sided
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.views import Views
 from quiltwork.errors import Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.secrets import Secrets
+from quiltwork.pufferfish.translation.curve import stated_loss
 
 __all__ = ["GaussianLeaks"]
 
@@ -93,3 +95,13 @@ class GaussianLeaks(Views):
 
     def _bracket(self, quantity: Any, lower: Any, upper: Any) -> Bracket:
         return Bracket(np.minimum(lower, upper), upper, quantity, "translated once", met=False)
+
+
+# ---- as a document
+
+
+def _read(loss: Any, prior: Any, secrets: Any = None) -> GaussianLeaks:
+    return GaussianLeaks(stated_loss(loss), prior, secrets)
+
+
+document("gaussian_leaks/1", fields="loss prior", optional="secrets", read=_read)(GaussianLeaks)
