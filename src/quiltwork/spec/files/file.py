@@ -8,17 +8,21 @@ budgets      limits for a ledger                          schema     an object t
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from importlib import import_module
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Literal
 
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
+from quiltwork.spec.fields.fields import Strict
 from quiltwork.spec.objects.documents import kind_written, object_from
 from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, parse, parse_long
 from quiltwork.spec.text.read import made_of_document, text_of
+from quiltwork.spec.text.schema import model_schema
+from quiltwork.spec.text.write import yaml_text
 
-__all__ = ["KINDS", "any_schema", "kind_of", "load", "loads", "made_of", "parse_any", "read_any"]
+__all__ = ["KINDS", "File", "any_schema", "kind_of", "load", "loads", "made_of", "parse_any", "read_any"]
 
 KINDS = ("plan", "tables", "prior", "world", "budgets", "object")
 _SIGNS = {  # in this order: the first key that is there decides
@@ -50,6 +54,24 @@ ALLOWED = (
     "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
     "data, a budget file has budgets, a saved object has schema"
 )
+
+
+class File(Strict):
+    """What every file has: the version of the format, and how it is written again."""
+
+    quiltwork: Literal[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, with the numbers of CSV files written out; what was not said is not written."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """The file as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_yaml(self) -> str:
+        """The file as YAML text, from which the same is read back."""
+        return yaml_text(self.to_dict())
 
 
 def read_any(path: str | os.PathLike[str]) -> Any:
@@ -121,8 +143,6 @@ def sign_of(document: Document) -> str:
 
 def any_schema() -> dict[str, Any]:
     """JSON Schema of every kind of file, of which exactly one fits; saved objects are only told by their schema."""
-    from quiltwork.spec.text.schema import model_schema
-
     saved = {
         "title": "quiltwork object",
         "type": "object",
