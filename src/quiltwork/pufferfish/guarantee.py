@@ -40,7 +40,9 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     2.463
     """
     if not isinstance(loss, Loss):
-        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry")
+        swapped = isinstance(loss, Prior) and isinstance(prior, Loss)
+        hint = "swapped? it is guarantee(loss, prior)" if swapped else ""
+        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", hint)
     if loss.side != "worst":
         raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
     if one_sided(loss.parts) and loss.count > 1:

@@ -89,14 +89,20 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
+        return self._extend(self.split_queries(name, by, loss, holds, edges, where, reads, count, via))
+
+    def split_queries(
+        self, name: str, by: Reference, loss: Loss, holds: Holds, edges: Iterable[Any] | None, where: Predicate | None,
+        reads: Iterable[str] | None, count: bool, via: Via | None,
+    ) -> list[Query]:  # fmt: skip
+        """The queries of a split, checked and not added."""
         by = self._reference("by", by)
         name, read = checks.text("name", name), self._reads(reads)
         parts = {
             f"{name}: {by.name} = {label}": part if where is None else part & _predicate(where)
             for label, part in by.parts(edges).items()
         }
-        made = [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
-        return self._extend(made)
+        return [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
 
     def each(
         self,
@@ -111,18 +117,24 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query for every member of a set-valued column, on the records that have it: these overlap."""
+        return self._extend(self.each_queries(name, of, loss, holds, where, reads, count, via))
+
+    def each_queries(
+        self, name: str, of: Reference, loss: Loss, holds: Holds, where: Predicate | None, reads: Iterable[str] | None,
+        count: bool, via: Via | None,
+    ) -> list[Query]:  # fmt: skip
+        """The queries for every member, checked and not added."""
         of = self._reference("of", of)
         if not isinstance(of.column, SubsetOf):
             raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
         name, read = checks.text("name", name), self._reads(reads)
-        made = [
+        return [
             self.query(
                 f"{name}: {of.name} has {member}", loss, holds,
                 of.has(member) if where is None else of.has(member) & _predicate(where), read, count, via, False,
             )
             for member in of.column.members
         ]  # fmt: skip
-        return self._extend(made)
 
     def guarantee(self) -> PlanGuarantee:
         """What the whole plan guarantees, over the worst step of its notion."""

@@ -19,6 +19,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.tables.notions.metrics import Distance
 from quiltwork.tables.schema.columns import Id, Ordered
+from quiltwork.tables.schema.table import Reference, column_name
 
 if TYPE_CHECKING:
     from quiltwork.tables.schema.table import Table
@@ -252,28 +253,28 @@ def add_remove() -> AddRemove:
     return AddRemove()
 
 
-def replace_one(fixed: Iterable[str] = ()) -> ReplaceOne:
+def replace_one(fixed: Iterable[str | Reference] = ()) -> ReplaceOne:
     """One record replaced (bounded neighbours); the values of the `fixed` columns are public and cannot change."""
     return ReplaceOne(_names("fixed", fixed))
 
 
-def user(id: str, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
+def user(id: str | Reference, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
     """All records of one person added or removed; caps on how many there are, in all and for each value of a column."""
     caps = dict(max_per or {})
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
     found = tuple(sorted((checks.text("max_per", c), checks.count("max_per", cap, least=1)) for c, cap in caps.items()))
-    return User(checks.text("id", id), limit, found)
+    return User(column_name("id", id), limit, found)
 
 
-def entry(*columns: str) -> Entry:
+def entry(*columns: str | Reference) -> Entry:
     """One cell of one record changes."""
     return Entry(_names("columns", columns))
 
 
-def window(column: str, length: float, max_records: int | None = None) -> Window:
+def window(column: str | Reference, length: float, max_records: int | None = None) -> Window:
     """What happens within any `length` consecutive values of an ordered column (w-event privacy)."""
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
-    return Window(checks.text("column", column), checks.positive("length", length), limit)
+    return Window(column_name("column", column), checks.positive("length", length), limit)
 
 
 def edge() -> Edge:
@@ -301,10 +302,10 @@ def metric(distance: Distance, unit: str, *, within: float = 1.0, diameter: floa
     return Metric(distance, checks.text("unit", unit), checks.positive("within", within), widest)
 
 
-def _names(name: str, values: Iterable[str]) -> frozenset[str]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+def _names(name: str, values: Iterable[str | Reference]) -> frozenset[str]:
+    if isinstance(values, (str, Reference)) or not isinstance(values, Iterable):
         raise InvalidParameter(name, values, "a list of column names")
-    return frozenset(checks.text(name, value) for value in values)
+    return frozenset(column_name(name, value) for value in values)
 
 
 def _is_id(table: Table, name: str) -> None:

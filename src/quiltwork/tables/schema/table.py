@@ -64,6 +64,8 @@ class Reference:
             wanted = list(values)
         except TypeError:
             raise InvalidParameter("values", values, "a list of values") from None
+        for value in wanted:
+            self._value(value)
         if any(value is None for value in wanted):
             raise InvalidParameter("values", wanted, "free of None", f"ask for {self.name}.is_null()")
         if isinstance(self.column, Cat):
@@ -78,6 +80,7 @@ class Reference:
         """Whether the set in this column holds the member."""
         if not isinstance(self.column, SubsetOf):
             raise InvalidParameter(self.name, self.column, "a SubsetOf column")
+        self._value(member)
         return Condition(self.name, Has(self.column.member(member)))
 
     def is_null(self) -> Predicate:
@@ -124,7 +127,16 @@ class Reference:
     def _cut(self, bound: Any, *, after: bool) -> Cut:
         if not isinstance(self.column, Ordered):
             raise InvalidParameter(self.name, self.column, "an ordered column (Int, Float or Date)", self._hint())
-        return self.column.cut(bound, after=after)
+        return self.column.cut(self._value(bound), after=after)
+
+    def _value(self, given: Any) -> Any:
+        """What the column is compared with: never another column."""
+        if isinstance(given, Reference):
+            raise InvalidParameter(
+                f"what {self.name} is compared with", given, f"a value of {self.name}",
+                "a condition compares a column with values, not with another column; opaque(...) states other filters",
+            )  # fmt: skip
+        return given
 
     def _span(self, start: Cut, end: Cut) -> Predicate:
         return Condition(self.name, Spans(((start, end),)))
@@ -136,6 +148,11 @@ class Reference:
 
     def __repr__(self) -> str:
         return f"<column {self.name}: {self.column}>"
+
+
+def column_name(name: str, given: str | Reference, allowed: str = "a column, or its name") -> str:
+    """The name of a column that is given by its name or as a column of a table."""
+    return given.name if isinstance(given, Reference) else checks.text(name, given, allowed)
 
 
 @attrs.frozen(init=False, eq=False)
