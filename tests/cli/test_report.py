@@ -8,7 +8,7 @@ from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.report.layout.page import Report
+from quiltwork.document.page import Report
 
 HOSPITAL, TOO_MUCH, CLINICS = (f"examples/plans/{name}.yaml" for name in ("hospital", "too_much", "clinics"))
 XOR = "examples/worlds/xor_pad.yaml"
@@ -136,6 +136,7 @@ def test_files_and_budgets_together(chain, ledger, tmp_path, capsys):
     assert found.headings.count(2) == 4
     text = text_of(page)
     assert "1 of them does not hold" in text
+    assert "parts about the same people are not added up" in text
     assert "Budget patients" in text
     assert "visits" not in text
 
