@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import one_sided
 from quiltwork.curves.guarantee import Guarantee
@@ -40,9 +42,7 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     2.463
     """
     if not isinstance(loss, Loss):
-        swapped = isinstance(loss, Prior) and isinstance(prior, Loss)
-        hint = "swapped? it is guarantee(loss, prior)" if swapped else ""
-        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", hint)
+        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", _swapped(prior))
     if loss.side != "worst":
         raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
     if one_sided(loss.parts) and loss.count > 1:
@@ -79,3 +79,7 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
         because=(*because, *dict.fromkeys(part.family.because for part in loss.parts)),
         witness=curve.worst_case(USUAL_DELTA),
     )
+
+
+def _swapped(prior: Any) -> str:
+    return "swapped? it is guarantee(loss, prior)" if isinstance(prior, Loss) else ""
