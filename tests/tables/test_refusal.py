@@ -200,7 +200,9 @@ def test_what_the_refusal_recommends_for_fixed_columns_works(notion):
 
     def plan(step):
         own = qw.on_input(qw.entry() if isinstance(notion, type(qw.entry())) else qw.replace_one())
-        return qw.Plan(table, step).add("q", loss=qw.pure(0.1), holds=own, where=table.region == "N", reads=["age", "kind"])
+        return qw.Plan(table, step).add(
+            "q", loss=qw.pure(0.1), holds=own, where=table.region == "N", reads=["age", "kind"]
+        )
 
     with pytest.raises(UnboundedLossError) as refusal:
         plan(notion).guarantee()

@@ -23,7 +23,8 @@ from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.laws import Laws, fraction, laws
+from quiltwork.numbers.laws import Laws, laws
+from quiltwork.numbers.stated import fraction
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss

@@ -13,7 +13,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.mechanisms.scales import above
+from quiltwork.numbers.stated import above
 
 __all__ = ["LARGEST", "LEAST", "Total", "bounded_sum", "whole"]
 

@@ -23,7 +23,7 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.measures.roc import aligned
 from quiltwork.kinds import document
-from quiltwork.numbers.rationals import Number
+from quiltwork.numbers.laws import Number
 
 __all__ = [
     "Bwma",

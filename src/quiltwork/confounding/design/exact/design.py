@@ -23,8 +23,8 @@ from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of
 from quiltwork.confounding.design.exact.simplex import optimal, program
 from quiltwork.errors import InvalidParameter, MissingExtra, NotCertified, Unreachable, Unsupported
 from quiltwork.kinds import document
-from quiltwork.numbers.laws import fraction
 from quiltwork.numbers.rational_linear import Singular
+from quiltwork.numbers.stated import fraction
 
 __all__ = ["ROWS", "Duals", "RationalSolution", "lower_bound", "solve_exactly", "worst_cost", "worst_delta"]
 
