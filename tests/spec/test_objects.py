@@ -22,6 +22,7 @@ from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError, Unsu
 from quiltwork.kinds import KINDS, REFUSALS, WRITTEN, Kind
 from quiltwork.spec import dumps, kind_of, load, loads, parse_any, parse_plan, register, save
 from quiltwork.spec.objects.documents import document_of, load_rooms, object_from
+from quiltwork.spec.text.document import LONG
 
 GROUPS = {
     "losses": samples.losses,
@@ -311,3 +312,13 @@ def test_another_package_can_register_its_own():
         register(Kind("own_test", home))
     with pytest.raises(Unsupported):
         dumps(Mood.GOOD)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_key_given_twice_is_refused_in_json(long):
+    """Short texts are read with their lines, long ones by the fast parser first."""
+    filling = ", ".join(["0.5"] * (LONG // 4)) if long else "0.5"
+    text = f'{{"schema": "quiltwork/interval/1", "note": [{filling}], "low": 0.1, "low": 0.2}}'
+    assert (len(text) > LONG) is long
+    with pytest.raises(InvalidPlan, match="low: is given twice"):
+        loads(text)
