@@ -33,7 +33,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
-from quiltwork.curves.from_delta import Searched
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import LEAST, Laws
@@ -83,7 +83,7 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
 
 
 @document("world_bounds/1", fields="release")
-class Bounds(Searched):
+class Bounds(FromDelta):
     """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
 
     method = "Theorem B"
@@ -193,7 +193,7 @@ class Bounds(Searched):
 
 
 @document("amplified/1", fields="world loss", optional="distance")
-class Amplified(Searched):
+class Amplified(FromDelta):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
 
     method = "Theorem B, composed loss"
