@@ -98,7 +98,7 @@ def test_natural_and_smoothed_views_overlap(monkeypatch):
     for theta in (0.5, 2.0, -0.5):
         natural = engine.view(theta, 1e-3)
         with monkeypatch.context() as patch:
-            patch.setattr(contour, "FEW", 0)
+            patch.setattr(contour, "MAX_FREQUENCIES_UNSMOOTHED", 0)
             smoothed = engine.view(theta, 1e-3)
         assert natural.smoothing == 0
         assert smoothed.smoothing > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -11,7 +11,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
-from quiltwork.compose.accountant import directions as answers
+from quiltwork.compose.accountant.directions import DirectedInquiry, Divergence, SmallestEpsilon, TypeTwoError, ask
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
@@ -45,24 +45,23 @@ class Loss(Views):
     def epsilon(self, delta: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The smallest epsilon >= 0 with delta(epsilon) <= delta; +inf when there is none."""
         values = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        return self._answer(
-            "epsilon", values, lambda v: answers.epsilon(self.parts, self.side, v, _width(rtol), method)
-        )
+        return self._answer("epsilon", values, SmallestEpsilon(np.ravel(values), _width(rtol), method))
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The hockey-stick divergence at e^epsilon; epsilon may be any real, or infinite."""
         values = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        return self._answer("delta", values, lambda v: answers.delta(self.parts, self.side, v, _width(rtol), method))
+        return self._answer("delta", values, Divergence(np.ravel(values), _width(rtol), method))
 
     def beta(self, alpha: Any, *, method: str | None = None) -> Bracket:
         """The least type II error of a test of type I error alpha."""
         values = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return self._answer("beta", values, lambda v: answers.beta(self.parts, self.side, v, method))
+        return self._answer("beta", values, TypeTwoError(np.ravel(values), method=method))
 
-    def _answer(self, quantity: Any, values: FloatArray, ask: Callable[[FloatArray], answers.Answer]) -> Bracket:
-        found = ask(np.ravel(values))
+    def _answer(self, quantity: Any, values: FloatArray, inquiry: DirectedInquiry) -> Bracket:
+        found = ask(inquiry, self.parts, self.side)
         lower, upper = (_shaped(end, values) for end in (found.lower, found.upper))
-        return Bracket(lower, upper, quantity, method=found.method, met=found.met)
+        met = bool(inquiry.narrow(found.lower, found.upper).all())
+        return Bracket(lower, upper, quantity, method=found.method, met=met)
 
     # ---- algebra
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPair, GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import RenyiFamily, ZeroConcentrated
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.families.tradeoff_function import Sandwich
 from quiltwork.losses.family import Family
+from quiltwork.numbers.decimals import at_least
 
 DIRECTIONS = ("remove", "add")
+SUBNORMAL = 1e-310  # what a reveal mass near the smallest double may have lost
 
 
 @attrs.frozen
@@ -54,7 +58,65 @@ def is_renyi(part: Part) -> bool:
     return isinstance(part.family, RenyiFamily)
 
 
-Counted = list[tuple[Pair, int]]
+Counted = Sequence[tuple[Pair, int]]  # dominating pairs, and how often each occurs
+
+
+@attrs.frozen
+class Known:
+    """What needs no composition: the reveal mass (delta at epsilon = inf) and the largest finite loss."""
+
+    reveal: tuple[float, float]  # both ends
+    top: float  # past its rounding: beyond it there is nothing but the reveal mass
+    plain_top: float  # the same sum as it is computed
+    log_top_mass: float  # at least this much P mass (log) sits at the largest loss
+    top_room: float  # rounding of the largest loss
+
+    @classmethod
+    def of(cls, pairs: Counted) -> Known:
+        """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest sum of finite losses."""
+        logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - UNIT)) for pair, k in pairs)
+        showing = [(pair, k) for pair, k in pairs if pair.reveal > 0]
+        if sum(k for _, k in showing) == 1:  # nothing to compose: as exact as the release itself
+            reveal, slack = showing[0][0].reveal, showing[0][0].reveal_error
+        else:
+            reveal = 0.0 - math.expm1(logs)
+            wrong = max((pair.reveal_error for pair, _ in showing), default=0.0)
+            slack = wrong + 8 * UNIT * (1 + len(pairs)) + 4 * UNIT * sum(k for _, k in showing) * (reveal > 1e-3)
+        low = reveal * (1 - slack)
+        # below 1e-308 doubles lose digits: only what is above counts as certain
+        low = max(low - SUBNORMAL, 0.0) if reveal < 1e-290 else low
+        plain = math.fsum(count * pair.high for pair, count in pairs)
+        return cls((low, min(1.0, reveal * (1 + slack))), _largest(pairs), plain, *_top_atom(pairs))
+
+
+def _largest(pairs: Counted) -> float:
+    """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
+    if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in pairs):
+        return at_least(sum((count * Fraction(repr(pair.high)) for pair, count in pairs), Fraction(0)))
+    top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in pairs)
+    return top + 4 * UNIT * abs(top)
+
+
+def _top_atom(pairs: Counted) -> tuple[float, float]:
+    """Bounded losses with an atom at the top: a lower bound on the log mass of the largest sum, and rounding room."""
+    log_mass = 0.0
+    for pair, count in pairs:
+        losses, masses = pair.atoms()
+        if not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high or masses[-1] <= 0:
+            return -math.inf, 0.0
+        log_mass += count * (math.log(masses[-1]) - 1e-12)
+    room = math.fsum(count * (2 * p.rounding + 64 * UNIT * (abs(p.low) + abs(p.high))) for p, count in pairs)
+    return log_mass, room
+
+
+def mirrored(pairs: Counted) -> Counted:
+    """The dominating pairs with the worlds exchanged."""
+    return [(pair.swapped(), count) for pair, count in pairs]
+
+
+def reveal_everything(pairs: Counted) -> bool:
+    """Whether some release shows the record for certain."""
+    return any(pair.reveal >= 1 for pair, _ in pairs)
 
 
 def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Counted]:

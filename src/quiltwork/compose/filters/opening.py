@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp, zcdp
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.filters.costs import Cost, added, bounded, stated
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter

@@ -15,7 +15,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.moments import nudged, worst_moments
+from quiltwork.compose.accountant.moments import worst_moments
+from quiltwork.compose.engines.characteristic import nudged
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
 from quiltwork.losses.dominating_pair import UNIT

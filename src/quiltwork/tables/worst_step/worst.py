@@ -18,8 +18,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.dominance import Ladders
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.views import Views
