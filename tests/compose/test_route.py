@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.accountant.directions import SmallestEpsilon
-from quiltwork.compose.accountant.methods import METHODS, engines
+from quiltwork.compose.accountant.directions import SmallestEpsilon, engines
+from quiltwork.compose.accountant.methods import METHODS
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import SingleEngine
 from quiltwork.compose.engines.low_tilt import GentleGridEngine

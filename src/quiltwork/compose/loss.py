@@ -12,7 +12,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
-from quiltwork.compose.accountant.directions import DirectedInquiry, Divergence, SmallestEpsilon, TypeTwoError, ask
+from quiltwork.compose.accountant.directions import Divergence, Inquiry, SmallestEpsilon, TypeTwoError, ask
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
@@ -58,7 +58,7 @@ class Loss(Views):
         values = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
         return self._answer("beta", values, TypeTwoError(np.ravel(values), method=method))
 
-    def _answer(self, quantity: Any, values: FloatArray, inquiry: DirectedInquiry) -> Bracket:
+    def _answer(self, quantity: Any, values: FloatArray, inquiry: Inquiry) -> Bracket:
         found = ask(inquiry, self.parts, self.side)
         lower, upper = (_shaped(end, values) for end in (found.lower, found.upper))
         met = bool(inquiry.narrow(found.lower, found.upper).all())

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import attrs
+import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import UNIT, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPair, GaussianPrivacy
@@ -87,6 +89,27 @@ class Known:
         low = max(low - SUBNORMAL, 0.0) if reveal < 1e-290 else low
         plain = math.fsum(count * pair.high for pair, count in pairs)
         return cls((low, min(1.0, reveal * (1 + slack))), _largest(pairs), plain, *_top_atom(pairs))
+
+    def epsilon_ends(self, delta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Ends of epsilon for deltas well below the mass m at the largest loss: D(eps) >= m (1 - e^(eps - top)).
+
+        That alone settles epsilon, where every method would need an absurd tilt.
+        """
+        small = np.log(delta) <= self.log_top_mass - 1e-6
+        if self.reveal[1] or not small.any():
+            return None
+        share = np.exp(np.where(small, np.log(delta) - self.log_top_mass, -1.0))
+        low = self.plain_top + np.log1p(-share) - self.top_room
+        high = max(self.plain_top * (1 + 4 * UNIT) + self.top_room, 0.0)
+        return np.where(small, np.maximum(low, 0.0), 0.0), np.where(small, high, np.inf)
+
+    def least_delta(self, epsilon: FloatArray) -> FloatArray:
+        """The same bound on the divergence; 0 where no mass is known to be there."""
+        if math.isinf(self.log_top_mass):
+            return np.zeros(epsilon.size)
+        below = np.minimum(epsilon - self.plain_top + self.top_room, 0.0)
+        floor: FloatArray = math.exp(self.log_top_mass) * -np.expm1(below)
+        return floor
 
 
 def _largest(pairs: Counted) -> float:

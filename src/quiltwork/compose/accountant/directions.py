@@ -9,8 +9,9 @@ smaller. What is peculiar to one of the three questions stands in its class; the
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Self
 
 import attrs
@@ -18,8 +19,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant import moments
-from quiltwork.compose.accountant.leave_out import OUTWARD, WIDTH, Apart
-from quiltwork.compose.accountant.methods import METHODS, Inquiry, answer
+from quiltwork.compose.accountant.leave_out import WIDTH, Alone, Apart
+from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.engine import Declined, Ends, Engine
@@ -37,6 +38,7 @@ from quiltwork.compose.releases import (
 )
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 
 CLOSED_FORM = "closed form"
@@ -47,21 +49,13 @@ Both = tuple[FloatArray, FloatArray]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
-    """The tests to answer: one, or both directions, the one that usually decides first."""
-    found = directed(parts, optimistic)
-    if side != "worst":
-        return [found.get(side) or found["both"]]
-    return list(found.values())
-
-
-def ask(inquiry: DirectedInquiry, releases: Sequence[Part], side: str) -> Ends:
+def ask(inquiry: Inquiry, releases: Sequence[Part], side: str) -> Ends:
     """Certified ends for these releases together, in one direction or the worse of both."""
     if inquiry.method is not None and inquiry.method not in METHODS:
         raise InvalidParameter("method", inquiry.method, "one of " + ", ".join(map(repr, METHODS)))
     parts = telling(releases)
     if any(map(is_open, parts)):
-        return refine(inquiry, parts, lambda held: ask(inquiry, held, side))
+        return refine(inquiry.rtol, inquiry.narrow, parts, lambda held: ask(inquiry, held, side))
     lower, upper, inside = inquiry.edges(parts, side)
     if not inside.any():
         return Ends(lower, upper, CLOSED_FORM)
@@ -70,28 +64,99 @@ def ask(inquiry: DirectedInquiry, releases: Sequence[Part], side: str) -> Ends:
     return Ends(lower, upper, found.method)
 
 
-class DirectedInquiry(Inquiry):
-    """What the three questions share: one or both directions, by engines, moments, and leaving releases out."""
+def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
+    """The tests to answer: one, or both directions, the one that usually decides first."""
+    found = directed(parts, optimistic)
+    if side != "worst":
+        return [found.get(side) or found["both"]]
+    return list(found.values())
+
+
+def engines(pairs: Counted, asked: str | None) -> Iterator[Engine]:
+    """Engines that may answer, best first; only those of the method that is asked for, if any is."""
+    releases, listed = sum(count for _, count in pairs), False
+    rare = asked is None and any(isinstance(pair, PoissonPair) and pair.rate < RARE_RATE for pair, _ in pairs)
+    rare = rare and releases <= FEW_RELEASES
+    for method in ORDER:
+        suits = len(pairs) <= method.max_kinds and releases <= method.max_releases and method.rare in (None, rare)
+        if asked not in (None, method.name) or not suits or not all(isinstance(pair, method.of) for pair, _ in pairs):
+            continue
+        try:
+            engine = None if listed and method.name == "exact atoms" else method.engine(pairs)
+        except (TooCostly, OverflowError):
+            continue
+        if engine is not None:
+            listed = listed or engine.whole
+            yield engine
+            if method.settles:
+                return
+
+
+def mirror_of(engine: Engine) -> Engine:
+    """An engine of the same method for the exchanged worlds; itself where they look alike."""
+    others = mirrored(engine.pairs)
+    if all(one is two for (one, _), (two, _) in zip(engine.pairs, others, strict=True)):
+        return engine
+    for other in engines(others, engine.method):
+        return other
+    raise Declined
+
+
+@attrs.frozen(eq=False)
+class Inquiry(ABC):
+    """One question: a flat array of values, the width asked for, and the method if one is stated."""
+
+    values: FloatArray
+    rtol: float = USUAL_WIDTH
+    method: str | None = None
 
     floor: ClassVar[float]  # absolute widths that are never too wide
+    revealed: ClassVar[float]  # the answer when some release shows the record for certain
+    join: ClassVar[Callable[..., FloatArray]]  # of two directions
+    by_moments: ClassVar[Callable[[Counted, FloatArray], Both]]  # what moments alone certify
+    without_rare: ClassVar[Callable[[Apart, FloatArray, Alone], Both]]  # what answers for fewer releases certify
+
+    @abstractmethod
+    def put_to(self, engine: Engine) -> Ends:
+        """What the engine answers."""
+
+    @abstractmethod
+    def trivial(self) -> Both:
+        """Ends that hold for every composition."""
+
+    @abstractmethod
+    def start(self) -> Both:
+        """What is joined with the first direction."""
+
+    @abstractmethod
+    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
+        """Ends where no engine is needed, and where one is."""
+
+    @abstractmethod
+    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
+        """With the end that is only a bound replaced by that of mechanisms which are still possible."""
+
+    @abstractmethod
+    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
+        """With the end that Rényi bounds leave open."""
+
+    def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
+        """Where this direction may be worse than what is known of another."""
+        return np.ones(self.values.size, dtype=bool)
 
     def at(self, values: FloatArray) -> Self:
         """The same question elsewhere."""
         return attrs.evolve(self, values=values)
 
     def narrow(self, lower: FloatArray, upper: FloatArray) -> Flags:
+        """Where ends are as close as asked."""
         return _narrow(lower, upper, self.rtol, self.floor)
-
-    @abstractmethod
-    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
-        """Ends where no engine is needed, and where one is."""
 
     def inside(self, parts: Sequence[Part], side: str) -> Ends:
         """Ends of the worse direction; sandwiches and Rényi bounds widen them."""
         found = self.worse(sides(parts, side))
         if sandwiched(parts):  # both sides of a bracket are composed
-            slack = math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
-            found = self.loosened(found, sides(parts, side, optimistic=True), slack)
+            found = self.loosened(found, sides(parts, side, optimistic=True), _slack(parts))
         return self.with_renyi(found, parts) if any(map(is_renyi, parts)) else found
 
     def worse(self, several: Sequence[Counted]) -> Ends:
@@ -101,34 +166,13 @@ class DirectedInquiry(Inquiry):
             return Ends(np.full(size, self.revealed), np.full(size, self.revealed), CLOSED_FORM)
         (low, high), names = self.start(), list[str]()
         for pairs in several:
-            undecided = np.ones(size, dtype=bool)
-            if names and self.method is None:
-                undecided = self.undecided(pairs, low)
-            if undecided.any():
-                found = self.at(self.values[undecided]).certified(pairs)
-                low[undecided] = self.join(low[undecided], found.lower)
-                high[undecided] = self.join(high[undecided], found.upper)
+            decided = names and self.method is None
+            left = self.undecided(pairs, low) if decided else np.ones(size, dtype=bool)
+            if left.any():
+                found = self.at(self.values[left]).certified(pairs)
+                low[left], high[left] = self.join(low[left], found.lower), self.join(high[left], found.upper)
                 names.append(found.method)
         return Ends(low, high, " + ".join(dict.fromkeys(names)))
-
-    revealed: ClassVar[float]  # the answer when some release shows the record for certain
-    join: ClassVar[Callable[..., FloatArray]]  # of two directions
-
-    @abstractmethod
-    def start(self) -> Both:
-        """What is joined with the first direction."""
-
-    def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
-        """Where this direction may be worse than what is known of another."""
-        return np.ones(self.values.size, dtype=bool)
-
-    @abstractmethod
-    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
-        """With the end that is only a bound replaced by that of mechanisms which are still possible."""
-
-    @abstractmethod
-    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
-        """With the end that Rényi bounds leave open."""
 
     def certified(self, pairs: Counted) -> Ends:
         """What methods certify in one direction; where that is wide, or all decline, also moments and parts of it."""
@@ -144,56 +188,67 @@ class DirectedInquiry(Inquiry):
             floor, roof = self._widely(pairs)
         return Ends(np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), found.method)
 
-    def by_methods(self, pairs: Counted) -> Ends:
-        """What the methods certify in one direction."""
-        return self._at_least_usual(answer(self, pairs), pairs)
+    def _widely(self, pairs: Counted) -> Both:
+        low, high = self.by_moments(pairs, self.values)
+        apart = Apart.of(pairs)
+        if apart is None:
+            return low, high
+        floor, roof = self.without_rare(apart, self.values, self._alone)
+        return np.maximum(low, floor), np.minimum(high, roof)
 
-    def _at_least_usual(self, found: Ends, pairs: Counted) -> Ends:
-        """Asking for too much must not give less than asking for the usual."""
+    def _alone(self, pairs: Counted, values: FloatArray) -> Ends:
+        inquiry = attrs.evolve(self, values=values, rtol=WIDTH, method=None)
+        try:
+            return inquiry.by_methods(pairs)
+        except Declined:
+            return Ends(*inquiry.trivial())
+
+    def by_methods(self, pairs: Counted) -> Ends:
+        """What the methods certify in one direction; asking for too much never gives less than asking for the usual."""
+        found = self.by_first(pairs)
         if self.rtol >= USUAL_WIDTH or _narrow(found.lower, found.upper, USUAL_WIDTH, self.floor).all():
             return found
         more = attrs.evolve(self, rtol=USUAL_WIDTH).by_methods(pairs)
         return Ends(np.maximum(found.lower, more.lower), np.minimum(found.upper, more.upper), more.method)
 
-    def _widely(self, pairs: Counted) -> Both:
-        """What moments certify, and what leaving the rarely telling releases out adds to it."""
-        low, high = self.by_moments(pairs)
-        apart = Apart.of(pairs)
-        if apart is None:
-            return low, high
-        floor, roof = self.without_rare(apart)
-        return np.maximum(low, floor), np.minimum(high, roof)
-
-    @abstractmethod
-    def by_moments(self, pairs: Counted) -> Both:
-        """What the moments alone certify."""
-
-    @abstractmethod
-    def without_rare(self, apart: Apart) -> Both:
-        """What follows from answers for some of the releases."""
-
-    def _lower(self, pairs: Counted, otherwise: FloatArray) -> FloatArray:
-        """The lower end for these releases alone, if some method has one."""
-        try:
-            return attrs.evolve(self, rtol=WIDTH, method=None).by_methods(pairs).lower
-        except Declined:
-            return otherwise
-
-    def _upper(self, pairs: Counted, otherwise: FloatArray) -> FloatArray:
-        try:
-            return attrs.evolve(self, rtol=WIDTH, method=None).by_methods(pairs).upper
-        except Declined:
-            return otherwise
+    def by_first(self, pairs: Counted) -> Ends:
+        """Each value by the first method that meets the asked width; otherwise what all that answered agree on."""
+        low, high, name = np.full(self.values.size, -np.inf), np.full(self.values.size, np.inf), ""
+        left = np.ones(self.values.size, dtype=bool)
+        for engine in engines(pairs, self.method):
+            if engine.whole:
+                left[:] = True  # a full list answers all as fast as one
+            try:
+                with np.errstate(all="ignore"):
+                    found = self.at(self.values[left]).put_to(engine)
+            except (Declined, TooCostly, OverflowError):
+                continue
+            if np.isnan(found.lower).any() or np.isnan(found.upper).any():
+                continue
+            low[left], high[left] = np.maximum(low[left], found.lower), np.minimum(high[left], found.upper)
+            name, left = engine.method, left & ~self.narrow(low, high)
+            if not left.any() or engine.whole:  # what a full list leaves open is rounding
+                break
+        if not name:
+            raise Declined
+        return Ends(low, high, name)
 
 
 @attrs.frozen(eq=False)
-class SmallestEpsilon(DirectedInquiry):
+class SmallestEpsilon(Inquiry):
     """The smallest epsilon >= 0 for each delta in [0, 1]; `values` are deltas."""
 
     floor, revealed, join = 1e-9, math.inf, staticmethod(np.maximum)
+    by_moments, without_rare = staticmethod(moments.epsilon_ends), staticmethod(Apart.epsilon_ends)
 
-    def put_to(self, engine: Engine, mirror: Callable[[], Engine]) -> Ends:
+    def put_to(self, engine: Engine) -> Ends:
         return engine.epsilon(self.values, self.rtol)
+
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.full(self.values.size, np.inf)
+
+    def start(self) -> Both:
+        return np.full(self.values.size, -np.inf), np.full(self.values.size, -np.inf)
 
     def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
         delta = self.values
@@ -206,14 +261,20 @@ class SmallestEpsilon(DirectedInquiry):
         return lower, upper, (delta > 0) & (delta < 1) & bool(parts)
 
     def inside(self, parts: Sequence[Part], side: str) -> Ends:
-        if any(map(is_renyi, parts)) and not any(map(reveal_everything, sides(parts, side))):
-            return self._by_renyi(parts, side)
-        found = super().inside(parts, side)
+        renyi = any(map(is_renyi, parts)) and not any(map(reveal_everything, sides(parts, side)))
+        found = self._by_renyi(parts, side) if renyi else super().inside(parts, side)
         # a largest loss below 0 asks for no epsilon
         return Ends(np.maximum(found.lower, 0.0), np.maximum(found.upper, 0.0), found.method)
 
-    def start(self) -> Both:
-        return np.full(self.values.size, -np.inf), np.full(self.values.size, -np.inf)
+    def _by_renyi(self, parts: Sequence[Part], side: str) -> Ends:
+        lower, upper = np.zeros(self.values.size), np.zeros(self.values.size)
+        eased = self.at(np.minimum(self.values + _slack(parts), 1.0 - UNIT))
+        for direction, pairs in directed(parts, optimistic=True).items():
+            if side in ("worst", direction) or direction == "both":
+                log_mgf, reveal = moments.composed_moments(parts, direction)
+                bound = moments.epsilon_bound(log_mgf, reveal, self.values, moments.listed_tilts(parts))
+                lower, upper = np.maximum(lower, eased.certified(pairs).lower), np.maximum(upper, bound)
+        return Ends(np.minimum(lower, upper), upper, moments.METHOD)
 
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
         """All or none: unless Chernoff's bound for this direction is below what the other is known to cost."""
@@ -233,72 +294,31 @@ class SmallestEpsilon(DirectedInquiry):
     def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
         return found  # everything is revealed, whatever the moments say
 
-    def _by_renyi(self, parts: Sequence[Part], side: str) -> Ends:
-        lower, upper = np.zeros(self.values.size), np.zeros(self.values.size)
-        slack = math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
-        eased = self.at(np.minimum(self.values + slack, 1.0 - UNIT))
-        for direction, pairs in directed(parts, optimistic=True).items():
-            if side in ("worst", direction) or direction == "both":
-                log_mgf, reveal = moments.composed_moments(parts, direction)
-                bound = moments.epsilon_bound(log_mgf, reveal, self.values, moments.listed_tilts(parts))
-                lower, upper = np.maximum(lower, eased.certified(pairs).lower), np.maximum(upper, bound)
-        return Ends(np.maximum(np.minimum(lower, upper), 0.0), np.maximum(upper, 0.0), moments.METHOD)
-
-    def by_methods(self, pairs: Counted) -> Ends:
-        if self.method is not None:
-            return super().by_methods(pairs)
-        quick = self._largest_loss(pairs)
+    def by_first(self, pairs: Counted) -> Ends:
+        quick = Known.of(pairs).epsilon_ends(self.values) if self.method is None else None
         if quick is None:
-            return super().by_methods(pairs)
+            return super().by_first(pairs)
         if _narrow(*quick, self.rtol, 0.0).all():
             return Ends(*quick, "largest loss")
-        found = answer(self, pairs)
-        low, high = np.maximum(found.lower, quick[0]), np.minimum(found.upper, quick[1])
-        return self._at_least_usual(Ends(low, high, found.method), pairs)
-
-    def _largest_loss(self, pairs: Counted) -> Both | None:
-        """S reaches its largest value with probability m, so D(eps) >= m (1 - e^(eps - top)).
-
-        For a delta well below m that alone settles epsilon, where every other method would need an absurd tilt.
-        """
-        known, delta = Known.of(pairs), self.values
-        log_mass, top = known.log_top_mass, known.plain_top
-        small = np.log(delta) <= log_mass - 1e-6
-        if any(pair.reveal for pair, _ in pairs) or not small.any():
-            return None
-        low = top + np.log1p(-np.exp(np.where(small, np.log(delta) - log_mass, -1.0))) - known.top_room
-        high = max(top * (1 + 4 * UNIT) + known.top_room, 0.0)
-        return np.where(small, np.maximum(low, 0.0), 0.0), np.where(small, high, np.inf)
-
-    def by_moments(self, pairs: Counted) -> Both:
-        delta, known, log_mgf = self.values, Known.of(pairs), moments.pair_moments(pairs)
-        upper = np.full(delta.size, known.top)
-        if log_mgf is not None:
-            upper = np.fmin(upper, moments.epsilon_bound(log_mgf, known.reveal[1], delta))
-        return np.zeros(delta.size), np.where(delta < known.reveal[1], np.inf, upper)
-
-    def without_rare(self, apart: Apart) -> Both:
-        """The upper end only where more delta is asked than the rare releases tell."""
-        delta, low, high = self.values, np.zeros(self.values.size), np.full(self.values.size, math.inf)
-        for pairs in apart.alone:
-            low = np.maximum(low, self._lower(pairs, low))
-        able = delta > apart.telling
-        if able.any() and not apart.rest:
-            high[able] = 0.0
-        elif able.any():
-            left = (delta[able] - apart.telling) / (1 - apart.telling) / OUTWARD
-            high[able] = self.at(left)._upper(apart.rest, high[able])
-        return low, high
+        found = super().by_first(pairs)
+        return Ends(np.maximum(found.lower, quick[0]), np.minimum(found.upper, quick[1]), found.method)
 
 
 @attrs.frozen(eq=False)
-class Divergence(DirectedInquiry):
+class Divergence(Inquiry):
     """The hockey-stick divergence delta(epsilon) at each epsilon, also infinite; `values` are epsilons."""
 
     floor, revealed, join = 1e-290, 1.0, staticmethod(np.maximum)
+    by_moments, without_rare = staticmethod(moments.delta_ends), staticmethod(Apart.delta_ends)
 
-    def put_to(self, engine: Engine, mirror: Callable[[], Engine]) -> Ends:
+    def put_to(self, engine: Engine) -> Ends:
         return engine.delta(self.values, self.rtol)
+
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.ones(self.values.size)
+
+    def start(self) -> Both:
+        return np.zeros(self.values.size), np.zeros(self.values.size)
 
     def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
         epsilon = self.values
@@ -313,21 +333,18 @@ class Divergence(DirectedInquiry):
         found = super().inside(parts, side)
         return attrs.evolve(found, upper=np.minimum(found.upper, 1.0))
 
-    def start(self) -> Both:
-        return np.zeros(self.values.size), np.zeros(self.values.size)
-
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
         """Unless Chernoff's bound for this direction is below what the other is known to cost."""
         try:
             engine = ContourEngine.of(pairs)
             bound = np.ones(self.values.size) if engine is None else engine.chernoff_delta(self.values)
         except (TooCostly, OverflowError):
-            return np.ones(self.values.size, dtype=bool)
+            return super().undecided(pairs, lower)
         return ~(bound <= lower * (1 - 1e-9))
 
     def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
         low = np.minimum(found.lower, self.worse(possible).lower - slack)
-        return attrs.evolve(found, lower=np.maximum(low, _least_divergence(self.values)))
+        return attrs.evolve(found, lower=np.maximum(low, moments.least_divergence(self.values)))
 
     def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
         """For eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs."""
@@ -338,49 +355,31 @@ class Divergence(DirectedInquiry):
         return Ends(found.lower, high, moments.METHOD)
 
     def by_methods(self, pairs: Counted) -> Ends:
-        """Also from the mass at the largest loss, as in `SmallestEpsilon._largest_loss`."""
         found = super().by_methods(pairs)
         if self.narrow(found.lower, found.upper).all():
             return found
-        known = Known.of(pairs)
-        if math.isinf(known.log_top_mass):
-            return found
-        below = np.minimum(self.values - known.plain_top + known.top_room, 0.0)
-        low = np.maximum(found.lower, math.exp(known.log_top_mass) * -np.expm1(below))
+        low = np.maximum(found.lower, Known.of(pairs).least_delta(self.values))
         return attrs.evolve(found, lower=np.minimum(low, found.upper))
-
-    def by_moments(self, pairs: Counted) -> Both:
-        epsilon, reveal, log_mgf = self.values, Known.of(pairs).reveal, moments.pair_moments(pairs)
-        upper = np.ones(epsilon.size)
-        if log_mgf is not None:
-            upper = np.fmin(upper, moments.delta_bound(log_mgf, reveal[1], epsilon))
-        return np.maximum(_least_divergence(epsilon), reveal[0]), upper
-
-    def without_rare(self, apart: Apart) -> Both:
-        low, high = np.zeros(self.values.size), np.ones(self.values.size)
-        for pairs in apart.alone:
-            low = np.maximum(low, self._lower(pairs, low))
-        perfect = np.maximum(-np.expm1(np.minimum(self.values, 0.0)), 0.0)
-        others = self._upper(apart.rest, high) if apart.rest else perfect * OUTWARD
-        return low, np.minimum((apart.telling + (1 - apart.telling) * others) * OUTWARD, 1.0)
 
 
 @attrs.frozen(eq=False)
-class TypeTwoError(DirectedInquiry):
-    """The trade-off function, the least type II error at each type I error in [0, 1]; `values` are the latter."""
+class TypeTwoError(Inquiry):
+    """The trade-off function: the least type II error at each type I error in [0, 1]; `values` are the latter."""
 
     floor, revealed, join = LEAST, 0.0, staticmethod(np.minimum)
+    by_moments, without_rare = staticmethod(moments.beta_ends), staticmethod(Apart.beta_ends)
 
-    def put_to(self, engine: Engine, mirror: Callable[[], Engine]) -> Ends:
-        return engine.beta(self.values, mirror)
+    def put_to(self, engine: Engine) -> Ends:
+        return engine.beta(self.values, partial(mirror_of, engine))
 
-    @property
-    def perfect(self) -> Both:
-        """Ends of 1 - alpha."""
-        return np.nextafter(1.0 - self.values, -1.0), np.nextafter(1.0 - self.values, 2.0)
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.nextafter(1.0 - self.values, 2.0)
+
+    def start(self) -> Both:
+        return np.ones(self.values.size), np.nextafter(1.0 - self.values, 2.0)
 
     def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
-        low, high = self.perfect
+        low, high = np.nextafter(1.0 - self.values, -1.0), np.nextafter(1.0 - self.values, 2.0)
         return np.maximum(low, 0.0), np.minimum(high, 1.0), np.full(self.values.size, bool(parts))
 
     def inside(self, parts: Sequence[Part], side: str) -> Ends:
@@ -389,40 +388,18 @@ class TypeTwoError(DirectedInquiry):
         high = np.where((high > 0) & (high < LEAST), LEAST, high)
         return Ends(np.where(low < LEAST, 0.0, low), high, found.method)
 
-    def start(self) -> Both:
-        return np.ones(self.values.size), self.perfect[1]
-
     def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
         high = np.maximum(found.upper, self.worse(possible).upper + slack)
-        return attrs.evolve(found, upper=np.minimum(high, self.perfect[1]))
+        return attrs.evolve(found, upper=np.minimum(high, self.trivial()[1]))
 
     def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
         bound = moments.beta_bound(*moments.worst_moments(parts), self.values)
         return Ends(np.minimum(found.lower, bound), found.upper, moments.METHOD)
 
-    def by_moments(self, pairs: Counted) -> Both:
-        both = [moments.pair_moments(pairs), moments.pair_moments(mirrored(pairs))]
-        reveal = max(Known.of(one).reveal[1] for one in (pairs, mirrored(pairs)))
-        lower: FloatArray = np.zeros(self.values.size)
-        if all(log_mgf is not None for log_mgf in both):
-            larger = moments.larger([log_mgf for log_mgf in both if log_mgf is not None])
-            lower = moments.beta_bound(larger, reveal, self.values)
-        low, high = self.perfect
-        return np.minimum(lower, np.maximum(low, 0.0)), high
 
-    def without_rare(self, apart: Apart) -> Both:
-        low: FloatArray = np.zeros(self.values.size)
-        high = self.perfect[1]
-        for pairs in apart.alone:
-            high = np.minimum(high, self._upper(pairs, high))
-        if apart.telling < 1:
-            moved = np.minimum(self.values / (1 - apart.telling) * OUTWARD, 1.0)
-            others = self.at(moved)._lower(apart.rest, low) if apart.rest else np.maximum(1 - moved, 0.0)
-            low = (1 - apart.telling) * others / OUTWARD
-        return low, high
-
-
-INQUIRIES: dict[str, type[DirectedInquiry]] = {"epsilon": SmallestEpsilon, "delta": Divergence, "beta": TypeTwoError}
+def _slack(parts: Sequence[Part]) -> float:
+    """How far the optimistic polygons of sandwiched functions may lie below the functions, all releases together."""
+    return math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
 
 
 def _top(pairs: Counted) -> tuple[float, float]:
@@ -434,12 +411,6 @@ def _top(pairs: Counted) -> tuple[float, float]:
         return top, top
     room = math.fsum(2 * count * pair.rounding for pair, count in pairs)
     return max(top * (1 - 16 * UNIT) - room, 0.0), max(top, 0.0)
-
-
-def _least_divergence(epsilon: FloatArray) -> FloatArray:
-    """1 - e^epsilon, which every divergence reaches, a few roundings below."""
-    floor: FloatArray = -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT)
-    return floor
 
 
 def _narrow(lower: FloatArray, upper: FloatArray, rtol: float, floor: float) -> Flags:

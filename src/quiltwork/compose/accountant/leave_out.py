@@ -11,17 +11,21 @@ The left sides are post-processing: they hold for any S, also for one release al
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import attrs
 import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant.methods import RARE_RATE
 from quiltwork.compose.engines.closed import SingleEngine
+from quiltwork.compose.engines.engine import Ends
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.poisson import PoissonPair
 
-WIDTH = 1e-3  # what is asked of the parts
+Alone = Callable[[Counted, FloatArray], Ends]  # what is certified of some of the releases, at these values
+WIDTH = 1e-3  # what is asked of them
 OUTWARD = 1 + 64 * UNIT  # a handful of roundings
 
 
@@ -47,6 +51,30 @@ class Apart:
         return cls(rare, rest, min(told * OUTWARD, 1.0))
 
     @property
-    def alone(self) -> list[Counted]:
+    def subsets(self) -> list[Counted]:
         """The others, and each of the rare ones once: what all cost together is no less."""
         return [*([self.rest] if self.rest else []), *([(pair, 1)] for pair, _ in self.rare)]
+
+    def epsilon_ends(self, delta: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the smallest epsilon; the upper one only where more delta is asked than the rare releases tell."""
+        high, able = np.full(delta.size, math.inf), delta > self.telling
+        if able.any():
+            left = (delta[able] - self.telling) / (1 - self.telling) / OUTWARD
+            high[able] = alone(self.rest, left).upper if self.rest else 0.0
+        return np.maximum.reduce([alone(pairs, delta).lower for pairs in self.subsets]), high
+
+    def delta_ends(self, epsilon: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the hockey-stick divergence."""
+        perfect = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+        others = alone(self.rest, epsilon).upper if self.rest else perfect * OUTWARD
+        high = np.minimum((self.telling + (1 - self.telling) * others) * OUTWARD, 1.0)
+        return np.maximum.reduce([alone(pairs, epsilon).lower for pairs in self.subsets]), high
+
+    def beta_ends(self, alpha: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the trade-off function."""
+        low: FloatArray = np.zeros(alpha.size)
+        if self.telling < 1:
+            moved = np.minimum(alpha / (1 - self.telling) * OUTWARD, 1.0)
+            others = alone(self.rest, moved).lower if self.rest else np.maximum(1 - moved, 0.0)
+            low = (1 - self.telling) * others / OUTWARD
+        return low, np.minimum.reduce([alone(pairs, alpha).upper for pairs in self.subsets])

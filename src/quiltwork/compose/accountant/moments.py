@@ -15,7 +15,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
-from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi
+from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored
+from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transforms.transform import TooCostly
 
@@ -42,6 +43,40 @@ def pair_moments(pairs: Counted) -> LogMoments | None:
         return nudged(found, engine.room(theta))
 
     return moments
+
+
+def epsilon_ends(pairs: Counted, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What moments, reveal mass and largest loss alone certify of the smallest epsilon."""
+    known, log_mgf = Known.of(pairs), pair_moments(pairs)
+    upper = np.full(delta.size, known.top)
+    if log_mgf is not None:
+        upper = np.fmin(upper, epsilon_bound(log_mgf, known.reveal[1], delta))
+    return np.zeros(delta.size), np.where(delta < known.reveal[1], np.inf, upper)
+
+
+def delta_ends(pairs: Counted, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What they certify of the hockey-stick divergence."""
+    reveal, log_mgf, upper = Known.of(pairs).reveal, pair_moments(pairs), np.ones(epsilon.size)
+    if log_mgf is not None:
+        upper = np.fmin(upper, delta_bound(log_mgf, reveal[1], epsilon))
+    return np.maximum(least_divergence(epsilon), reveal[0]), upper
+
+
+def beta_ends(pairs: Counted, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What they certify of the trade-off function, both directions together."""
+    both = [pair_moments(pairs), pair_moments(mirrored(pairs))]
+    lower: FloatArray = np.zeros(alpha.size)
+    if all(log_mgf is not None for log_mgf in both):
+        reveal = max(Known.of(one).reveal[1] for one in (pairs, mirrored(pairs)))
+        lower = beta_bound(larger([log_mgf for log_mgf in both if log_mgf is not None]), reveal, alpha)
+    lower = np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0))
+    return lower, np.nextafter(1.0 - alpha, 2.0)
+
+
+def least_divergence(epsilon: FloatArray) -> FloatArray:
+    """1 - e^epsilon, which every divergence reaches, a few roundings below."""
+    floor: FloatArray = -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT)
+    return floor
 
 
 def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments, float]:

@@ -13,7 +13,6 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.methods import Inquiry
 from quiltwork.compose.engines.engine import Ends
 from quiltwork.compose.releases import Part, is_open, refined
 
@@ -21,24 +20,25 @@ COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
 MAX_CELLS, MAX_CELLS_TOGETHER = 1 << 16, 1 << 21  # of its grid, for one release and for all of them
 
 
-def refine(inquiry: Inquiry, parts: Sequence[Part], ask: Callable[[Sequence[Part]], Ends]) -> Ends:
+def refine(
+    rtol: float,
+    narrow: Callable[[FloatArray, FloatArray], np.ndarray],
+    parts: Sequence[Part],
+    ask: Callable[[Sequence[Part]], Ends],
+) -> Ends:
     """The answer on finer and finer grids until it is as narrow as asked, or no longer gets narrower."""
     step, finest, idle = COARSEST, _finest(parts), 0
     best = _named_step(ask(refined(parts, step)), step)
-    met = _met(inquiry, best)
+    met = bool(narrow(best.lower, best.upper).all())
     while not met and step > finest and idle < 2:
         before = _widths(best)
-        step = max(step / (2 if before.max() <= 4 * inquiry.rtol else 4), finest)
+        step = max(step / (2 if before.max() <= 4 * rtol else 4), finest)
         found = _named_step(ask(refined(parts, step)), step)
         best = Ends(np.maximum(best.lower, found.lower), np.minimum(best.upper, found.upper), found.method)
         after = _widths(best)
-        met = _met(inquiry, found) or bool(np.all(after <= inquiry.rtol))
-        idle = 0 if np.any((after < 0.6 * before) & (before > inquiry.rtol)) else idle + 1
+        met = bool(narrow(found.lower, found.upper).all()) or bool(np.all(after <= rtol))
+        idle = 0 if np.any((after < 0.6 * before) & (before > rtol)) else idle + 1
     return attrs.evolve(best, lower=best.lower + 0.0)  # no negative zeros
-
-
-def _met(inquiry: Inquiry, ends: Ends) -> bool:
-    return bool(inquiry.narrow(ends.lower, ends.upper).all())
 
 
 def _named_step(ends: Ends, step: float) -> Ends:

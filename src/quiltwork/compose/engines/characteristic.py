@@ -239,9 +239,6 @@ class ContourEngine(ViewEngine):
         bound: FloatArray = np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + self.known.reveal[1]
         return np.minimum(bound, 1.0)
 
-    def everywhere(self, complement: bool) -> View | None:
-        return None
-
     def view(self, theta: float, log_width: float) -> View | None:
         if not log_width > 0:  # a loss without any spread: nothing to integrate
             return None

@@ -76,9 +76,6 @@ class GaussianEngine(ViewEngine):
     def everywhere(self, complement: bool) -> View:
         return GaussianView(self.mu, -0.5 if complement else 1.0, self.mu**2 / 2, self.mu)
 
-    def view(self, theta: float, log_width: float) -> View:
-        return self.everywhere(theta < 0)
-
     def beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> Ends:
         lower, upper, todo = self.beta_edges(alpha)
         lower[todo], upper[todo] = self._beta(alpha[todo], mirror)
@@ -153,9 +150,6 @@ class SingleEngine(ViewEngine):
         low = self.pair.low if math.isfinite(self.pair.low) else -8.0
         high = self.pair.high if math.isfinite(self.pair.high) else 8.0
         return SingleView(self.pair, -0.5 if complement else 1.0, (low + high) / 2, max((high - low) / 8, 1e-300))
-
-    def view(self, theta: float, log_width: float) -> View:
-        return self.everywhere(theta < 0)
 
     def _beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> tuple[FloatArray, FloatArray]:
         atoms = enumerate_atoms(self.pairs, MAX_VALUES)

@@ -103,7 +103,7 @@ class Engine(ABC):
 
     @abstractmethod
     def everywhere(self, complement: bool) -> View | None:
-        """A view that is sharp for every epsilon, when the method has one (closed forms)."""
+        """A view of D, or of C, that is sharp for every epsilon, when the method has one (closed forms)."""
 
     @abstractmethod
     def view(self, theta: float, log_width: float) -> View | None:

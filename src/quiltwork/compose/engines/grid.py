@@ -117,9 +117,6 @@ class GridEngine(ViewEngine):
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.steering.upper.moments(theta)
 
-    def everywhere(self, complement: bool) -> View | None:
-        return None
-
     @staticmethod
     def _width(sides: Sides, theta: float, log_width: float) -> tuple[float, float, float]:
         """The predicted width of log D, the spread, and the tail mass that may be cut without widening it."""

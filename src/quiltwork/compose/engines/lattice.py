@@ -52,9 +52,6 @@ class LatticeEngine(ViewEngine):
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.measure.moments(theta)
 
-    def everywhere(self, complement: bool) -> View | None:
-        return None
-
     def view(self, theta: float, log_width: float) -> View | None:
         law = convolve(self.measure, theta)
         return None if law is None else LatticeView(law, law)

@@ -198,9 +198,6 @@ class ExactEngine(ViewEngine):
             self.law, -0.5 if complement else 1.0, float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
         )
 
-    def view(self, theta: float, log_width: float) -> View:
-        return self.everywhere(theta < 0)
-
     def _beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> tuple[FloatArray, FloatArray]:
         return listed_beta(self.law, self.vanish, alpha)
 

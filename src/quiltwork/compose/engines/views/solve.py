@@ -253,6 +253,12 @@ class SteeredEngine(Engine):
     def known(self) -> Known:
         return Known.of(self.pairs)
 
+    def everywhere(self, complement: bool) -> View | None:
+        return None
+
+    def view(self, theta: float, log_width: float) -> View | None:
+        return self.everywhere(theta < 0)
+
     def delta(self, epsilon: FloatArray, rtol: float) -> Ends:
         known = self.known
         beyond = epsilon >= known.top
