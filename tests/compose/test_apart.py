@@ -25,10 +25,6 @@ def pairs_of(loss, direction):
     return found
 
 
-def set_apart(inquiry, apart):
-    return inquiry.without_rare(apart, inquiry.values, inquiry._alone)
-
-
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("loss", KNOWN.values(), ids=KNOWN)
 def test_ends_hold_what_the_engines_know(loss, direction):
@@ -38,7 +34,7 @@ def test_ends_hold_what_the_engines_know(loss, direction):
     delta = np.array([1e-8, 1e-4, 0.02, 0.1, 0.3])
     alpha = np.array([0.0, 0.01, 0.3, 0.9, 1.0])
     for inquiry in (Divergence(epsilon, 1e-6), SmallestEpsilon(delta, 1e-6), TypeTwoError(alpha)):
-        low, high = set_apart(inquiry, apart)
+        low, high = inquiry.without_rare(apart)
         known = inquiry.by_methods(pairs)
         assert np.all(low <= known.upper)
         assert np.all(high >= known.lower)
@@ -47,11 +43,11 @@ def test_ends_hold_what_the_engines_know(loss, direction):
 def test_the_upper_ends_are_sharp_when_little_is_told():
     apart = Apart.of(pairs_of(3 * qw.poisson(qw.gaussian(1.0), 1e-9) + qw.laplace(2.0), "remove"))
     assert apart.telling <= 3e-9
-    low, high = set_apart(Divergence(np.array([0.1])), apart)
+    low, high = Divergence(np.array([0.1])).without_rare(apart)
     assert high[0] - low[0] <= 4e-9
-    low, high = set_apart(SmallestEpsilon(np.array([0.01])), apart)
+    low, high = SmallestEpsilon(np.array([0.01])).without_rare(apart)
     assert high[0] - low[0] <= 1e-6
-    low, high = set_apart(TypeTwoError(np.array([0.1])), apart)
+    low, high = TypeTwoError(np.array([0.1])).without_rare(apart)
     assert high[0] - low[0] <= 1e-8
 
 

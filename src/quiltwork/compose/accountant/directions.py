@@ -19,7 +19,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant import moments
-from quiltwork.compose.accountant.leave_out import WIDTH, Alone, Apart
+from quiltwork.compose.accountant.leave_out import WIDTH, Apart
 from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
 from quiltwork.compose.engines.characteristic import ContourEngine
@@ -113,8 +113,6 @@ class Inquiry(ABC):
     floor: ClassVar[float]  # absolute widths that are never too wide
     revealed: ClassVar[float]  # the answer when some release shows the record for certain
     join: ClassVar[Callable[..., FloatArray]]  # of two directions
-    by_moments: ClassVar[Callable[[Counted, FloatArray], Both]]  # what moments alone certify
-    without_rare: ClassVar[Callable[[Apart, FloatArray, Alone], Both]]  # what answers for fewer releases certify
 
     @abstractmethod
     def put_to(self, engine: Engine) -> Ends:
@@ -131,6 +129,14 @@ class Inquiry(ABC):
     @abstractmethod
     def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
         """Ends where no engine is needed, and where one is."""
+
+    @abstractmethod
+    def by_moments(self, pairs: Counted) -> Both:
+        """What moments alone certify."""
+
+    @abstractmethod
+    def without_rare(self, apart: Apart) -> Both:
+        """What answers for fewer releases certify."""
 
     @abstractmethod
     def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
@@ -189,11 +195,11 @@ class Inquiry(ABC):
         return Ends(np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), found.method)
 
     def _widely(self, pairs: Counted) -> Both:
-        low, high = self.by_moments(pairs, self.values)
+        low, high = self.by_moments(pairs)
         apart = Apart.of(pairs)
         if apart is None:
             return low, high
-        floor, roof = self.without_rare(apart, self.values, self._alone)
+        floor, roof = self.without_rare(apart)
         return np.maximum(low, floor), np.minimum(high, roof)
 
     def _alone(self, pairs: Counted, values: FloatArray) -> Ends:
@@ -239,10 +245,15 @@ class SmallestEpsilon(Inquiry):
     """The smallest epsilon >= 0 for each delta in [0, 1]; `values` are deltas."""
 
     floor, revealed, join = 1e-9, math.inf, staticmethod(np.maximum)
-    by_moments, without_rare = staticmethod(moments.epsilon_ends), staticmethod(Apart.epsilon_ends)
 
     def put_to(self, engine: Engine) -> Ends:
         return engine.epsilon(self.values, self.rtol)
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.epsilon_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.epsilon_ends(self.values, self._alone)
 
     def trivial(self) -> Both:
         return np.zeros(self.values.size), np.full(self.values.size, np.inf)
@@ -309,10 +320,15 @@ class Divergence(Inquiry):
     """The hockey-stick divergence delta(epsilon) at each epsilon, also infinite; `values` are epsilons."""
 
     floor, revealed, join = 1e-290, 1.0, staticmethod(np.maximum)
-    by_moments, without_rare = staticmethod(moments.delta_ends), staticmethod(Apart.delta_ends)
 
     def put_to(self, engine: Engine) -> Ends:
         return engine.delta(self.values, self.rtol)
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.delta_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.delta_ends(self.values, self._alone)
 
     def trivial(self) -> Both:
         return np.zeros(self.values.size), np.ones(self.values.size)
@@ -367,10 +383,15 @@ class TypeTwoError(Inquiry):
     """The trade-off function: the least type II error at each type I error in [0, 1]; `values` are the latter."""
 
     floor, revealed, join = LEAST, 0.0, staticmethod(np.minimum)
-    by_moments, without_rare = staticmethod(moments.beta_ends), staticmethod(Apart.beta_ends)
 
     def put_to(self, engine: Engine) -> Ends:
         return engine.beta(self.values, partial(mirror_of, engine))
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.beta_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.beta_ends(self.values, self._alone)
 
     def trivial(self) -> Both:
         return np.zeros(self.values.size), np.nextafter(1.0 - self.values, 2.0)

@@ -36,7 +36,7 @@ class Method:
 
     name: str
     engine: Callable[[Counted], Engine | None]
-    of: type[Pair] = Pair  # what every dominating pair must be
+    of: type = Pair  # what every dominating pair must be
     max_kinds: float = math.inf  # of releases
     max_releases: float = math.inf
     rare: bool | None = None  # only (or not) for few releases on small samples
