@@ -30,7 +30,7 @@ from quiltwork.compose.engines.listed import (
     tails,
 )
 from quiltwork.compose.engines.views.solve import left_log_space
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 LIST = "exact atoms"
 INPUT = mp.mpf(2) ** -52  # a stated delta is a decimal, the end of a bracket is a double

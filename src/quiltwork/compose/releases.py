@@ -11,7 +11,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPair, GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
@@ -19,7 +19,8 @@ from quiltwork.losses.families.renyi import RenyiFamily, ZeroConcentrated
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.families.tradeoff_function import Sandwich
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed, typed_above
 
 DIRECTIONS = ("remove", "add")
 SUBNORMAL = 1e-310  # what a reveal mass near the smallest double may have lost
@@ -115,7 +116,7 @@ class Known:
 def _largest(pairs: Counted) -> float:
     """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
     if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in pairs):
-        return at_least(sum((count * Fraction(repr(pair.high)) for pair, count in pairs), Fraction(0)))
+        return typed_above(sum((count * typed(pair.high) for pair, count in pairs), Fraction(0)))
     top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in pairs)
     return top + 4 * UNIT * abs(top)
 

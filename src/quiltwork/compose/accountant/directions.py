@@ -37,9 +37,9 @@ from quiltwork.compose.releases import (
     telling,
 )
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well

@@ -21,8 +21,8 @@ from quiltwork.compose.accountant.methods import RARE_RATE
 from quiltwork.compose.engines.closed import SingleEngine
 from quiltwork.compose.engines.engine import Ends
 from quiltwork.compose.releases import Counted
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.numbers.rounding import UNIT
 
 Alone = Callable[[Counted, FloatArray], Ends]  # what is certified of some of the releases, at these values
 WIDTH = 1e-3  # what is asked of them

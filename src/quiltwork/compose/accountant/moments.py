@@ -16,9 +16,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
 from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 METHOD = "Rényi moments"
 COARSE = np.geomspace(1e-4, 1e6, 121)

@@ -34,7 +34,8 @@ from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
-from quiltwork.losses.transforms.transform import UNIT, ComplexArray, TooCostly, Transform
+from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, Transform
+from quiltwork.numbers.rounding import UNIT
 
 ACCURACY = 1e-9  # relative accuracy aimed at when phi decays by itself
 MAX_FREQUENCIES_UNSMOOTHED = 4000  # worth paying for such an answer

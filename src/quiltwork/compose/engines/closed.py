@@ -19,9 +19,10 @@ from quiltwork.compose.engines.listed import ExactLaw, listed_beta
 from quiltwork.compose.engines.views.solve import LEAST
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair, log_stick
+from quiltwork.numbers.rounding import UNIT
 
 MAX_VALUES = 100_000  # of a single finite release that are listed
 

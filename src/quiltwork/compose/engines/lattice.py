@@ -20,7 +20,7 @@ from quiltwork.compose.releases import Counted
 from quiltwork.losses.dominating_pair import Lattice
 from quiltwork.losses.families.constraints import common_divisor
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.transforms.transform import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 
 class LatticeEngine(ViewEngine):

@@ -24,7 +24,7 @@ from quiltwork.compose.engines.atoms import Atoms, enumerate_atoms
 from quiltwork.compose.engines.engine import Engine, Logs, View
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 FLOOR = 1e-300  # what underflow may add up to, with room
 WIDTH = 16.0  # losses of one block: e^16 is far from overflow

@@ -19,9 +19,9 @@ from quiltwork.compose.accountant.moments import worst_moments
 from quiltwork.compose.engines.characteristic import nudged
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT
 
 TILTS = 2.0 ** np.arange(-5, 9.25, 0.5)
 

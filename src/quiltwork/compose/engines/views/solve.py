@@ -19,7 +19,7 @@ from scipy.special import erfcx
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.engine import Declined, Ends, Engine, Logs, View
 from quiltwork.compose.releases import Known
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 ROOT2 = math.sqrt(2.0)

@@ -25,7 +25,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.engine import Declined, Ends, Engine, Knots, View
 from quiltwork.compose.engines.views.solve import LEAST, Landmarks, SteeredEngine, landmarks, left_log_space, search
 from quiltwork.compose.releases import Known, mirrored
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 Region = Literal["large", "middle", "small"]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
