@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 import attrs
-import numpy as np
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray, Number
-from quiltwork.compose.accountant.directions import Divergence, Inquiry, SmallestEpsilon, TypeTwoError, ask
+from quiltwork.compose.accountant.directions import ask
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
-from quiltwork.curves.views import Views
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
@@ -27,7 +24,7 @@ SCHEMA = "quiltwork/loss/1"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Loss(Views):
+class Loss(BaseCurve):
     """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.
 
     `side` is "worst" (both adding and removing a record), "remove" or "add".
@@ -45,24 +42,18 @@ class Loss(Views):
 
     def epsilon(self, delta: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The smallest epsilon >= 0 with delta(epsilon) <= delta; +inf when there is none."""
-        values = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        return self._answer("epsilon", values, SmallestEpsilon(np.ravel(values), _width(rtol), method))
+        return self._answer(Question.read("epsilon", delta, rtol, method=method))
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The hockey-stick divergence at e^epsilon; epsilon may be any real, or infinite."""
-        values = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        return self._answer("delta", values, Divergence(np.ravel(values), _width(rtol), method))
+        return self._answer(Question.read("delta", epsilon, rtol, method=method))
 
     def beta(self, alpha: Any, *, method: str | None = None) -> Bracket:
         """The least type II error of a test of type I error alpha."""
-        values = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return self._answer("beta", values, TypeTwoError(np.ravel(values), method=method))
+        return self._answer(Question.read("beta", alpha, method=method))
 
-    def _answer(self, quantity: Any, values: FloatArray, inquiry: Inquiry) -> Bracket:
-        found = ask(inquiry, self.parts, self.side)
-        lower, upper = (_shaped(end, values) for end in (found.lower, found.upper))
-        met = bool(inquiry.narrow(found.lower, found.upper).all())
-        return Bracket(lower, upper, quantity, method=found.method, met=met)
+    def _ends(self, question: Question) -> Ends:
+        return ask(question, self.parts, self.side)
 
     # ---- algebra
 
@@ -169,17 +160,6 @@ class Loss(Views):
         shown = " + ".join(str(p.family) if p.count == 1 else f"{p.count} * {p.family}" for p in self.parts)
         text = shown or "nothing released"
         return text if self.side == "worst" else f"({text}).direction({self.side!r})"
-
-
-def _width(rtol: Any) -> float:
-    width = checks.positive("rtol", rtol)
-    if not 1e-12 <= width < 1:
-        raise InvalidParameter("rtol", rtol, "in [1e-12, 1)", "double precision ends there")
-    return width
-
-
-def _shaped(end: FloatArray, values: FloatArray) -> Number:
-    return float(end[0]) if values.ndim == 0 else end.reshape(values.shape)
 
 
 def compose(*losses: Loss) -> Loss:

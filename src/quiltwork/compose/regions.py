@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.directions import Divergence, SmallestEpsilon, ask, sides
+from quiltwork.compose.accountant.directions import Divergence, SmallestEpsilon, sides
 from quiltwork.compose.engines.atoms import enumerate_atoms
 from quiltwork.compose.engines.listed import FLOOR, ExactLaw
 from quiltwork.compose.releases import Counted, Known, Part, is_renyi, reveal_everything, sandwiched, telling
@@ -122,7 +122,7 @@ def _outer(parts: Sequence[Part], side: str) -> Region:
     places = _spread_out(parts, side)
     if not symmetric:
         places = np.concatenate((-places[:0:-1], places))
-    answer = ask(Divergence(places), parts, side)
+    answer = Divergence(places).answer(parts, side)
     first = 0.0 if symmetric else float(answer.upper[0] + np.expm1(places[0]))
     floor = max(float(np.max(answer.upper - np.append(answer.lower[1:], 0.0))), first) * (1 + 16 * UNIT)
     profile = Profile(places, answer.upper, symmetric=symmetric, floor=min(max(floor, 0.0), 1.0))
@@ -133,7 +133,7 @@ def _spread_out(parts: Sequence[Part], side: str) -> FloatArray:
     """Epsilons >= 0 that cover all deltas above 1e-12."""
     reach = math.inf
     for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.5):
-        reach = float(ask(SmallestEpsilon(np.array([delta]), 1e-2), parts, side).upper[0])
+        reach = float(SmallestEpsilon(np.array([delta]), 1e-2).answer(parts, side).upper[0])
         if math.isfinite(reach):
             break
     return np.linspace(0.0, reach if math.isfinite(reach) else 1.0, SAMPLES)

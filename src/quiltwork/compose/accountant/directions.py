@@ -23,7 +23,7 @@ from quiltwork.compose.accountant.leave_out import WIDTH, Apart
 from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
 from quiltwork.compose.engines.characteristic import ContourEngine
-from quiltwork.compose.engines.engine import Declined, Ends, Engine
+from quiltwork.compose.engines.engine import Declined, Engine
 from quiltwork.compose.releases import (
     Counted,
     Known,
@@ -36,6 +36,7 @@ from quiltwork.compose.releases import (
     sandwiched,
     telling,
 )
+from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
@@ -49,19 +50,12 @@ Both = tuple[FloatArray, FloatArray]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def ask(inquiry: Inquiry, releases: Sequence[Part], side: str) -> Ends:
+def ask(question: Question, releases: Sequence[Part], side: str) -> Ends:
     """Certified ends for these releases together, in one direction or the worse of both."""
-    if inquiry.method is not None and inquiry.method not in METHODS:
-        raise InvalidParameter("method", inquiry.method, "one of " + ", ".join(map(repr, METHODS)))
-    parts = telling(releases)
-    if any(map(is_open, parts)):
-        return refine(inquiry.rtol, inquiry.narrow, parts, lambda held: ask(inquiry, held, side))
-    lower, upper, inside = inquiry.edges(parts, side)
-    if not inside.any():
-        return Ends(lower, upper, CLOSED_FORM)
-    found = inquiry.at(inquiry.values[inside]).inside(parts, side)
-    lower[inside], upper[inside] = found.lower, found.upper
-    return Ends(lower, upper, found.method)
+    method = question.how.get("method")
+    if method is not None and method not in METHODS:
+        raise InvalidParameter("method", method, "one of " + ", ".join(map(repr, METHODS)))
+    return INQUIRIES[question.quantity](np.ravel(question.values), question.rtol, method).answer(releases, side)
 
 
 def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
@@ -157,6 +151,18 @@ class Inquiry(ABC):
     def narrow(self, lower: FloatArray, upper: FloatArray) -> Flags:
         """Where ends are as close as asked."""
         return _narrow(lower, upper, self.rtol, self.floor)
+
+    def answer(self, releases: Sequence[Part], side: str) -> Ends:
+        """Ends for these releases together, in one direction or the worse of both."""
+        parts = telling(releases)
+        if any(map(is_open, parts)):
+            return refine(self.rtol, self.narrow, parts, lambda held: self.answer(held, side))
+        lower, upper, inside = self.edges(parts, side)
+        if not inside.any():
+            return Ends(lower, upper, CLOSED_FORM)
+        found = self.at(self.values[inside]).inside(parts, side)
+        lower[inside], upper[inside] = found.lower, found.upper
+        return Ends(lower, upper, found.method)
 
     def inside(self, parts: Sequence[Part], side: str) -> Ends:
         """Ends of the worse direction; sandwiches and Rényi bounds widen them."""
@@ -416,6 +422,9 @@ class TypeTwoError(Inquiry):
     def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
         bound = moments.beta_bound(*moments.worst_moments(parts), self.values)
         return Ends(np.minimum(found.lower, bound), found.upper, moments.METHOD)
+
+
+INQUIRIES: dict[str, type[Inquiry]] = {"epsilon": SmallestEpsilon, "delta": Divergence, "beta": TypeTwoError}
 
 
 def _slack(parts: Sequence[Part]) -> float:

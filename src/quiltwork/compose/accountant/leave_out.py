@@ -19,8 +19,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant.methods import RARE_RATE
 from quiltwork.compose.engines.closed import SingleEngine
-from quiltwork.compose.engines.engine import Ends
 from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.numbers.rounding import UNIT
 

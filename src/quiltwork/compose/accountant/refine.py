@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Ends
 from quiltwork.compose.releases import Part, is_open, refined
+from quiltwork.curves.curve import Ends
 
 COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
 MAX_CELLS, MAX_CELLS_TOGETHER = 1 << 16, 1 << 21  # of its grid, for one release and for all of them

@@ -14,11 +14,12 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.atoms import enumerate_atoms
-from quiltwork.compose.engines.engine import Ends, Engine, Logs, View
+from quiltwork.compose.engines.engine import Engine, Logs, View
 from quiltwork.compose.engines.listed import ExactLaw, listed_beta
 from quiltwork.compose.engines.views.solve import LEAST
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair, log_stick

@@ -21,19 +21,11 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.releases import Counted, Known
+from quiltwork.curves.curve import Ends
 
 
 class Declined(Exception):
     """Internal: this method has no certified answer here; the next one is tried."""
-
-
-@attrs.frozen(eq=False)
-class Ends:
-    """Both ends of the answers to a flat array of questions, and who found them."""
-
-    lower: FloatArray
-    upper: FloatArray
-    method: str = ""
 
 
 @attrs.frozen(eq=False)

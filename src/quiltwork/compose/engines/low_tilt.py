@@ -18,10 +18,11 @@ from collections.abc import Callable
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, Ends, Engine, View
+from quiltwork.compose.engines.engine import Declined, Engine, View
 from quiltwork.compose.engines.fft import LatticeView, Measure, convolve
 from quiltwork.compose.engines.grid import MOST_CELLS, GridEngine, GridView, support
 from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 

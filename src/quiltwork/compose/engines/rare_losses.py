@@ -30,12 +30,13 @@ from scipy import fft
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.discretise import Discrete, between, discretise
-from quiltwork.compose.engines.engine import Declined, Ends, Engine, Logs, View
+from quiltwork.compose.engines.engine import Declined, Engine, Logs, View
 from quiltwork.compose.engines.fft import Convolution, Measure, convolve
 from quiltwork.compose.engines.grid import MASS, MOST_CELLS, lattice_part, support
 from quiltwork.compose.engines.low_tilt import gentle_tilt
 from quiltwork.compose.engines.views.solve import SteeredEngine
 from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly

@@ -17,8 +17,9 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, Ends, Engine, Logs, View
+from quiltwork.compose.engines.engine import Declined, Engine, Logs, View
 from quiltwork.compose.releases import Known
+from quiltwork.curves.curve import Ends
 from quiltwork.numbers.rounding import UNIT
 
 Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]

@@ -22,9 +22,10 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, Ends, Engine, Knots, View
+from quiltwork.compose.engines.engine import Declined, Engine, Knots, View
 from quiltwork.compose.engines.views.solve import LEAST, Landmarks, SteeredEngine, landmarks, left_log_space, search
 from quiltwork.compose.releases import Known, mirrored
+from quiltwork.curves.curve import Ends
 from quiltwork.numbers.rounding import UNIT
 
 Region = Literal["large", "middle", "small"]
