@@ -19,8 +19,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.family import Family
-from quiltwork.losses.registry import family_from_json
+from quiltwork.losses.family import Family, family_from_json
 
 SCHEMA = "quiltwork/loss/1"
 

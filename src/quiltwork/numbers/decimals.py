@@ -23,6 +23,6 @@ def at_least(exact: Fraction) -> float:
     return number if Fraction(repr(number)) >= exact else math.nextafter(number, math.inf)
 
 
-def times(count: int, number: float) -> float:
+def times(count: int | Fraction, number: float) -> float:
     """A multiple of a stated number, as one would state it; never smaller."""
     return at_least(count * Fraction(repr(number)))

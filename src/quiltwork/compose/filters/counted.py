@@ -27,7 +27,6 @@ from quiltwork.compose.filters.costs import divergences, gaussian_cost, pure_cos
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.pure import Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.family import Family
@@ -70,13 +69,11 @@ def currency(budget: Any) -> Currency:
         raise InvalidParameter(
             "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
         )
-    families = [part.family for part in budget.parts]
-    if all(isinstance(family, Pure) for family in families):
+    families, kinds = [part.family for part in budget.parts], {part.family.budget for part in budget.parts}
+    if kinds == {"pure"}:
         return PureCurrency(budget)
-    if all(isinstance(family, ZeroConcentrated) for family in families):
-        return SquareCurrency(budget, "rho")
-    if all(isinstance(family, (Gaussian, GaussianPrivacy)) for family in families):
-        return SquareCurrency(budget, "mu")
+    if kinds in ({"zcdp"}, {"gdp"}):
+        return SquareCurrency(budget, "rho" if kinds == {"zcdp"} else "mu")
     if len(budget.parts) == 1 and isinstance(families[0], Renyi):
         return RenyiCurrency(families[0], budget.parts[0].count)
     if len(budget.parts) == 1 and is_symmetric(budget) and families[0].pairs():
@@ -178,6 +175,8 @@ class Amount(ZeroConcentrated):
     """
 
     kind: ClassVar[str] = "amount"
+    stored: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
     exact: Fraction = Fraction(0)
 
     def group(self, size: int) -> Family:
@@ -235,6 +234,8 @@ class Touch(ZeroConcentrated):
     """One touch, to be counted. Several steps at once are no number of touches: groups are refused."""
 
     kind: ClassVar[str] = "touch"
+    stored: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
 
     def group(self, size: int) -> Family:
         raise Unsupported("a touch at several steps", "a budget of equal releases counts single steps only")

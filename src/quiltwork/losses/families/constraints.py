@@ -25,11 +25,16 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import group_delta, nothing_hidden, response_masses
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows
 from quiltwork.numbers.decimals import DIGITS, times, typed
 
 Constraint = tuple[float, float]
 Exact = tuple[Decimal, Decimal]
+POINTS = Rows(
+    "Point",
+    about="One (epsilon, delta) statement.",
+    entries=(Entry("epsilon", NON_NEGATIVE), Entry("delta", PROBABILITY)),
+)
 IDLE = Decimal(16 * UNIT)  # a point this little (relative to delta and 1 - delta) below its neighbours' chord may go
 
 
@@ -193,7 +198,7 @@ def _read(value: Any) -> tuple[Constraint, ...]:
 
 @attrs.frozen
 class Constraints(Family):
-    """A mechanism that satisfies every listed (epsilon, delta) guarantee."""
+    """A release that satisfies every listed (epsilon, delta) at once."""
 
     kind: ClassVar[str] = "constraints"
     because: ClassVar[str] = (
@@ -212,16 +217,49 @@ class Constraints(Family):
     def fields(self) -> dict[str, Any]:
         return {"points": [list(point) for point in self.points]}
 
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return (Entry("points", POINTS),)
+
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        points = entries["points"]
+        listed = ", ".join(f"({epsilon:g}, {delta:g})" for epsilon, delta in points)
+        return f"all of {listed} at once" if len(points) <= 3 else f"{len(points)} constraints at once"
+
     def __str__(self) -> str:
         return f"{self.kind}({len(self.points)} points)"
 
 
 @attrs.frozen
 class ProfilePoints(Constraints):
-    """A privacy profile known at some points: delta(epsilon_i) <= delta_i, in both directions."""
+    """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i]."""
 
     kind: ClassVar[str] = "profile"
+    title: ClassVar[str] = "Profile"
     because: ClassVar[str] = (
         "a privacy profile at given points is a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
+
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return Entry("epsilons", NUMBERS), Entry("deltas", NUMBERS)
+
+    @classmethod
+    def from_entries(cls, **entries: Any) -> Family:
+        given = entries["epsilons"], entries["deltas"]
+        try:
+            points = list(zip(*(np.ravel(np.asarray(values, dtype=float)).tolist() for values in given), strict=True))
+        except (TypeError, ValueError):
+            raise InvalidParameter("epsilons and deltas", given, "two lists of numbers of equal length") from None
+        return cls(points)
+
+    @classmethod
+    def entries_of(cls, fields: Fields) -> dict[str, Any]:
+        epsilons, deltas = zip(*fields["points"], strict=True)
+        return {"epsilons": epsilons, "deltas": deltas}
+
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        return f"privacy profile at {len(entries['epsilons'])} points"

@@ -19,10 +19,13 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import UNIT, Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Fields, Rows, family_from_json
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
 
 Weighted = list[tuple[float, Pair]]
+COMPONENTS = Rows(
+    "Component", about="One of the releases of a mixture.", entries=(Entry("weight", RATE), Entry("of", RELEASE))
+)
 
 
 class MixturePair(Pair):
@@ -178,7 +181,7 @@ def _components(value: Any) -> tuple[tuple[float, Family], ...]:
 
 @attrs.frozen
 class Mixture(Family):
-    """One of several releases, chosen at random and named in the output."""
+    """One of several releases, chosen at random with the given weights and named in the output."""
 
     kind: ClassVar[str] = "mixture"
     because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
@@ -203,8 +206,28 @@ class Mixture(Family):
         """The class is seen either way, so sampling moves inside."""
         return Mixture(tuple((w, family.subsampled(rate)) for w, family in self.components))
 
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        return all(family.has_moment(tilt, rate) for _, family in self.components)
+
     def fields(self) -> dict[str, Any]:
         return {"components": [[w, family.to_json()] for w, family in self.components]}
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Family:
+        value = fields.get("components")
+        try:
+            pairs = [(weight, item) for weight, item in value]  # type: ignore[union-attr]
+        except (TypeError, ValueError):
+            raise InvalidParameter("components", value, "a list of [weight, release]") from None
+        return super().from_fields({**fields, "components": [(w, family_from_json(item)) for w, item in pairs]})
+
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return (Entry("components", COMPONENTS),)
+
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        return "one of: " + "; ".join(f"{100 * weight:g}% {words}" for weight, words in entries["components"])
 
     def __str__(self) -> str:
         return "mixture(" + ", ".join(f"{w:g} {family}" for w, family in self.components) + ")"

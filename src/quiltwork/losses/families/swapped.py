@@ -8,11 +8,11 @@ Reference: theory/granularity.md section 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import RELEASE, Entry, Family, Fields, family_from_json
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -22,9 +22,10 @@ _OTHER = {"both": "both", "remove": "add", "add": "remove"}
 
 @attrs.frozen
 class Turned(Family):
-    """`base` with its two directions exchanged."""
+    """A release whose two laws are exchanged: p when the record is not there, q when it is."""
 
     kind: ClassVar[str] = "turned"
+    words: ClassVar[str] = "{of}, with removing and adding exchanged"
     base: Family
 
     @property
@@ -48,5 +49,34 @@ class Turned(Family):
     def group(self, size: int) -> Family:
         return Turned(self.base.group(size))
 
+    def swapped(self) -> Family:
+        return self.base
+
     def subsampled(self, rate: float) -> Family:
         return Turned(self.base.subsampled(rate))
+
+    @property
+    def is_open(self) -> bool:
+        return self.base.is_open
+
+    def refined(self, step: float) -> Family:
+        return Turned(self.base.refined(step))
+
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        return self.base.has_moment(tilt, rate)
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Family:
+        return super().from_fields({**fields, "base": family_from_json(fields.get("base"))})
+
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return (Entry("of", RELEASE),)
+
+    @classmethod
+    def from_entries(cls, **entries: Any) -> Family:
+        return cls(entries["of"])
+
+    @classmethod
+    def entries_of(cls, fields: Fields) -> dict[str, Any]:
+        return {"of": fields["base"]}
