@@ -100,7 +100,7 @@ def test_account_of_a_budget_file(text, code, tmp_path, capsys):
 
 
 def test_account_of_an_object_that_was_saved(tmp_path, capsys):
-    from quiltwork.spec.objects import save
+    from quiltwork.spec.objects.documents import save
 
     path = tmp_path / "g.yaml"
     save((2 * qw.gaussian(3.0)).guarantee(protects="one person"), path)

@@ -17,7 +17,7 @@ from quiltwork.report.layout.svg import alone
 from quiltwork.report.region.page import region_report
 from quiltwork.report.region.view import view as region_view
 from quiltwork.report.tables.view import view as table_view
-from quiltwork.spec.anything import parse_any, read_any
+from quiltwork.spec.files.file import parse_any, read_any
 
 NASTY = "<script>x</script> | `a` [b](c) \\"
 UNBOUNDED = """

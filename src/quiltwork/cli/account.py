@@ -18,7 +18,7 @@ from quiltwork.errors import InvalidPlan
 from quiltwork.numbers.digits import single
 from quiltwork.report import Account
 from quiltwork.report.text import column, ends, percent
-from quiltwork.spec.anything import read_any
+from quiltwork.spec.files.file import read_any
 
 if TYPE_CHECKING:
     from quiltwork.report.layout.page import Report

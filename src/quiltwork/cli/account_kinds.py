@@ -11,7 +11,7 @@ import attrs
 from quiltwork.cli.account import console, told
 from quiltwork.errors import InvalidParameter, UnboundedLossError
 from quiltwork.report.layout.page import Report
-from quiltwork.spec.anything import kind_of
+from quiltwork.spec.files.file import kind_of
 
 __all__ = ["Answer", "answered"]
 

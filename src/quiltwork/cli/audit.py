@@ -24,7 +24,7 @@ from quiltwork.cli.progress import progress
 from quiltwork.curves.drawing import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.spec.read import read_plan
+from quiltwork.spec.files.plan import read_plan
 
 USUAL_DELTA = 1e-5  # when nobody names one
 METHOD_WORDS = {

@@ -22,7 +22,7 @@ from quiltwork.report.design.data import channel_csv, to_json
 from quiltwork.report.design.view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.report.design.words import DIGITS, kept, least, price, target
 from quiltwork.report.text import ends
-from quiltwork.spec.world_file import read_world
+from quiltwork.spec.files.world import read_world
 
 ROWS = 24  # of the printed channel
 CELL = 8  # characters of a printed probability, with its space

@@ -57,7 +57,7 @@ def run(
 
 
 def _read(path: Path) -> Any:
-    from quiltwork.spec.anything import read_any
+    from quiltwork.spec.files.file import read_any
 
     return plan_at(path, read_any)
 

@@ -10,7 +10,7 @@ from quiltwork.cli.account import plan_at, write
 from quiltwork.errors import InvalidParameter
 from quiltwork.report.anything import report_of
 from quiltwork.report.layout.page import Report, joined, report_format
-from quiltwork.spec.anything import read_any
+from quiltwork.spec.files.file import read_any
 
 TITLE = "Privacy report"
 

@@ -7,7 +7,7 @@ from typing import Any
 from quiltwork import checks
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.report.layout.page import Report
-from quiltwork.spec.anything import kind_of
+from quiltwork.spec.files.file import kind_of
 
 __all__ = ["report_of"]
 

@@ -15,7 +15,7 @@ from quiltwork.confounding.world import World
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable, Unsupported
 from quiltwork.numbers.rounding import up
-from quiltwork.spec.world_file import Used, WorldFile
+from quiltwork.spec.files.world import Used, WorldFile
 
 FAMILIES = ("laplace", "gaussian")
 FEW = 5_000  # entries of a table that is asked for its exact fraction, or for every epsilon at once

@@ -13,7 +13,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.layout.blocks import Block, Bullets, Cell, Details, Fact, Grid, Section, Tone, Words
 from quiltwork.report.text import ends
-from quiltwork.spec.plan import Target
+from quiltwork.spec.files.plan import Target
 
 __all__ = [
     "AT_MOST",

@@ -9,7 +9,7 @@ from quiltwork.report.layout.page import Report
 from quiltwork.report.layout.shared import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
 from quiltwork.report.tables.view import Found, certainty, moved, records, step, to_json
 from quiltwork.report.text import column
-from quiltwork.spec.table_plan import TablePlan
+from quiltwork.spec.files.table_plan import TablePlan
 
 __all__ = ["refused_table_report", "table_report"]
 

@@ -8,7 +8,7 @@ from quiltwork.report.design.figure import pictures
 from quiltwork.report.design.view import view
 from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.world_file import parse_world
+from quiltwork.spec.files.world import parse_world
 
 
 def told() -> Told:

@@ -7,7 +7,7 @@ from typing import Any
 
 from quiltwork import checks
 from quiltwork.errors import InvalidPlan, UnboundedLossError
-from quiltwork.spec.anything import kind_of, parse_any
+from quiltwork.spec.files.file import kind_of, parse_any
 from quiltwork.web.explore.answers import fact, page, section
 from quiltwork.web.explore.charts import Json
 from quiltwork.web.explore.limits import checked_text

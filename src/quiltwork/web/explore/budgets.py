@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quiltwork.spec.budget_file import BudgetFile
+from quiltwork.spec.files.budgets import BudgetFile
 from quiltwork.web.explore.answers import fact, page
 from quiltwork.web.explore.charts import Json, grid
 

@@ -18,7 +18,7 @@ from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.influence.data import spread, to_json
 from quiltwork.report.influence.view import GROUP_PRIVACY, Bound, View, theorem_6, view
 from quiltwork.report.text import ends
-from quiltwork.spec.prior_file import PriorFile, parse_prior, prior_from
+from quiltwork.spec.files.prior import PriorFile, parse_prior, prior_from
 from quiltwork.web.explore.answers import fact, loss_fact, page, section, verdict_json
 from quiltwork.web.explore.charts import Json, at, axis, chart, grid, spoken, trace
 from quiltwork.web.explore.limits import checked_text

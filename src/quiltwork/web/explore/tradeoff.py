@@ -10,8 +10,7 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.report.baselines import compared
 from quiltwork.report.text import column
-from quiltwork.spec.plan import Plan
-from quiltwork.spec.read import plan_from
+from quiltwork.spec.files.plan import Plan, plan_from
 from quiltwork.web.explore.answers import loss_fact, page
 from quiltwork.web.explore.charts import Json, at, grid
 from quiltwork.web.explore.curves import bracket_json, charts_of, points
