@@ -14,7 +14,7 @@ from quiltwork.errors import InvalidPlan, Unsupported
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import families
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
-from quiltwork.spec.recipes import KINDS
+from quiltwork.spec.fields.losses import KINDS
 from quiltwork.spec.text.document import plain_scalar
 
 OTHERS = ("\ntable:", "\nprior:")  # table plans and prior files
