@@ -140,7 +140,6 @@ class Family(ABC):
     label: ClassVar[str] = ""  # in forms; none: it is not offered there
     dial: ClassVar[str] = ""  # the parameter that calibration turns
     tabulated: ClassVar[str] = ""  # the parameter that says how long the table of its dominating pair is
-    budget: ClassVar[str] = "counted"  # the kind of filter that a budget of such releases is kept by
     stored: ClassVar[bool] = True  # whether documents may name it
     has_pair: ClassVar[bool] = True  # whether it is known by a dominating pair, not by a Rényi bound alone
     linear: ClassVar[bool] = False  # whether `at` knows every distance, also fractions of a step

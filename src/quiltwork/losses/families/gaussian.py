@@ -113,7 +113,6 @@ class GaussianTransform:
 class GaussianFamily(Family):
     """A family whose dominating pair is N(mu, 1) against N(0, 1): mu^2 adds up, whatever the releases."""
 
-    budget: ClassVar[str] = "gdp"
     linear: ClassVar[bool] = True
 
     @property

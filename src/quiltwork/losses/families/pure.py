@@ -64,7 +64,6 @@ class Pure(Family):
     words: ClassVar[str] = "pure, epsilon {epsilon:g}"
     label: ClassVar[str] = "Any release with a pure epsilon"
     dial: ClassVar[str] = "epsilon"
-    budget: ClassVar[str] = "pure"
     linear: ClassVar[bool] = True
     because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
     epsilon: float = attrs.field(**parameter("epsilon", NON_NEGATIVE, "Epsilon", "0.1", check=checks.loss_bound))

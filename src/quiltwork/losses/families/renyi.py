@@ -55,7 +55,6 @@ class ZeroConcentrated(RenyiFamily):
     words: ClassVar[str] = "zero-concentrated, rho {rho:g}"
     label: ClassVar[str] = "Any release with a rho (zCDP)"
     dial: ClassVar[str] = "rho"
-    budget: ClassVar[str] = "zcdp"
     linear: ClassVar[bool] = True
     because: ClassVar[str] = (
         "zero-concentrated privacy adds up (Bun and Steinke 2016), converted by Canonne, Kamath and Steinke 2020"
@@ -104,7 +103,6 @@ class Renyi(RenyiFamily):
 
     kind: ClassVar[str] = "rdp"
     because: ClassVar[str] = "Rényi privacy adds up (Mironov 2017), converted by Canonne, Kamath and Steinke 2020"
-    budget: ClassVar[str] = "renyi"
     orders: tuple[float, ...] = attrs.field(**parameter("orders", NUMBERS, check=_ordered))
     epsilons: tuple[float, ...] = attrs.field(**parameter("epsilons", NUMBERS, check=_ordered))
 
