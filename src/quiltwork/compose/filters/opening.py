@@ -108,7 +108,7 @@ def filter_of(budget: Any) -> Filter:
 
 
 def _sum(budget: Loss, cost: Callable[[Costs], Fraction | None]) -> Fraction:
-    return sum((part.count * (cost(part.family.costs()) or 0) for part in budget.parts), Fraction(0))
+    return sum((part.count * (cost(part.family.costs()) or Fraction(0)) for part in budget.parts), Fraction(0))
 
 
 def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None = None, reveal: float = 0.0) -> Filter:

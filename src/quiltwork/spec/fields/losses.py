@@ -56,7 +56,7 @@ class Mechanism(Strict):
         """A few words for tables."""
         return self.family.describe(**self._entries(lambda recipe: recipe.describe()))
 
-    def _entries(self, inside: Callable[[Recipe], Any]) -> dict[str, Any]:
+    def _entries(self, inside: Callable[[_OneMechanism], Any]) -> dict[str, Any]:
         """What is written, as plain values; of recipes inside, what is asked for."""
         return {name: _plain(getattr(self, name), inside) for name in type(self).model_fields}
 
@@ -117,7 +117,7 @@ class _OneMechanism(Strict):
         return cls.model_validate({kind: MODELS[kind].from_fields(fields)})
 
 
-def _plain(value: Any, inside: Callable[[Recipe], Any]) -> Any:
+def _plain(value: Any, inside: Callable[[_OneMechanism], Any]) -> Any:
     if isinstance(value, _OneMechanism):
         return inside(value)
     if isinstance(value, tuple):
@@ -149,19 +149,20 @@ def _model(name: str, base: type[Any], about: str, entries: tuple[Entry, ...]) -
 def _type(entry: Entry) -> Any:
     if isinstance(entry.domain, Rows):
         row = _model(entry.domain.name, Strict, entry.domain.about, entry.domain.entries)
-        return Annotated[tuple[row, ...], Field(min_length=1, strict=False)]
+        return Annotated[tuple[row, ...], Field(min_length=1, strict=False)]  # type: ignore[valid-type]
     found = TYPES[entry.domain]
     return found | None if entry.default is None else found
 
 
 def _mechanism(family: type[Family]) -> type[Mechanism]:
-    found = _model(family.title or family.__name__, Mechanism, inspect.cleandoc(family.__doc__ or ""), family.entries())
+    name, about = family.title or family.__name__, inspect.cleandoc(family.__doc__ or "")
+    found: type[Mechanism] = _model(name, Mechanism, about, family.entries())
     found.family = family
     return found
 
 
 MODELS: dict[str, type[Mechanism]] = {kind: _mechanism(family) for kind, family in families.families().items()}
-KINDS = tuple(MODELS)
+KINDS: tuple[str, ...] = tuple(MODELS)
 
 if TYPE_CHECKING:
 
