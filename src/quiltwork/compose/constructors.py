@@ -29,26 +29,14 @@ Given = ParamSpec("Given")
 def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:
     """A function with the parameters of a family that makes a loss of one release."""
     known: Any = family
-    called = inspect.Signature(
-        [
-            inspect.Parameter(
-                a.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if a.default is attrs.NOTHING else a.default,
-                annotation=a.type,
-            )
-            for a in attrs.fields(known)
-        ],
-        return_annotation="Loss",
-    )
+    own, types = inspect.signature(family), {a.name: a.type for a in attrs.fields(known)}
+    taken = [one.replace(annotation=types[one.name]) for one in own.parameters.values()]
 
     def make(*args: Given.args, **kwargs: Given.kwargs) -> Loss:
-        given = called.bind(*args, **kwargs)
-        return Loss.of(known(*given.args, **given.kwargs))
+        return Loss.of(family(*args, **kwargs))
 
-    make.__name__ = make.__qualname__ = known.kind
-    make.__doc__ = known.__doc__
-    make.__signature__ = called  # type: ignore[attr-defined]
+    make.__name__, make.__qualname__, make.__doc__ = known.kind, known.kind, known.__doc__
+    make.__signature__ = own.replace(parameters=taken, return_annotation="Loss")  # type: ignore[attr-defined]
     return make
 
 

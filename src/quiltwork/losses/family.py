@@ -81,7 +81,7 @@ RATE = Domain("rate", checks.rate)
 WHOLE = Domain("whole", lambda name, value: checks.count(name, value, least=1))
 NUMBERS = Domain("numbers")
 VERTICES = Domain("vertices")
-RELEASE = Domain("release")
+RELEASE = Domain("release", lambda name, value: value if isinstance(value, Family) else family_from_json(value))
 
 
 @attrs.frozen
@@ -103,7 +103,10 @@ def checked(check: Callable[..., Any], name: str, *, default: Any = attrs.NOTHIN
 def parameter(
     name: str, domain: Domain, label: str = "", example: str = "", *, check: Any = None, **options: Any
 ) -> dict[str, Any]:
-    """What `attrs.field` takes for a parameter of a family: its check, and how files and forms ask for it."""
+    """What `attrs.field` takes for a parameter of a family: its check, and how files and forms ask for it.
+
+    `name` is that of the entry in a file, and of the parameter in refusals.
+    """
     test: Any = check or domain.check
     return {
         "converter": lambda value: test(name, value, **options),
@@ -265,42 +268,36 @@ class Family(ABC):
 
     def fields(self) -> dict[str, Any]:
         """Plain JSON values of the parameters."""
-        return {
-            a.name: v.to_json() if isinstance(v := getattr(self, a.name), Family) else v
-            for a in attrs.fields(type(self))
-        }
+        return {a.name: _plain(getattr(self, a.name)) for a in attrs.fields(type(self))}
 
     def to_json(self) -> dict[str, Any]:
         """Tagged form, scale and sensitivity apart."""
         return {"kind": self.kind, **self.fields()}
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> Family:
-        """The inverse of `fields`."""
-        return cls(**fields)
-
-    @classmethod
     def entries(cls) -> tuple[Entry, ...]:
-        """What a plan file says about it."""
-        known = [a for a in attrs.fields(cls) if "entry" in a.metadata]
-        return tuple(
-            attrs.evolve(a.metadata["entry"], default=... if a.default is attrs.NOTHING else a.default) for a in known
-        )
+        """What a plan file says about it; a release inside of it comes last."""
+        found = [
+            attrs.evolve(a.metadata["entry"], default=... if a.default is attrs.NOTHING else a.default)
+            for a in attrs.fields(cls)
+        ]
+        return tuple(sorted(found, key=lambda entry: entry.domain == RELEASE))
 
     @classmethod
     def from_entries(cls, **entries: Any) -> Family:
         """The release that a plan file describes."""
-        return cls(**entries)
+        return cls(**{a.name: entries[a.metadata["entry"].name] for a in attrs.fields(cls)})
 
     @classmethod
     def entries_of(cls, fields: Fields) -> dict[str, Any]:
         """What a plan file says of a release in its own JSON form; releases inside of it keep that form."""
-        return dict(fields)
+        names = {a.name: a.metadata["entry"].name for a in attrs.fields(cls)}
+        return {names.get(name, name): value for name, value in fields.items()}
 
     @classmethod
     def describe(cls, **entries: Any) -> str:
-        """A few words for tables, from the entries of a plan file."""
-        return cls.words.format(**entries)
+        """A few words for tables, from the entries of a plan file; of a list, how long it is."""
+        return cls.words.format(**{name: len(v) if isinstance(v, tuple) else v for name, v in entries.items()})
 
     def __str__(self) -> str:
         shown = ", ".join(
@@ -308,6 +305,14 @@ class Family(ABC):
             for a in attrs.fields(type(self))
         )
         return f"{self.kind}({shown})"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Family):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return "inf" if value == math.inf else value
 
 
 # ---- all of them
@@ -335,6 +340,6 @@ def family_from_json(value: Any) -> Family:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(sorted(known)))
     fields = {name: field for name, field in value.items() if name != "kind"}
     try:
-        return known[kind].from_fields(fields)
+        return known[kind](**fields)
     except TypeError as error:
         raise InvalidParameter(kind, sorted(fields), "given with exactly its own fields", str(error)) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -29,7 +29,9 @@ from quiltwork.losses.families.renyi import Renyi
 from quiltwork.losses.family import Costs
 
 __all__ = [
+    "FILTERS",
     "KINDS",
+    "LIMITS",
     "Cost",
     "Filter",
     "GaussianFilter",
@@ -38,6 +40,7 @@ __all__ = [
     "ZeroConcentratedFilter",
     "added",
     "bounded",
+    "filter_below",
     "filter_for",
     "filter_from_json",
     "filter_of",
@@ -49,6 +52,8 @@ __all__ = [
 
 Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp")
+LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
+FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
 SHORT = 12  # significant digits of a limit that was searched for
@@ -79,6 +84,14 @@ def _exact(name: str, value: Any) -> Fraction:
     """Fractions and whole numbers as they are, floats as they were typed."""
     number = checks.non_negative(name, value)
     return Fraction(value) if isinstance(value, (Fraction, int)) else stated(number)
+
+
+def filter_below(limit: str, stated: Sequence[float], kind: str, order: Any = None, reveal: float = 0.0) -> Filter:
+    """The filter of this kind that keeps what is chosen adaptively below a limit, one of LIMITS."""
+    if limit == "approximate" and kind != "pure":
+        return filter_for(kind, stated[0], stated[1], order=order, reveal=reveal)
+    makers: dict[str, Callable[..., Filter]] = {"pure": pure_filter, "zcdp": zcdp_filter, "gdp": gdp_filter}
+    return makers[kind](*stated)
 
 
 def filter_of(budget: Any) -> Filter:

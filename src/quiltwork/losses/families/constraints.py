@@ -25,7 +25,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import group_delta, nothing_hidden, response_masses
-from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows
+from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows, parameter
 from quiltwork.numbers.decimals import DIGITS, times, typed
 
 Constraint = tuple[float, float]
@@ -177,7 +177,7 @@ def common_divisor(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(numerator, a.denominator * b.denominator)
 
 
-def _read(value: Any) -> tuple[Constraint, ...]:
+def _read(name: str, value: Any) -> tuple[Constraint, ...]:
     allowed = "a non-empty list of (epsilon, delta) pairs"
     try:
         items = list(value)
@@ -205,7 +205,7 @@ class Constraints(Family):
         "several constraints at once are a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
-    points: tuple[Constraint, ...] = attrs.field(converter=_read)
+    points: tuple[Constraint, ...] = attrs.field(**parameter("points", POINTS, check=_read))
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": constrained_pair(self.points)}
@@ -213,13 +213,6 @@ class Constraints(Family):
     def group(self, size: int) -> Family:
         """Each constraint scales by itself, and all still hold at once."""
         return Constraints(tuple((times(size, e), group_delta(e, d, size)) for e, d in self.points))
-
-    def fields(self) -> dict[str, Any]:
-        return {"points": [list(point) for point in self.points]}
-
-    @classmethod
-    def entries(cls) -> tuple[Entry, ...]:
-        return (Entry("points", POINTS),)
 
     @classmethod
     def describe(cls, **entries: Any) -> str:
@@ -237,6 +230,7 @@ class ProfilePoints(Constraints):
 
     kind: ClassVar[str] = "profile"
     title: ClassVar[str] = "Profile"
+    words: ClassVar[str] = "privacy profile at {epsilons} points"
     because: ClassVar[str] = (
         "a privacy profile at given points is a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
@@ -262,4 +256,4 @@ class ProfilePoints(Constraints):
 
     @classmethod
     def describe(cls, **entries: Any) -> str:
-        return f"privacy profile at {len(entries['epsilons'])} points"
+        return cls.words.format(epsilons=len(entries["epsilons"]))

@@ -215,19 +215,13 @@ class FiniteLaws(Family):
 
     kind: ClassVar[str] = "pair"
     title: ClassVar[str] = "Pair"
+    words: ClassVar[str] = "two explicit laws on {p} outcomes"
     p: tuple[float, ...] = attrs.field(**parameter("p", NUMBERS, check=law))
     q: tuple[float, ...] = attrs.field(**parameter("q", NUMBERS, check=law))
 
     def __attrs_post_init__(self) -> None:
         if len(self.p) != len(self.q):
             raise InvalidParameter("p and q", (len(self.p), len(self.q)), "of equal length")
-
-    def fields(self) -> dict[str, Any]:
-        return {"p": list(self.p), "q": list(self.q)}
-
-    @classmethod
-    def describe(cls, **entries: Any) -> str:
-        return f"two explicit laws on {len(entries['p'])} outcomes"
 
     def __str__(self) -> str:
         return f"pair({len(self.p)} outcomes)"

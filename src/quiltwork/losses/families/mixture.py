@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import UNIT, Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Fields, Rows, family_from_json
+from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, family_from_json, parameter
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
 
 Weighted = list[tuple[float, Pair]]
@@ -165,14 +165,17 @@ def mixed_pair(parts: Weighted) -> Pair:
     )
 
 
-def _components(value: Any) -> tuple[tuple[float, Family], ...]:
+def _components(name: str, value: Any) -> tuple[tuple[float, Family], ...]:
     allowed = "a non-empty list of (weight, loss) with positive weights that sum to 1"
     try:
-        found = tuple((checks.positive("weight", w), family) for w, family in value)
-    except TypeError:
-        raise InvalidParameter("components", value, allowed) from None
-    if not found:
-        raise InvalidParameter("components", value, allowed)
+        pairs = [(weight, release) for weight, release in value]
+    except (TypeError, ValueError):
+        raise InvalidParameter(name, value, allowed) from None
+    if not pairs:
+        raise InvalidParameter(name, value, allowed)
+    found = [
+        (checks.positive("weight", w), one if isinstance(one, Family) else family_from_json(one)) for w, one in pairs
+    ]
     total = math.fsum(w for w, _ in found)
     if abs(total - 1.0) > 1e-12:
         raise InvalidParameter("weights", [w for w, _ in found], allowed, f"they sum to {total!r}")
@@ -185,7 +188,7 @@ class Mixture(Family):
 
     kind: ClassVar[str] = "mixture"
     because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
-    components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components)
+    components: tuple[tuple[float, Family], ...] = attrs.field(**parameter("components", COMPONENTS, check=_components))
 
     def __attrs_post_init__(self) -> None:
         for _, family in self.components:
@@ -208,22 +211,6 @@ class Mixture(Family):
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         return all(family.has_moment(tilt, rate) for _, family in self.components)
-
-    def fields(self) -> dict[str, Any]:
-        return {"components": [[w, family.to_json()] for w, family in self.components]}
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> Family:
-        value = fields.get("components")
-        try:
-            pairs = [(weight, item) for weight, item in value]  # type: ignore[union-attr]
-        except (TypeError, ValueError):
-            raise InvalidParameter("components", value, "a list of [weight, release]") from None
-        return super().from_fields({**fields, "components": [(w, family_from_json(item)) for w, item in pairs]})
-
-    @classmethod
-    def entries(cls) -> tuple[Entry, ...]:
-        return (Entry("components", COMPONENTS),)
 
     @classmethod
     def describe(cls, **entries: Any) -> str:

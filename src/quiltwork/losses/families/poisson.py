@@ -20,7 +20,7 @@ from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair, tail_
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
-from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Fields, family_from_json, parameter
+from quiltwork.losses.family import RATE, RELEASE, Family, parameter
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
@@ -197,7 +197,7 @@ class Poisson(Family):
     kind: ClassVar[str] = "poisson"
     words: ClassVar[str] = "{of}, on a Poisson sample of rate {rate:g}"
     because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
-    base: Family
+    base: Family = attrs.field(**parameter("of", RELEASE))
     rate: float = attrs.field(**parameter("rate", RATE, hint="it is the chance that a record is sampled"))
 
     def __attrs_post_init__(self) -> None:
@@ -222,21 +222,9 @@ class Poisson(Family):
         return self.base.has_moment(tilt, rate * self.rate)
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> Family:
-        return super().from_fields({**fields, "base": family_from_json(fields.get("base"))})
-
-    @classmethod
-    def entries(cls) -> tuple[Entry, ...]:
-        return Entry("rate", RATE), Entry("of", RELEASE)
-
-    @classmethod
     def from_entries(cls, **entries: Any) -> Family:
         of: Family = entries["of"]
         return of if entries["rate"] == 1 else of.subsampled(entries["rate"])
-
-    @classmethod
-    def entries_of(cls, fields: Fields) -> dict[str, Any]:
-        return {"rate": fields["rate"], "of": fields["base"]}
 
 
 def subsampled_pair(base: Family, rate: float) -> Pair:

@@ -102,6 +102,7 @@ class Renyi(RenyiFamily):
     """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
 
     kind: ClassVar[str] = "rdp"
+    words: ClassVar[str] = "Rényi bounds at {orders} orders"
     because: ClassVar[str] = "Rényi privacy adds up (Mironov 2017), converted by Canonne, Kamath and Steinke 2020"
     orders: tuple[float, ...] = attrs.field(**parameter("orders", NUMBERS, check=_ordered))
     epsilons: tuple[float, ...] = attrs.field(**parameter("epsilons", NUMBERS, check=_ordered))
@@ -147,18 +148,11 @@ class Renyi(RenyiFamily):
         known = self.epsilons[self.orders.index(order)] if order in self.orders else math.inf
         return stated(known) if math.isfinite(known) else None
 
-    def fields(self) -> dict[str, Any]:
-        return {"orders": list(self.orders), "epsilons": [e if math.isfinite(e) else "inf" for e in self.epsilons]}
-
     @classmethod
     def entries_of(cls, fields: Fields) -> dict[str, Any]:
         """Orders with an infinite bound promise nothing and are left out."""
         kept = [(a, e) for a, e in zip(fields["orders"], fields["epsilons"], strict=True) if math.isfinite(float(e))]
         return {"orders": tuple(a for a, _ in kept), "epsilons": tuple(e for _, e in kept)}
-
-    @classmethod
-    def describe(cls, **entries: Any) -> str:
-        return f"Rényi bounds at {len(entries['orders'])} orders"
 
     def __str__(self) -> str:
         return f"rdp({len(self.orders)} orders)"

@@ -8,11 +8,11 @@ Reference: theory/granularity.md section 3.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from quiltwork.losses.family import RELEASE, Entry, Family, Fields, family_from_json
+from quiltwork.losses.family import RELEASE, Family, parameter
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -26,7 +26,7 @@ class Turned(Family):
 
     kind: ClassVar[str] = "turned"
     words: ClassVar[str] = "{of}, with removing and adding exchanged"
-    base: Family
+    base: Family = attrs.field(**parameter("of", RELEASE))
 
     @property
     def because(self) -> str:  # type: ignore[override]
@@ -64,19 +64,3 @@ class Turned(Family):
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         return self.base.has_moment(tilt, rate)
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> Family:
-        return super().from_fields({**fields, "base": family_from_json(fields.get("base"))})
-
-    @classmethod
-    def entries(cls) -> tuple[Entry, ...]:
-        return (Entry("of", RELEASE),)
-
-    @classmethod
-    def from_entries(cls, **entries: Any) -> Family:
-        return cls(entries["of"])
-
-    @classmethod
-    def entries_of(cls, fields: Fields) -> dict[str, Any]:
-        return {"of": fields["base"]}

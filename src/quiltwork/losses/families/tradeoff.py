@@ -68,6 +68,7 @@ class TradeOffFunction(Family):
 
     kind: ClassVar[str] = "tradeoff"
     title: ClassVar[str] = "TradeOff"
+    words: ClassVar[str] = "trade-off function with {vertices} vertices"
     because: ClassVar[str] = "the stated trade-off function (Dong, Roth and Su 2022)"
     below: Vertices = attrs.field(converter=_vertices)
     above: Vertices = attrs.field(converter=_vertices)
@@ -93,9 +94,6 @@ class TradeOffFunction(Family):
     def slack(self) -> float:
         return SLACK if self.sandwiched else 0.0
 
-    def fields(self) -> dict[str, Any]:
-        return {"below": [list(v) for v in self.below], "above": [list(v) for v in self.above]}
-
     @classmethod
     def entries(cls) -> tuple[Entry, ...]:
         return Entry("vertices", VERTICES), Entry("above", VERTICES, default=None)
@@ -109,10 +107,6 @@ class TradeOffFunction(Family):
     def entries_of(cls, fields: Fields) -> dict[str, Any]:
         below, above = fields["below"], fields["above"]
         return {"vertices": below} if below == above else {"vertices": below, "above": above}
-
-    @classmethod
-    def describe(cls, **entries: Any) -> str:
-        return f"trade-off function with {len(entries['vertices'])} vertices"
 
     def __str__(self) -> str:
         return f"tradeoff({len(self.below)} vertices)"
