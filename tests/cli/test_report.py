@@ -8,7 +8,7 @@ from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.report.layout.page import Report
+from quiltwork.document.page import Report
 
 HOSPITAL, TOO_MUCH, CLINICS = (f"examples/plans/{name}.yaml" for name in ("hospital", "too_much", "clinics"))
 XOR = "examples/worlds/xor_pad.yaml"

@@ -25,9 +25,9 @@ from quiltwork.audit.bounds.counts import Steps, confident, steps
 from quiltwork.audit.bounds.threshold import SHARE, for_claim, scores
 from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
@@ -237,7 +237,7 @@ class AuditReport:
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
         from quiltwork.audit.figure import drawn, panels
-        from quiltwork.curves.drawing import figure_format
+        from quiltwork.document.draw.style import figure_format
 
         if path is None:
             return panels(self)

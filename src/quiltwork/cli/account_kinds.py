@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from quiltwork.cli.account import console, told
+from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, UnboundedLossError
-from quiltwork.report.layout.page import Report
 from quiltwork.spec.files.file import kind_of
 
 __all__ = ["Answer", "answered"]

@@ -14,11 +14,11 @@ from rich.text import Text
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
 from quiltwork.cli.ledger_files import check_writable
+from quiltwork.document.page import report_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import single
 from quiltwork.report.change.differences import Difference, Retargeted, differences
 from quiltwork.report.change.page import amount, fitting, meaning, shown_cost, summary_words
-from quiltwork.report.layout.page import report_format
 from quiltwork.report.text import ends
 
 MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.pufferfish.papers.simple_rules import Totals

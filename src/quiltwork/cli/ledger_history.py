@@ -26,7 +26,7 @@ def told(where: Where, name: str | None, after: int, limit: int | None, everythi
     """The exit code."""
     kind = None
     if figure is not None:
-        from quiltwork.curves.drawing import figure_format
+        from quiltwork.document.draw.style import figure_format
 
         kind = figure_format(figure)
         where.check_target(figure)

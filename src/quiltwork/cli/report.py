@@ -7,9 +7,9 @@ from pathlib import Path
 
 from quiltwork import checks
 from quiltwork.cli.account import plan_at, write
+from quiltwork.document.page import Report, joined, report_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.report.anything import report_of
-from quiltwork.report.layout.page import Report, joined, report_format
 from quiltwork.spec.files.file import read_any
 
 TITLE = "Privacy report"

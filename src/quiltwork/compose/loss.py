@@ -13,11 +13,11 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
 from quiltwork.compose.accountant import directions as answers
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
 from quiltwork.curves.views import Views
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family, family_from_json
 

@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.views import Views, answers
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
-from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket_view import publishable
 from quiltwork.curves.curve import Curve
+from quiltwork.document.draw import notebook as markup
+from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import QuiltworkError
 from quiltwork.numbers.digits import pair, single
 

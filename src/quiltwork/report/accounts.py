@@ -73,8 +73,8 @@ class Account:
         return self.guarantee.explain(self.delta)
 
     def _repr_html_(self) -> str:
-        from quiltwork.curves import markup
         from quiltwork.curves.bracket_view import publishable
+        from quiltwork.document.draw import notebook as markup
 
         releases = [(one.name, one.mechanism, f"{one.count:,}", publishable(one.epsilon)) for one in self.entries]
         at = f"at delta {single(self.delta)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.document.page import Report
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.report.layout.page import Report
 from quiltwork.spec.files.file import kind_of
 
 __all__ = ["report_of"]

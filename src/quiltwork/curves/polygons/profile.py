@@ -10,11 +10,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.conjugate import Lines
 from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
 from quiltwork.curves.views import Views
+from quiltwork.document.draw import notebook as markup
+from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers

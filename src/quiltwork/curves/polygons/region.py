@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup, sketch
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.curves.views import Views
+from quiltwork.document.draw import notebook as markup
+from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import check_schema

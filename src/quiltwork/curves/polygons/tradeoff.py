@@ -10,11 +10,11 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.conjugate import certified_epsilon
 from quiltwork.curves.polygons.hull import falls, tradeoff_hull
 from quiltwork.curves.views import Views
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers

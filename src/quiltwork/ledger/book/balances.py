@@ -11,8 +11,8 @@ import attrs
 from quiltwork.compose.filters.costs import short, stated
 from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import compose
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules

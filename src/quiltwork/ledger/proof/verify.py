@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 from sqlalchemy import Connection, func, or_, select
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row

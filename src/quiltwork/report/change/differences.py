@@ -23,7 +23,7 @@ from quiltwork.report.change.sides import Piece, Side, side_of
 from quiltwork.spec.files.plan import Target
 
 if TYPE_CHECKING:
-    from quiltwork.report.layout.page import Report
+    from quiltwork.document.page import Report
 
 __all__ = ["Change", "Cost", "Difference", "Retargeted", "Setting", "differences"]
 

@@ -11,13 +11,13 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
+from quiltwork.document.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import to_json
 from quiltwork.report.design.view import DIRECTIONS, View, spread, view
 from quiltwork.report.text import ends
 from quiltwork.spec.files.world import WorldFile, parse_world, world_from
 from quiltwork.web.explore.answers import fact, page, section
-from quiltwork.web.explore.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.web.explore.curves import promised
 from quiltwork.web.explore.limits import checked_text
 

@@ -12,6 +12,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import pure
+from quiltwork.document.charts import Json, at, axis, chart, grid, spoken, trace
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.pufferfish.guarantee import guarantee
@@ -20,7 +21,6 @@ from quiltwork.report.influence.view import GROUP_PRIVACY, Bound, View, theorem_
 from quiltwork.report.text import ends
 from quiltwork.spec.files.prior import PriorFile, parse_prior, prior_from
 from quiltwork.web.explore.answers import fact, loss_fact, page, section, verdict_json
-from quiltwork.web.explore.charts import Json, at, axis, chart, grid, spoken, trace
 from quiltwork.web.explore.limits import checked_text
 
 __all__ = ["answer", "prior_page"]

@@ -39,8 +39,6 @@ REFUSED = {
     ),
     "quiltwork.report.accounts:Entry": Refusal("it is a line of an account", "write the plan"),
     "quiltwork.report.accounts:Verdict": Refusal("it is a line of an account", "write the plan"),
-    "quiltwork.report.layout.page:Report": Refusal(
-        "it is words and figures about a file", "save it with report.save(path)"
-    ),
+    "quiltwork.document.page:Report": Refusal("it is words and figures about a file", "save it with report.save(path)"),
     "quiltwork.report.baselines:Baseline": Refusal("it is a line of an account", "write the plan"),
 }

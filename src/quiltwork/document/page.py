@@ -1,6 +1,7 @@
 """`Report`: a title, sections of blocks, and the numbers behind them; as HTML, Markdown or JSON.
 
-A report is a plain value. Nothing in it depends on the clock: the same report gives the same bytes.
+A report is a plain value. Nothing in it depends on the clock: the same report gives the same bytes. It knows its
+drawers by name only: they stand above it.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
-from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.json import check_schema
-from quiltwork.report.layout.blocks import (
+from quiltwork.document.blocks import (
+    KINDS,
     Block,
     Bullets,
     Cell,
@@ -30,10 +32,10 @@ from quiltwork.report.layout.blocks import (
     Words,
     as_text,
     nested,
+    slug,
 )
-from quiltwork.report.layout.escape import slug
-from quiltwork.report.layout.plain import block_from, block_json, plain
-from quiltwork.report.layout.svg import alone
+from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.json import check_schema, json_numbers
 
 __all__ = [
     "Block",
@@ -49,9 +51,76 @@ __all__ = [
     "Section",
     "Terms",
     "Words",
+    "block_from",
+    "block_json",
     "joined",
+    "plain",
     "report_format",
 ]
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold; infinities become texts, and what is not a number is refused."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and value == value:
+        return json_numbers(value)
+    raise InvalidParameter("data", value, "numbers, texts, lists and dictionaries")
+
+
+def block_json(block: Any) -> dict[str, Any]:
+    """The kind of a block and its fields."""
+    found: dict[str, Any] = {"kind": type(block).__name__.lower()}
+    for field in attrs.fields(type(block)):
+        value = getattr(block, field.name)
+        if isinstance(block, Section) and field.name == "name" and not value:
+            continue  # its heading names it
+        found[field.name] = _field_json(value)
+    return found
+
+
+def _field_json(value: Any) -> Any:
+    if isinstance(value, Cell | Fact):
+        return _short(value)
+    if isinstance(value, tuple):
+        return [_field_json(entry) for entry in value]
+    return block_json(value) if type(value) in KINDS.values() else plain(value)
+
+
+def _short(value: Cell | Fact) -> Any:
+    """Without the fields that say nothing; a cell that is only a text is that text."""
+    fields = attrs.asdict(value)
+    kept = {
+        name: entry for name, entry in fields.items() if entry not in ("", None, False) or name in ("text", "value")
+    }
+    return value.text if isinstance(value, Cell) and list(kept) == ["text"] else kept
+
+
+def block_from(document: Mapping[str, Any]) -> Any:
+    """The block that was written."""
+    fields = dict(document)
+    kind = KINDS.get(str(fields.pop("kind", None)))
+    if kind is None:
+        raise InvalidParameter("kind", document.get("kind"), f"one of {', '.join(KINDS)}")
+    if "blocks" in fields:
+        fields["blocks"] = [block_from(block) for block in fields["blocks"]]
+    if kind in (KINDS["facts"], KINDS["terms"]):
+        fields["items"] = [Fact(**{"label": "", **item}) for item in fields["items"]]
+    if kind is KINDS["grid"]:
+        fields["rows"] = [_cells(row) for row in fields["rows"]]
+        fields["foot"] = None if fields.get("foot") is None else _cells(fields["foot"])
+    return kind(**fields)
+
+
+def _cells(row: list[Any]) -> list[Any]:
+    return [Cell(**cell) if isinstance(cell, Mapping) else cell for cell in row]
+
 
 SCHEMA = "quiltwork/report/1"
 FORMATS = (".html", ".md", ".json")
@@ -95,15 +164,11 @@ class Report:
 
     def to_html(self) -> str:
         """One file for a browser or for paper: no script, no network, light and dark."""
-        from quiltwork.report.layout.html import page
-
-        return page(self)
+        return str(_drawer("html").page(self))
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
         """CommonMark with tables; `pictures` says where each picture is, by its name in `Report.pictures`."""
-        from quiltwork.report.layout.markdown import document
-
-        return document(self, pictures or {})
+        return str(_drawer("markdown").document(self, pictures or {}))
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts."""
@@ -141,13 +206,15 @@ class Report:
         found = self.pictures
         files = {name: path.with_name(f"{path.stem}-{name}.svg") for name in found}
         text = self.to_markdown({name: file.name for name, file in files.items()})
-        beside = [_written(file, alone(found[name].svg)) for name, file in files.items()]
+        beside = [_written(file, _drawer("svg").alone(found[name].svg)) for name, file in files.items()]
         return (_written(path, text), *beside)
 
     def _repr_html_(self) -> str:
-        from quiltwork.report.layout.html import cell
+        return str(_drawer("html").cell(self))
 
-        return cell(self)
+
+def _drawer(name: str) -> Any:
+    return import_module(f"quiltwork.document.draw.{name}")
 
 
 def report_format(path: str | os.PathLike[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from quiltwork import __version__
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import (
+from quiltwork.document.blocks import (
     Block,
     Bullets,
     Cell,
@@ -25,20 +25,27 @@ from quiltwork.report.layout.blocks import (
     Section,
     Terms,
     Words,
+    clean,
     nested,
+    slug,
 )
-from quiltwork.report.layout.escape import html_text, slug
-from quiltwork.report.layout.svg import apart
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import apart
 
 if TYPE_CHECKING:
-    from quiltwork.report.layout.page import Report
+    from quiltwork.document.page import Report
 
-__all__ = ["cell", "fragment", "page", "style"]
+__all__ = ["cell", "fragment", "html_text", "page", "style"]
 
 LISTED = 3  # sections up to which a page needs no table of contents
 DEEPEST = 6  # levels of headings
 NARROW = 64  # characters of a table that is not stretched over the page
 FOOTER = f"Made with quiltwork {__version__}. Every bound is rounded to the safe side."
+
+
+def html_text(text: str) -> str:
+    """For an element or a quoted attribute."""
+    return html.escape(clean(text), quote=True)
 
 
 def page(report: Report) -> str:
@@ -64,7 +71,7 @@ def page(report: Report) -> str:
 @cache
 def style() -> str:
     """The rules of the page, also for pages that hold a fragment."""
-    return resources.files("quiltwork.report.layout").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    return resources.files("quiltwork.document.draw").joinpath("templates", "report.css").read_text(encoding="utf-8")
 
 
 def fragment(report: Report, level: int = 2) -> str:

@@ -10,8 +10,8 @@ import attrs
 
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.blocks import Block, Bullets, Cell, Details, Fact, Grid, Section, Tone, Words
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.layout.blocks import Block, Bullets, Cell, Details, Fact, Grid, Section, Tone, Words
 from quiltwork.report.text import ends
 from quiltwork.spec.files.plan import Target
 

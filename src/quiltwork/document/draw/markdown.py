@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from quiltwork import __version__
-from quiltwork.report.layout.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Terms, Words
-from quiltwork.report.layout.escape import clean, markdown_cell, markdown_line
+from quiltwork.document.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Terms, Words, clean
 
 if TYPE_CHECKING:
-    from quiltwork.report.layout.page import Report
+    from quiltwork.document.page import Report
 
 __all__ = ["document"]
 
 DEEPEST = 6  # levels of headings
+_MARKS = re.compile(r"([\\`*\[\]<>|~$!#&{}]|(?<![^\W_])_|_(?![^\W_]))")
+_STARTS = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
@@ -103,3 +104,24 @@ def _shown(cell: Cell, strong: bool = False) -> str:
     if (cell.strong or strong) and text.strip():
         text = f"**{text}**"
     return f"{text} ({markdown_line(cell.note)})" if cell.note else text
+
+
+def markdown_line(text: str) -> str:
+    r"""One line of Markdown that shows exactly this text: no markup, no HTML, no link.
+
+    >>> print(markdown_line("a|b *c* <d> add_remove _e_"))
+    a\|b \*c\* \<d\> add_remove \_e\_
+    """
+    line = " ".join(clean(text).split())
+    line = _MARKS.sub(r"\\\1", line)
+    line = line.replace("://", ":\\//").replace("www.", "www\\.")
+    found = _STARTS.match(line)
+    if found is None:
+        return line
+    mark = found.group(1)
+    return f"\\{line}" if not mark.isdigit() else f"{mark}\\{line[len(mark) :]}"
+
+
+def markdown_cell(text: str) -> str:
+    """A cell of a table; an empty one keeps its place."""
+    return markdown_line(text) or " "

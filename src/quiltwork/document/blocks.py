@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
+from xml.etree import ElementTree
 
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.layout.svg import checked
 
 __all__ = [
     "Block",
@@ -29,11 +29,26 @@ __all__ = [
     "Terms",
     "Words",
     "as_text",
+    "checked_svg",
+    "clean",
     "nested",
+    "slug",
 ]
 
 Tone = Literal["", "good", "warm", "bad"]
 DASH = "\N{EN DASH}"
+# control characters, halves of surrogate pairs, and marks that turn the direction of what follows
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(text: str) -> str:
+    """Without characters that a file or a reader could not take."""
+    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def slug(text: str) -> str:
+    """A short name of letters, digits and hyphens; may be empty."""
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))[:60].strip("-")
 
 
 def as_text(value: Any, name: str = "the text of a block") -> str:
@@ -193,6 +208,60 @@ class Grid:
                 raise InvalidParameter("a row", [cell.text for cell in row], f"{len(self.columns)} cells")
 
 
+_LINES = ("path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "image", "use")
+_HOLDERS = ("svg", "g", "defs", "title", "desc", "clipPath", "mask", "pattern", "marker", "stop")
+_SHAPES = frozenset((*_LINES, *_HOLDERS, "linearGradient", "radialGradient"))
+_PICTURE = "data:image/png;base64,"
+# matplotlib's own rule for every element; as attributes of the root it says the same, and stays inside the picture
+_HOUSE_RULE = re.compile(r"\s*<defs>\s*<style[^>]*>\s*\*\s*\{[^{}<]*\}\s*</style>\s*</defs>")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # matplotlib leaves its formulas there
+_OUTSIDE = re.compile(r"url\(\s*['\"]?\s*(?!#)[^'\"\s)]", re.IGNORECASE)
+_ODD = re.compile(r"\\|image|import|expression|@", re.IGNORECASE)  # in a style: other ways to fetch, or to hide one
+
+
+def checked_svg(given: Any) -> str:
+    """The markup of one svg element that fetches and runs nothing.
+
+    A report can come back from a JSON file, so the markup of its pictures is looked through like any other input.
+    """
+    given = _COMMENT.sub("", given) if isinstance(given, str) else given
+    if not isinstance(given, str) or "<!" in given:
+        raise InvalidParameter(
+            "svg", str(given)[:40], "the markup of one svg element, without declarations or comments"
+        )
+    markup, found = _HOUSE_RULE.subn("", given, count=1)
+    if found:
+        markup = markup.replace("<svg ", '<svg stroke-linejoin="round" stroke-linecap="butt" ', 1)
+    try:
+        root = ElementTree.fromstring(markup)
+    except ElementTree.ParseError as error:
+        raise InvalidParameter("svg", markup[:40], f"well-formed markup ({error})") from None
+    if _local(root.tag) != "svg" or root.get("role") != "img" or not root.get("aria-label"):
+        raise InvalidParameter("svg", markup[:40], 'an svg element with role="img" and an aria-label')
+    for element in root.iter():
+        _check(element)
+    return markup
+
+
+def _check(element: ElementTree.Element) -> None:
+    name = _local(element.tag)
+    if name not in _SHAPES:
+        raise InvalidParameter("svg", f"<{name}>", "shapes and text only")
+    for key, value in element.attrib.items():
+        key = _local(key)
+        if key in ("href", "src"):
+            outside = not value.startswith(("#", _PICTURE))
+        else:
+            outside = key != "aria-label" and _OUTSIDE.search(value) is not None
+            outside = outside or (key == "style" and _ODD.search(value) is not None)
+        if outside or key.lower().startswith("on"):
+            raise InvalidParameter("svg", f"{key}={value[:40]!r}", "nothing that fetches or runs")
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
 @attrs.frozen
 class Picture:
     """A picture as the markup of one svg element, with words for those who cannot see it."""
@@ -200,7 +269,7 @@ class Picture:
     name: str = attrs.field(converter=as_text)
     title: str = attrs.field(converter=as_text)
     caption: str = attrs.field(converter=as_text)
-    svg: str = attrs.field(converter=checked, repr=False)
+    svg: str = attrs.field(converter=checked_svg, repr=False)
 
 
 @attrs.frozen

@@ -1,17 +1,18 @@
-"""Drawings as blocks of a report, or as files of their own."""
+"""Pictures inside a page and as files: names are kept apart, and a copy can stand alone."""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from quiltwork.curves.drawing import inlined, rendered
-from quiltwork.report.layout.blocks import Picture
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS, inlined, rendered
 
-__all__ = ["beside", "picture"]
+__all__ = ["alone", "apart", "beside", "picture", "plain"]
 
 SIZE = (4.6, 3.7)
 Draw = Callable[[Any], None]
@@ -38,3 +39,18 @@ def beside(draws: Sequence[Draw], kind: str, salt: str, title: str = "", size: t
 def plain(text: str) -> str:
     """A title or a label is text, never mathematics."""
     return text.replace("$", r"\$")
+
+
+def apart(markup: str, prefix: str) -> str:
+    """The same picture with its own names, so that two pictures on one page never share an id."""
+    markup = re.sub(r'\bid="([^"]*)"', rf'id="{prefix}\1"', markup)
+    markup = re.sub(r"url\(#([^)]*)\)", rf"url(#{prefix}\1)", markup)
+    return re.sub(r'href="#([^"]*)"', rf'href="#{prefix}\1"', markup)
+
+
+def alone(markup: str) -> str:
+    """The picture as a file: colours instead of a page's variables, on white."""
+    for name, colour in COLOURS.items():
+        markup = markup.replace(f"var(--{name})", colour)
+    body = markup.replace("<svg ", '<svg style="background: #ffffff" ', 1)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
