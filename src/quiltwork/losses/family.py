@@ -108,10 +108,13 @@ def parameter(
     `name` is that of the entry in a file, and of the parameter in refusals.
     """
     test: Any = check or domain.check
-    return {
-        "converter": lambda value: test(name, value, **options),
-        "metadata": {"entry": Entry(name, domain, label=label, example=example)},
-    }
+    known = entry(name, domain, label=label, example=example)
+    return {"converter": lambda value: test(name, value, **options), **known}
+
+
+def entry(name: str, domain: Domain, **words: str) -> dict[str, Any]:
+    """The same for a parameter that has a converter of its own."""
+    return {"metadata": {"entry": Entry(name, domain, **words)}}
 
 
 # ---- what may be added up

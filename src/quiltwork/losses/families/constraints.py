@@ -25,7 +25,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import group_delta, nothing_hidden, response_masses
-from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows, parameter
+from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows, entry
 from quiltwork.numbers.decimals import DIGITS, times, typed
 
 Constraint = tuple[float, float]
@@ -177,7 +177,7 @@ def common_divisor(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(numerator, a.denominator * b.denominator)
 
 
-def _read(name: str, value: Any) -> tuple[Constraint, ...]:
+def _read(value: Any) -> tuple[Constraint, ...]:
     allowed = "a non-empty list of (epsilon, delta) pairs"
     try:
         items = list(value)
@@ -205,7 +205,7 @@ class Constraints(Family):
         "several constraints at once are a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
-    points: tuple[Constraint, ...] = attrs.field(**parameter("points", POINTS, check=_read))
+    points: tuple[Constraint, ...] = attrs.field(converter=_read, **entry("points", POINTS))
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": constrained_pair(self.points)}

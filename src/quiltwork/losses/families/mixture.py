@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import UNIT, Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, family_from_json, parameter
+from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, entry, family_from_json
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
 
 Weighted = list[tuple[float, Pair]]
@@ -165,14 +165,14 @@ def mixed_pair(parts: Weighted) -> Pair:
     )
 
 
-def _components(name: str, value: Any) -> tuple[tuple[float, Family], ...]:
+def _components(value: Any) -> tuple[tuple[float, Family], ...]:
     allowed = "a non-empty list of (weight, loss) with positive weights that sum to 1"
     try:
         pairs = [(weight, release) for weight, release in value]
     except (TypeError, ValueError):
-        raise InvalidParameter(name, value, allowed) from None
+        raise InvalidParameter("components", value, allowed) from None
     if not pairs:
-        raise InvalidParameter(name, value, allowed)
+        raise InvalidParameter("components", value, allowed)
     found = [
         (checks.positive("weight", w), one if isinstance(one, Family) else family_from_json(one)) for w, one in pairs
     ]
@@ -188,7 +188,7 @@ class Mixture(Family):
 
     kind: ClassVar[str] = "mixture"
     because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
-    components: tuple[tuple[float, Family], ...] = attrs.field(**parameter("components", COMPONENTS, check=_components))
+    components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components, **entry("components", COMPONENTS))
 
     def __attrs_post_init__(self) -> None:
         for _, family in self.components:
