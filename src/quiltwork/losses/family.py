@@ -28,6 +28,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -211,7 +212,7 @@ class Family(ABC):
         size = distance if self.linear else max(1, math.ceil(distance))
         if size == int(size):
             return self if size == 1 else self.group(int(size))
-        return self.at(Fraction(repr(float(size))))
+        return self.at(typed(float(size)))
 
     def attained(self, distance: float) -> Family | None:
         """A release that obeys the statement and really loses this much at the distance; None if none is known."""
@@ -239,7 +240,7 @@ class Family(ABC):
     def divergence(self, order: float) -> Fraction | None:
         """A bound on the Rényi divergence of this order, in closed form."""
         rho = self.costs().rho
-        return None if rho is None else Fraction(repr(float(order))) * rho
+        return None if rho is None else typed(float(order)) * rho
 
     def unless_revealed(self) -> tuple[Family, float] | None:
         """(release, delta) if it is that release except with probability delta, when it reveals the world."""

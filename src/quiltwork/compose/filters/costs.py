@@ -22,6 +22,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import Part
 from quiltwork.errors import Unsupported
 from quiltwork.losses.family import Family
+from quiltwork.numbers.stated import Stated, typed
 
 __all__ = [
     "Cost",
@@ -34,7 +35,6 @@ __all__ = [
     "pure_to_gdp",
     "renyi_cost",
     "squared_cost",
-    "stated",
     "summed",
 ]
 
@@ -45,16 +45,6 @@ STEEPEST = math.sqrt(math.pi / 2) * (1 + 1e-15)  # of mu as a function of epsilo
 
 
 # ---- exact amounts
-
-
-def stated(number: float) -> Fraction:
-    """The decimal that was typed."""
-    return Fraction(repr(float(number)))
-
-
-def not_below(number: float) -> Fraction:
-    """A computed bound: neither the double nor the decimal that is shown for it is larger."""
-    return max(Fraction(number), stated(number))
 
 
 def bounded(cost: Fraction) -> Fraction:
@@ -104,7 +94,7 @@ def pure_cost(family: Family) -> Fraction | None:
     if family.points:
         return min((epsilon for epsilon, delta in point_costs(family) if delta == 0), default=None)
     top = _largest(family)
-    return None if math.isinf(top) else not_below(top)
+    return None if math.isinf(top) else Stated(top).most
 
 
 _largest = lru_cache(maxsize=256)(largest)
@@ -112,7 +102,7 @@ _largest = lru_cache(maxsize=256)(largest)
 
 def point_costs(family: Family) -> list[tuple[Fraction, Fraction]]:
     """The (epsilon, delta) that a family states, any of which is true; none for other families."""
-    return [(stated(epsilon), stated(delta)) for epsilon, delta in family.points]
+    return [(typed(epsilon), typed(delta)) for epsilon, delta in family.points]
 
 
 # ---- rho and mu
@@ -188,11 +178,11 @@ def renyi_cost(family: Family, order: float) -> tuple[Fraction, Fraction] | None
     split = family.unless_revealed()
     if split is not None:  # its finite part is (1 - delta) times that of the other release
         inside = renyi_cost(split[0], order) or (pure_cost(split[0]), Fraction(0))
-        return None if inside[0] is None else (inside[0], inside[1] + stated(split[1]))
+        return None if inside[0] is None else (inside[0], inside[1] + typed(split[1]))
     found, reveal = divergences((Part(family, 1),), np.array([order - 1.0]))
-    bounds = [not_below(found[0])] if math.isfinite(found[0]) else []
+    bounds = [Stated(found[0]).most] if math.isfinite(found[0]) else []
     # a bounded loss bounds the divergence: where tiny moments are rounding, and large ones overflow
     bounded_by_loss = family.costs().epsilon is not None or not bounds
     if bounded_by_loss and (epsilon := pure_cost(family)) is not None:
-        bounds += [epsilon, stated(order) * epsilon**2 / 2]
-    return (min(bounds), not_below(reveal)) if bounds else None
+        bounds += [epsilon, typed(order) * epsilon**2 / 2]
+    return (min(bounds), Stated(reveal).most) if bounds else None

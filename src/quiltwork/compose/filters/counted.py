@@ -17,13 +17,13 @@ from typing import ClassVar
 import attrs
 
 from quiltwork.compose.dominance import Ladders
-from quiltwork.compose.filters.costs import Cost, stated, summed
+from quiltwork.compose.filters.costs import Cost, summed
 from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import Unsupported
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import typed, typed_above
 
 __all__ = ["Amount", "CountFilter", "amount", "counted_rho"]
 
@@ -46,7 +46,7 @@ class Amount(ZeroConcentrated):
 
 def amount(rho: Fraction) -> Amount:
     """This much rho."""
-    return Amount(at_least(rho), rho)
+    return Amount(typed_above(rho), rho)
 
 
 def counted_rho(family: Family) -> Cost:
@@ -54,7 +54,7 @@ def counted_rho(family: Family) -> Cost:
     if isinstance(family, Amount):
         return (family.exact,)
     if isinstance(family, ZeroConcentrated):
-        return (stated(family.rho),)
+        return (typed(family.rho),)
     if isinstance(family, Renyi):  # a bound on sums of rho alpha: every order shows it, the least is the bound
         known = zip(family.orders, family.epsilons, strict=True)
         return (min(Fraction(e) / Fraction(a) for a, e in known if math.isfinite(e)),)

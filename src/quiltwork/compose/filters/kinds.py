@@ -19,7 +19,6 @@ from quiltwork.compose.filters.costs import (
     pure_cost,
     short,
     squared_cost,
-    stated,
     summed,
 )
 from quiltwork.compose.filters.counted import amount, counted_rho
@@ -30,8 +29,8 @@ from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
 from quiltwork.numbers.rounding import up
+from quiltwork.numbers.stated import root, typed, typed_above
 
 __all__ = ["GaussianFilter", "PureFilter", "ZeroConcentratedFilter"]
 
@@ -65,7 +64,7 @@ class PureFilter(Filter):
 
     @property
     def promise(self) -> Loss:
-        epsilon, delta = map(at_least, self.limit)
+        epsilon, delta = map(typed_above, self.limit)
         return Loss.of(Approximate(epsilon, delta) if delta else Pure(epsilon))
 
     def _cost(self, family: Family) -> Cost:
@@ -79,17 +78,17 @@ class PureFilter(Filter):
         return epsilon, Fraction(0)
 
     def counted(self, loss: Loss) -> Loss:
-        found = tuple(attrs.evolve(part, family=Pure(at_least(self._cost(part.family)[0]))) for part in loss.parts)
+        found = tuple(attrs.evolve(part, family=Pure(typed_above(self._cost(part.family)[0]))) for part in loss.parts)
         return Loss(found)
 
     def promise_of(self, budget: Loss) -> Loss:
         return self.promise  # the sum is all that is kept to, however it is made up
 
     def _reading(self, spent: Cost, delta: float) -> float:
-        epsilon = at_least(spent[0])
+        epsilon = typed_above(spent[0])
         if not spent[1]:
             return epsilon  # no coin was thrown on this prefix
-        lacking = self.limit[1] / stated(delta) if delta else Fraction(1)
+        lacking = self.limit[1] / typed(delta) if delta else Fraction(1)
         return up(epsilon - math.log1p(-up(float(lacking))), 16) if lacking < 1 - Fraction(1, 2**40) else math.inf
 
 
@@ -126,7 +125,7 @@ class ZeroConcentratedFilter(SquaredFilter):
 
     @property
     def promise(self) -> Loss:
-        return Loss.of(ZeroConcentrated(at_least(self.limit[0])))
+        return Loss.of(ZeroConcentrated(typed_above(self.limit[0])))
 
     def _cost(self, family: Family) -> Cost:
         rho = squared_cost(family)
@@ -194,9 +193,5 @@ class GaussianFilter(SquaredFilter):
 
 
 def _root(square: Fraction) -> float:
-    """The least double near the root that, read as typed, has at least this square."""
-    root = math.sqrt(square)
-    for number in (math.nextafter(root, 0.0), root):
-        if stated(number) ** 2 >= square:
-            return number
-    return up(root)
+    """The least double that, read as typed, has at least this square."""
+    return typed_above(root(square)[1])

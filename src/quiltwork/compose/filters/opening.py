@@ -17,7 +17,7 @@ from quiltwork import checks
 from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp, zcdp
-from quiltwork.compose.filters.costs import Cost, added, bounded, stated
+from quiltwork.compose.filters.costs import Cost, added, bounded
 from quiltwork.compose.filters.counted import CountFilter
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
@@ -27,6 +27,7 @@ from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.losses.families.renyi import Renyi
 from quiltwork.losses.family import Costs
+from quiltwork.numbers.stated import typed
 
 __all__ = [
     "FILTERS",
@@ -83,7 +84,7 @@ def renyi_filter(order: Any, divergence: Any, reveal: Any = 0.0) -> RenyiFilter:
 def _exact(name: str, value: Any) -> Fraction:
     """Fractions and whole numbers as they are, floats as they were typed."""
     number = checks.non_negative(name, value)
-    return Fraction(value) if isinstance(value, (Fraction, int)) else stated(number)
+    return Fraction(value) if isinstance(value, (Fraction, int)) else typed(number)
 
 
 def filter_below(limit: str, stated: Sequence[float], kind: str, order: Any = None, reveal: float = 0.0) -> Filter:
@@ -110,7 +111,7 @@ def filter_of(budget: Any) -> Filter:
     family, count = families[0], budget.parts[0].count
     if len(budget.parts) == 1 and isinstance(family, Renyi):
         known = [(a, e) for a, e in zip(family.orders, family.epsilons, strict=True) if math.isfinite(e)]
-        return OrdersFilter(tuple(count * stated(e) for _, e in known), tuple(a for a, _ in known))
+        return OrdersFilter(tuple(count * typed(e) for _, e in known), tuple(a for a, _ in known))
     if len(budget.parts) == 1 and is_symmetric(budget) and family.pairs():
         return CountFilter((Fraction(count),), family)
     raise Unsupported(

@@ -14,10 +14,11 @@ import attrs
 import numpy as np
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
-from quiltwork.numbers.stated import stated
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 MOST_ATOMS = 500_000
 LEAST_NOISE = 1e9  # the sensitivity over the noise is at most this: beyond, nothing is hidden
@@ -74,7 +75,7 @@ class DiscreteGaussian(DiscreteFamily):
         p, q = np.exp(log_p), np.exp(log_q)
         keep = (p > 0) | (q > 0)
         order = np.nonzero(keep)[0][::-1]  # the loss falls with x
-        unit = Fraction(shift) / (2 * Fraction(repr(sigma)) ** 2)
+        unit = Fraction(shift) / (2 * typed(sigma) ** 2)
         indices = (shift - 2 * x[order]).astype(np.int64)
         losses = float(unit) * indices
         relative = UNIT * (16 + 4 * float(np.abs(log_p[order]).max()))
@@ -93,7 +94,7 @@ class DiscreteGaussian(DiscreteFamily):
 
     def costs(self) -> Costs:
         """(sensitivity / sigma)^2 / 2 of zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
-        return Costs(rho=(self.sensitivity / stated(self.sigma)) ** 2 / 2)
+        return Costs(rho=(self.sensitivity / typed(self.sigma)) ** 2 / 2)
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         """Whether what lies beyond SPAN deviations does not matter.
@@ -128,7 +129,7 @@ class DiscreteLaplace(DiscreteFamily):
 
     def pairs(self) -> dict[str, Pair]:
         shift = self.sensitivity
-        exact = 1 / Fraction(repr(self.scale))
+        exact = 1 / typed(self.scale)
         a = float(exact)
         j = np.arange(shift + 1)
         log_p = math.log(math.tanh(a / 2)) - a * j
@@ -143,4 +144,4 @@ class DiscreteLaplace(DiscreteFamily):
         return {"both": FinitePair(losses, p, p[::-1].copy(), log_p=log_p, lattice=lattice, relative=relative)}
 
     def costs(self) -> Costs:
-        return Costs(epsilon=self.sensitivity / stated(self.scale))
+        return Costs(epsilon=self.sensitivity / typed(self.scale))

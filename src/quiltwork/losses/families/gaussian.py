@@ -17,11 +17,11 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
 from quiltwork.losses.transforms.transform import Spectrum, Transform
-from quiltwork.numbers.decimals import times
-from quiltwork.numbers.stated import stated
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import times, typed
 
 ROOT2 = math.sqrt(2.0)
 
@@ -161,7 +161,7 @@ class Gaussian(GaussianFamily):
         return attrs.evolve(self, sensitivity=times(distance, self.sensitivity))
 
     def costs(self) -> Costs:
-        half = (stated(self.sensitivity) / stated(self.sigma)) ** 2 / 2
+        half = (typed(self.sensitivity) / typed(self.sigma)) ** 2 / 2
         return Costs(rho=half, half_square=half)
 
 
@@ -181,5 +181,5 @@ class GaussianPrivacy(GaussianFamily):
         return GaussianPrivacy(times(distance, self.mu))
 
     def costs(self) -> Costs:
-        half = stated(self.mu) ** 2 / 2
+        half = typed(self.mu) ** 2 / 2
         return Costs(rho=half, half_square=half)

@@ -14,12 +14,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
 from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
 from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
 from quiltwork.losses.transforms.transform import Nodes, Transform
-from quiltwork.numbers.decimals import times
-from quiltwork.numbers.stated import stated
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import times, typed
 
 
 class LaplacePair(Pair):
@@ -140,7 +140,7 @@ class Laplace(Family):
         return attrs.evolve(self, sensitivity=times(distance, self.sensitivity))
 
     def costs(self) -> Costs:
-        return Costs(epsilon=stated(self.sensitivity) / stated(self.scale))
+        return Costs(epsilon=typed(self.sensitivity) / typed(self.scale))
 
     def log_moments(self, theta: FloatArray) -> tuple[FloatArray, float]:
         """E[e^(theta L)] = ((1 + theta) e^(theta eps) + theta e^(-(1 + theta) eps)) / (1 + 2 theta).

@@ -15,12 +15,12 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.family import NON_NEGATIVE, PROBABILITY, Costs, Family, parameter
-from quiltwork.numbers.decimals import DIGITS, times, typed
-from quiltwork.numbers.stated import stated
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
 INDICES = np.array([0, 1], dtype=np.int64)
 
@@ -34,14 +34,14 @@ def response_masses(epsilon: Decimal, weight: Decimal) -> tuple[float, float]:
 def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
     """Randomized response at epsilon, mixed with a full reveal of probability delta."""
     with localcontext(prec=DIGITS):
-        keep = 1 - typed(delta)
-        low, high = response_masses(typed(epsilon), keep)
+        keep = 1 - typed_decimal(delta)
+        low, high = response_masses(typed_decimal(epsilon), keep)
     if epsilon == 0:
         losses, p = np.zeros(1), np.array([float(keep)])
         return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=UNIT, stated=True)
     log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
     p = np.array([low, high])
-    exact = Fraction(repr(epsilon))
+    exact = typed(epsilon)
     return FinitePair(
         np.array([-epsilon, epsilon]),
         p,
@@ -86,7 +86,7 @@ class Pure(Family):
         return ((self.epsilon, 0.0),)
 
     def costs(self) -> Costs:
-        return Costs(epsilon=stated(self.epsilon))
+        return Costs(epsilon=typed(self.epsilon))
 
     def rung(self) -> tuple[object, float]:
         return self.kind, self.epsilon

@@ -22,8 +22,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, Costs, Family, Fields, parameter
-from quiltwork.numbers.decimals import times
-from quiltwork.numbers.stated import stated
+from quiltwork.numbers.stated import times, typed
 
 
 class RenyiFamily(Family):
@@ -80,7 +79,7 @@ class ZeroConcentrated(RenyiFamily):
         return ZeroConcentrated(times(distance * distance, self.rho))
 
     def costs(self) -> Costs:
-        return Costs(rho=stated(self.rho))
+        return Costs(rho=typed(self.rho))
 
     def rung(self) -> tuple[object, float]:
         return "zcdp", self.rho
@@ -146,7 +145,7 @@ class Renyi(RenyiFamily):
 
     def divergence(self, order: float) -> Fraction | None:
         known = self.epsilons[self.orders.index(order)] if order in self.orders else math.inf
-        return stated(known) if math.isfinite(known) else None
+        return typed(known) if math.isfinite(known) else None
 
     @classmethod
     def entries_of(cls, fields: Fields) -> dict[str, Any]:
