@@ -19,7 +19,7 @@ from quiltwork.audit.claim import NOTHING, Claim, mu_claim, parse_claim
 from quiltwork.audit.result import share
 from quiltwork.audit.score_files import Scores, read_scores
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.cli.progress import progress
 from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter

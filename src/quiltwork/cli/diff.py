@@ -13,7 +13,7 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.document.page import report_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import single

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.curves.bracket import Bracket
 from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
