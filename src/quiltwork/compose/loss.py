@@ -17,8 +17,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.family import Family
-from quiltwork.losses.registry import family_from_json
+from quiltwork.losses.family import Family, family_from_json
 
 SCHEMA = "quiltwork/loss/1"
 

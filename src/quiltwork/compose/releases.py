@@ -13,11 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPair, GaussianPrivacy
-from quiltwork.losses.families.pure import Approximate, Pure
-from quiltwork.losses.families.renyi import RenyiFamily, ZeroConcentrated
-from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.families.tradeoff_function import Sandwich
+from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed, typed_above
@@ -45,20 +41,12 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def telling(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts that reveal something at all."""
-    return tuple(part for part in parts if not _reveals_nothing(part.family))
-
-
-def _reveals_nothing(family: Family) -> bool:
-    if isinstance(family, Pure):
-        return family.epsilon == 0
-    if isinstance(family, ZeroConcentrated):
-        return family.rho == 0
-    return isinstance(family, Approximate) and family.epsilon == 0 and family.delta == 0
+    return tuple(part for part in parts if not part.family.reveals_nothing)
 
 
 def is_renyi(part: Part) -> bool:
     """Whether the part is known only by a Rényi bound."""
-    return isinstance(part.family, RenyiFamily)
+    return not part.family.has_pair
 
 
 Counted = Sequence[tuple[Pair, int]]  # dominating pairs, and how often each occurs
@@ -152,11 +140,9 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
     variances: list[float] = []
     found: list[tuple[dict[str, Pair], int]] = []
     for part in parts:
-        family = part.family
-        if isinstance(family, (Gaussian, GaussianPrivacy)):
-            variances.append(part.count * family.mu**2)
-        elif isinstance(family, RenyiFamily):
-            variances.append(part.count * family.attained_mu() ** 2)
+        family, mu = part.family, part.family.attained_mu
+        if mu is not None:
+            variances.append(part.count * mu**2)
         else:
             found.append((family.optimistic() if optimistic else family.pairs(), part.count))
     variance = math.fsum(variances)
@@ -168,7 +154,7 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
 
 def one_sided(parts: Sequence[Part]) -> int:
     """How many releases change when the two worlds are exchanged."""
-    return sum(part.count for part in parts if set(part.family.pairs()) - {"both"})
+    return sum(part.count for part in parts if not part.family.symmetric)
 
 
 def sandwiched(parts: Sequence[Part]) -> bool:
@@ -178,16 +164,9 @@ def sandwiched(parts: Sequence[Part]) -> bool:
 
 def refined(parts: Sequence[Part], step: float) -> tuple[Part, ...]:
     """Functions that leave their accuracy open, held on a grid of this step."""
-    return tuple(Part(_held(part.family, step), part.count) for part in parts)
-
-
-def _held(family: Family, step: float) -> Family:
-    if isinstance(family, Turned):
-        return Turned(_held(family.base, step))
-    return attrs.evolve(family, step=step) if isinstance(family, Sandwich) and family.step is None else family
+    return tuple(Part(part.family.refined(step), part.count) for part in parts)
 
 
 def is_open(part: Part) -> bool:
     """Whether the part is a function that waits for a question to say how finely it must be held."""
-    family = part.family.base if isinstance(part.family, Turned) else part.family
-    return isinstance(family, Sandwich) and family.step is None
+    return part.family.is_open

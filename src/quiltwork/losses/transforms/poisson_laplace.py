@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.families.finite import mixed_loss
 from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
-from quiltwork.losses.transforms.transform import Nodes
+from quiltwork.losses.transforms.transform import Nodes, mixed_loss
 
 
 class PoissonLaplaceTransform(PanelTransform):

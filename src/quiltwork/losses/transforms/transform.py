@@ -8,6 +8,7 @@ Reference: theory/engine.md section 2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -32,6 +33,17 @@ class Spectrum:
     log_phi: ComplexArray
     log_mgf_error: float
     log_phi_error: FloatArray
+
+
+def mixed_loss(loss: FloatArray, rate: float) -> FloatArray:
+    """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and huge l and for rates near 1."""
+    with np.errstate(over="ignore"):
+        change = rate * np.expm1(np.minimum(loss, 30.0))
+        # where the argument falls below a half, adding two positive terms keeps the digits that 1 + change would lose
+        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 30.0)))
+        small = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), direct)
+        large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, 30.0)))
+    return np.where(loss < 30.0, small, large)
 
 
 class TooCostly(Exception):
