@@ -16,8 +16,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
 from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
-from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
-from quiltwork.losses.transforms.transform import Nodes, Transform
+from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, Transform, panel_rule
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed
 
