@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant.directions import sides
+from quiltwork.compose.accountant.directions import Divergence, SmallestEpsilon, TypeTwoError, sides
 from quiltwork.compose.accountant.leave_out import Apart
 
 KNOWN = {
@@ -32,30 +31,23 @@ def test_ends_hold_what_the_engines_know(loss, direction):
     pairs = pairs_of(loss, direction)
     apart = Apart.of(pairs)
     epsilon = np.array([-1.0, 0.0, 0.1, 0.5, 1.0])
-    low, high = apart.delta_ends(epsilon)
-    known = route.delta(pairs, epsilon, 1e-6)
-    assert np.all(low <= known[1])
-    assert np.all(high >= known[0])
     delta = np.array([1e-8, 1e-4, 0.02, 0.1, 0.3])
-    low, high = apart.epsilon_ends(delta)
-    known = route.epsilon(pairs, delta, 1e-6)
-    assert np.all(low <= known[1])
-    assert np.all(high >= known[0])
     alpha = np.array([0.0, 0.01, 0.3, 0.9, 1.0])
-    low, high = apart.beta_ends(alpha)
-    known = route.beta(pairs, alpha)
-    assert np.all(low <= known[1])
-    assert np.all(high >= known[0])
+    for inquiry in (Divergence(epsilon, 1e-6), SmallestEpsilon(delta, 1e-6), TypeTwoError(alpha)):
+        low, high = inquiry.without_rare(apart)
+        known = inquiry.by_methods(pairs)
+        assert np.all(low <= known.upper)
+        assert np.all(high >= known.lower)
 
 
 def test_the_upper_ends_are_sharp_when_little_is_told():
     apart = Apart.of(pairs_of(3 * qw.poisson(qw.gaussian(1.0), 1e-9) + qw.laplace(2.0), "remove"))
     assert apart.telling <= 3e-9
-    low, high = apart.delta_ends(np.array([0.1]))
+    low, high = Divergence(np.array([0.1])).without_rare(apart)
     assert high[0] - low[0] <= 4e-9
-    low, high = apart.epsilon_ends(np.array([0.01]))
+    low, high = SmallestEpsilon(np.array([0.01])).without_rare(apart)
     assert high[0] - low[0] <= 1e-6
-    low, high = apart.beta_ends(np.array([0.1]))
+    low, high = TypeTwoError(np.array([0.1])).without_rare(apart)
     assert high[0] - low[0] <= 1e-8
 
 

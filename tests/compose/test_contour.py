@@ -98,7 +98,7 @@ def test_natural_and_smoothed_views_overlap(monkeypatch):
     for theta in (0.5, 2.0, -0.5):
         natural = engine.view(theta, 1e-3)
         with monkeypatch.context() as patch:
-            patch.setattr(contour, "FEW", 0)
+            patch.setattr(contour, "MAX_FREQUENCIES_UNSMOOTHED", 0)
             smoothed = engine.view(theta, 1e-3)
         assert natural.smoothing == 0
         assert smoothed.smoothing > 0
@@ -131,7 +131,7 @@ def test_gaussians_merge_and_subsampled_ones_batch():
 def test_batches_answer_like_single_transforms():
     many = [(PoissonPair(GaussianPair(0.8 + 0.05 * i), 0.05, True), 40) for i in range(6)]
     whole = ContourEngine.of(many).view(2.0, 1e-6)
-    alone = ContourEngine([pair.transform(count) for pair, count in many]).view(2.0, 1e-6)
+    alone = ContourEngine(many, [pair.transform(count) for pair, count in many]).view(2.0, 1e-6)
     spots = whole.centre + whole.spread * np.linspace(-2, 2, 9)
     one, two = whole.logs(spots), alone.logs(spots)
     assert (np.maximum(one.low, two.low) <= np.minimum(one.high, two.high)).all()

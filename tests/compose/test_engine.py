@@ -10,8 +10,8 @@ from tests.truth.closed import gaussian_delta
 
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import GaussianEngine
-from quiltwork.compose.engines.engine import (
-    STEEPEST,
+from quiltwork.compose.engines.views.solve import (
+    STEEPEST_TILT,
     inner_tilt,
     inner_tilt_for_complement,
     landmarks,
@@ -31,7 +31,7 @@ def test_search_inverts_a_falling_function(target, start):
 
 
 def test_search_stops_at_the_steepest_tilt():
-    assert search(lambda theta: np.full(theta.shape, 1.0), 0.0, 0.5) >= STEEPEST
+    assert search(lambda theta: np.full(theta.shape, 1.0), 0.0, 0.5) >= STEEPEST_TILT
     assert search(lambda theta: np.full(theta.shape, -1.0), 0.0, 0.5) == 0.5
 
 

@@ -17,7 +17,6 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.compose.accountant.directions import sides
-from quiltwork.compose.accountant.solve import left_log_space
 from quiltwork.compose.engines.atoms import Atoms
 from quiltwork.compose.engines.listed import (
     CHUNK,
@@ -30,6 +29,7 @@ from quiltwork.compose.engines.listed import (
     sticks,
     tails,
 )
+from quiltwork.compose.engines.views.solve import left_log_space
 from quiltwork.numbers.rounding import UNIT
 
 LIST = "exact atoms"

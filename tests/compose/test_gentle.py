@@ -11,19 +11,20 @@ from tests.losses.laws import mp
 from tests.truth.twofold import TwoSubsampledGaussians, TwoSubsampledLaplaces
 
 import quiltwork as qw
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant import solve as questions
 from quiltwork.compose.engines import low_tilt as gentle
 from quiltwork.compose.releases import directed
 
 DIRECTIONS = ("remove", "add")
 
 
-def case_of(loss, direction):
+def both(ends):
+    return ends.lower, ends.upper
+
+
+def engine_of(loss, direction):
     """The gentle grid alone, without the router's other methods."""
     found = directed(loss.parts)
-    parts = found.get(direction) or found["both"]
-    return route.case_of(gentle.GentleGridEngine(parts), parts)
+    return gentle.GentleGridEngine(found.get(direction) or found["both"])
 
 
 def sampled_response(epsilon, rate, direction):
@@ -44,7 +45,7 @@ def test_two_gaussians_against_an_integral(sigma, rate, direction):
     epsilon = rate * np.array([-20.0, 0.0, 0.5, 1.2])
     exact = [truth.delta(float(e)) for e in epsilon]
     routed = loss.direction(direction).delta(epsilon)
-    for low, high in (questions.delta(case_of(loss, direction), epsilon, 1e-3), (routed.lower, routed.upper)):
+    for low, high in (both(engine_of(loss, direction).delta(epsilon, 1e-3)), (routed.lower, routed.upper)):
         assert all(a <= v <= b for a, v, b in zip(low, exact, high, strict=True))
 
 
@@ -53,7 +54,7 @@ def test_two_laplaces_against_an_integral(direction):
     truth = TwoSubsampledLaplaces(0.5, 0.01, direction)
     loss = 2 * qw.poisson(qw.laplace(2.0), 0.01)
     epsilon = np.array([-0.003, 0.0, 0.002, 0.004, 0.007])
-    low, high = questions.delta(case_of(loss, direction), epsilon, 1e-3)
+    low, high = both(engine_of(loss, direction).delta(epsilon, 1e-3))
     assert all(a <= truth.delta(float(e)) <= b for a, e, b in zip(low, epsilon, high, strict=True))
 
 
@@ -65,17 +66,17 @@ def test_all_outcomes_of_sampled_responses(direction):
         [(sampled_response(e, r, direction), k) for e, r, k in kinds] + [(sampled_response(0.3, 1.0, direction), 1)]
     )
     loss = qw.compose(*[k * qw.poisson(qw.pure(e), r) for e, r, k in kinds], qw.pure(0.3))
-    case = case_of(loss, direction)
+    engine = engine_of(loss, direction)
     epsilon = np.array([-3.0, -0.2, 0.0, 0.25, 0.31, 0.4, 0.6])
-    low, high = questions.delta(case, epsilon, 1e-3)
+    low, high = both(engine.delta(epsilon, 1e-3))
     assert all(a <= stick(law, float(e)) <= b for a, e, b in zip(low, epsilon, high, strict=True))
     deltas = np.array([0.9, 0.1, 1e-3, 1e-5, 1e-8])
-    low, high = questions.epsilon(case, deltas, 1e-3)
+    low, high = both(engine.epsilon(deltas, 1e-3))
     for a, b, delta in zip(low.tolist(), high.tolist(), deltas.tolist(), strict=True):
         assert a == 0 or stick(law, a) >= delta
         assert stick(law, b) <= delta
     alpha = np.array([0.0, 1e-9, 1e-4, 0.03, 0.5, 0.97, 1 - 1e-6])
-    low, high = gentle.beta(case, alpha)
+    low, high = both(engine.beta(alpha, lambda: engine))
     exact = [neyman_pearson(law, a) for a in alpha.tolist()]
     assert all(a <= v <= b for a, v, b in zip(low, exact, high, strict=True))
     assert float(np.max(high - low)) < 3e-4
@@ -109,7 +110,7 @@ def test_it_agrees_with_the_characteristic_function(direction):
     loss = (45 * qw.poisson(qw.gaussian(0.8), 0.04)).direction(direction)
     deltas = np.array([1e-3, 1e-5, 1e-8])
     other = loss.epsilon(deltas, method="characteristic function")
-    low, high = questions.epsilon(case_of(loss, direction), deltas, 1e-3)
+    low, high = both(engine_of(loss, direction).epsilon(deltas, 1e-3))
     assert other.met
     assert np.all(low <= other.upper)
     assert np.all(other.lower <= high)

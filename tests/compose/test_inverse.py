@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.truth.closed import gaussian_delta
 from tests.truth.numbers import mp
 
-from quiltwork.compose.accountant.solve import enclosures, roots
 from quiltwork.compose.engines.closed import GaussianEngine
 from quiltwork.compose.engines.engine import Logs
+from quiltwork.compose.engines.views.solve import enclosures, roots
 
 
 @attrs.frozen

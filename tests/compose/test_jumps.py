@@ -10,8 +10,6 @@ from tests.truth.numbers import mp
 from tests.truth.twofold import TwoSubsampledGaussians
 
 import quiltwork as qw
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant import solve as questions
 from quiltwork.compose.engines import rare_losses as jumps
 from quiltwork.compose.engines.discretise import between
 from quiltwork.compose.releases import directed
@@ -24,10 +22,10 @@ def pairs_of(loss):
     return directed(loss.parts)["remove"]
 
 
-def case_of(loss):
-    """The method alone, without the router's others."""
-    parts = pairs_of(loss)
-    return route.case_of(jumps.JumpEngine(parts), parts)
+def delta_of(loss, epsilon):
+    """By the method alone, without the router's others."""
+    found = jumps.JumpEngine(pairs_of(loss)).delta(epsilon, 1e-3)
+    return found.lower, found.upper
 
 
 def profile(law, t):
@@ -88,9 +86,9 @@ def test_both_cuts_hold_one_release(sigma, rate):
 
 @pytest.mark.parametrize(("sigma", "rate"), [(0.3, 1e-6), (0.4, 1e-5), (0.7, 1e-3)])
 def test_two_releases_against_an_integral(sigma, rate):
-    truth, case = TwoSubsampledGaussians(sigma, rate, "remove"), case_of(2 * qw.poisson(qw.gaussian(sigma), rate))
+    truth, loss = TwoSubsampledGaussians(sigma, rate, "remove"), 2 * qw.poisson(qw.gaussian(sigma), rate)
     epsilon = np.array([-0.5 * rate, 0.0, 2 * rate, 0.01, 0.3, 1.0])
-    low, high = questions.delta(case, epsilon, 1e-3)
+    low, high = delta_of(loss, epsilon)
     exact = [truth.delta(float(e)) for e in epsilon]
     assert all(a <= v <= b for a, v, b in zip(low, exact, high, strict=True))
     assert all(high[3:5] - low[3:5] <= 2e-3 * high[3:5])
@@ -138,9 +136,9 @@ def three_deltas(sigma, rate, epsilon):
 
 @pytest.mark.parametrize(("sigma", "rate"), [(0.4, 1e-4), (0.5, 1e-3)])
 def test_three_releases_against_a_double_integral(sigma, rate):
-    case = case_of(3 * qw.poisson(qw.gaussian(sigma), rate))
+    loss = 3 * qw.poisson(qw.gaussian(sigma), rate)
     epsilon = np.array([0.0, 0.02, 0.5, 2.0])
-    low, high = questions.delta(case, epsilon, 1e-3)
+    low, high = delta_of(loss, epsilon)
     for a, b, e in zip(low.tolist(), high.tolist(), epsilon.tolist(), strict=True):
         assert a * (1 - 1e-8) <= three_deltas(sigma, rate, e) <= b * (1 + 1e-8)
         assert b - a <= 2e-3 * b
@@ -149,7 +147,7 @@ def test_three_releases_against_a_double_integral(sigma, rate):
 def test_a_sampled_release_beside_another_one():
     """One sampled Gaussian, which may jump or not, beside a plain one: an integral over the former's outcome."""
     sigma, rate, other = 0.4, 1e-3, 2.0
-    case = case_of(qw.compose(qw.poisson(qw.gaussian(sigma), rate), qw.gaussian(other)))
+    loss = qw.compose(qw.poisson(qw.gaussian(sigma), rate), qw.gaussian(other))
 
     def truth(epsilon):
         with mp.workdps(30):
@@ -162,7 +160,7 @@ def test_a_sampled_release_beside_another_one():
             return mp.quad(weighed, mp.linspace(-5, 6, 23))
 
     epsilon = np.array([-0.2, 0.1, 0.8, 2.0])
-    low, high = questions.delta(case, epsilon, 1e-3)
+    low, high = delta_of(loss, epsilon)
     assert all(a <= truth(mp.mpf(float(e))) <= b for a, e, b in zip(low, epsilon, high, strict=True))
     assert all(high - low <= 1e-3 * high)
 
@@ -181,7 +179,7 @@ def test_many_releases_against_grids_of_a_peer(count, sigma, rate):
             use_connect_dots=pessimistic,
         )
         ends.append(one.self_compose(count).get_delta_for_epsilon(epsilon.tolist()))
-    low, high = questions.delta(case_of(count * qw.poisson(qw.gaussian(sigma), rate)), epsilon, 1e-3)
+    low, high = delta_of(count * qw.poisson(qw.gaussian(sigma), rate), epsilon)
     for a, b, least, most in zip(low.tolist(), high.tolist(), *ends, strict=True):
         assert a <= most + 1e-12
         assert b >= least - 1e-12
@@ -232,9 +230,9 @@ def test_more_jumps_than_are_counted_are_bounded():
 def test_losses_whose_exponentials_overflow():
     """Two jumps together pass 709: the lower end used to forget e^(eps - b), and stood 2 percent above the truth."""
     sigma, rate = 0.035, 1e-2
-    truth, case = TwoSubsampledGaussians(sigma, rate, "remove"), case_of(2 * qw.poisson(qw.gaussian(sigma), rate))
+    truth, loss = TwoSubsampledGaussians(sigma, rate, "remove"), 2 * qw.poisson(qw.gaussian(sigma), rate)
     epsilon = np.array([690.0, 710.0, 800.0])
     with np.errstate(over="ignore"):
-        low, high = questions.delta(case, epsilon, 1e-3)
+        low, high = delta_of(loss, epsilon)
     assert all(a <= truth.delta(float(e)) <= b for a, e, b in zip(low, epsilon, high, strict=True))
     assert all(high - low <= 1e-4 * high)

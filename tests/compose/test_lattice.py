@@ -7,13 +7,13 @@ from tests.losses import laws
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.engines.lattice import lattice_engine
+from quiltwork.compose.engines.lattice import LatticeEngine
 from quiltwork.compose.releases import directed
 
 
 def engine_of(loss):
     """The lattice engine of the first direction."""
-    return lattice_engine(next(iter(directed(loss.parts).values())))
+    return LatticeEngine.of(next(iter(directed(loss.parts).values())))
 
 
 @pytest.mark.parametrize(

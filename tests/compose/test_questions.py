@@ -13,20 +13,20 @@ from tests.truth.closed import gaussian_delta, response_delta
 from tests.truth.residues import LaplacePower
 
 import quiltwork as qw
-from quiltwork.compose.accountant.methods import case_of
-from quiltwork.compose.accountant.solve import delta as delta_of
-from quiltwork.compose.accountant.solve import epsilon as epsilon_of
 from quiltwork.compose.engines.characteristic import ContourEngine
-from quiltwork.compose.engines.lattice import lattice_engine
+from quiltwork.compose.engines.lattice import LatticeEngine
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.pure import response_pair
 
 
-def gaussian_case(mu, count):
+def both(ends):
+    return ends.lower, ends.upper
+
+
+def gaussian_engine(mu, count):
     """A Gaussian composition answered by contour, as if no closed form were known."""
-    parts = [(GaussianPair(mu), count)]
-    return case_of(ContourEngine.of(parts), parts)
+    return ContourEngine.of([(GaussianPair(mu), count)])
 
 
 @settings(max_examples=25)
@@ -38,7 +38,7 @@ def gaussian_case(mu, count):
 def test_delta_vectors_hold_the_closed_form(mu, count, deviations):
     total = mu * math.sqrt(count)
     epsilon = np.array([total * d + total**2 / 2 for d in deviations])
-    lower, upper = delta_of(gaussian_case(mu, count), epsilon, 1e-6)
+    lower, upper = both(gaussian_engine(mu, count).delta(epsilon, 1e-6))
     exact = mp.mpf(mu) * mp.sqrt(count)
     for i, at in enumerate(epsilon.tolist()):
         true = gaussian_delta(exact, at)
@@ -55,7 +55,7 @@ def test_delta_vectors_hold_the_closed_form(mu, count, deviations):
 )
 def test_epsilon_vectors_hold_the_closed_form(mu, count, logs):
     delta = np.exp(np.array(logs))
-    lower, upper = epsilon_of(gaussian_case(mu, count), delta, 1e-6)
+    lower, upper = both(gaussian_engine(mu, count).epsilon(delta, 1e-6))
     exact = mp.mpf(mu) * mp.sqrt(count)
     for i, target in enumerate(delta.tolist()):
         assert gaussian_delta(exact, upper[i]) <= mp.mpf(target)
@@ -89,14 +89,13 @@ def test_epsilon_falls_with_delta_and_delta_with_epsilon():
 
 
 def test_responses_with_a_reveal_against_the_binomial():
-    parts = [(response_pair(0.2, 1e-4), 60)]
-    case = case_of(lattice_engine(parts), parts)
+    engine = LatticeEngine.of([(response_pair(0.2, 1e-4), 60)])
     epsilon = np.linspace(-2.0, 12.5, 40)
-    lower, upper = delta_of(case, epsilon, 1e-6)
+    lower, upper = both(engine.delta(epsilon, 1e-6))
     for i, at in enumerate(epsilon.tolist()):
         true = response_delta(mp.mpf("0.2"), mp.mpf(1e-4), 60, at)
         assert lower[i] <= true <= upper[i]
-    assert (upper[epsilon >= 12.0] == case.reveal[1]).all()
+    assert (upper[epsilon >= 12.0] == engine.known.reveal[1]).all()
 
 
 def test_deltas_at_below_and_just_above_the_reveal_mass():
@@ -132,8 +131,7 @@ def test_infinite_and_negative_epsilons():
 def test_laplace_powers_by_residues(top, count, share):
     truth = LaplacePower(top, count)
     epsilon = share * top * count
-    parts = [(LaplacePair(top), count)]
-    lower, upper = delta_of(case_of(ContourEngine.of(parts), parts), np.array([epsilon]), 1e-3)
+    lower, upper = both(ContourEngine.of([(LaplacePair(top), count)]).delta(np.array([epsilon]), 1e-3))
     assert lower[0] <= truth.delta(epsilon) <= upper[0]
 
 

@@ -16,11 +16,9 @@ from quiltwork.compose.accountant.moments import (
     composed_moments,
     delta_bound,
     epsilon_bound,
-    log_peak,
-    nudged,
     pair_moments,
-    quick_epsilon_bound,
 )
+from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
 from quiltwork.compose.releases import directed
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -81,7 +79,7 @@ def test_the_quick_bound_is_a_bound(delta):
             pairs = directed(loss.parts)
             pairs = pairs.get(side) or pairs["both"]
             exact = loss.direction(side).epsilon(delta)
-            quick = quick_epsilon_bound(pairs, 0.0, np.array([delta]), np.array([exact.upper]))[0]
+            quick = ContourEngine.of(pairs).chernoff_epsilon(np.array([delta]), np.array([exact.upper]))[0]
             assert exact.lower <= quick
             assert quick <= 1.6 * exact.upper + 1.0
 

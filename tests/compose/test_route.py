@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from tests.losses.laws import mp
 
 import quiltwork as qw
-from quiltwork.compose.accountant.methods import METHODS, case_of, engines, width_met
+from quiltwork.compose.accountant.directions import SmallestEpsilon, engines
+from quiltwork.compose.accountant.methods import METHODS
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import SingleEngine
 from quiltwork.compose.engines.low_tilt import GentleGridEngine
+from quiltwork.compose.releases import Known
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -135,7 +137,7 @@ def test_a_method_that_cannot_answer_gives_the_widest_truth():
 )
 def test_total_reveal_mass_is_enclosed(reveals, counts):
     parts = [(response_pair(0.1, r), k) for r, k in zip(reveals, counts, strict=False)]
-    low, high = case_of(ContourEngine([]), parts).reveal
+    low, high = Known.of(parts).reveal
     true = -mp.expm1(mp.fsum(k * mp.log1p(-mp.mpf(pair.reveal)) for pair, k in parts))
     assert (
         mp.mpf(low) * (1 - mp.mpf("1e-40")) <= true <= mp.mpf(high) * (1 + mp.mpf("1e-40"))
@@ -144,8 +146,8 @@ def test_total_reveal_mass_is_enclosed(reveals, counts):
 
 def test_the_largest_loss_adds_up():
     parts = [(LaplacePair(0.1), 7), (response_pair(0.25), 3)]
-    assert case_of(ContourEngine([]), parts).top == pytest.approx(1.45, rel=1e-14)
-    assert math.isinf(case_of(ContourEngine([]), [(GaussianPair(1.0), 1)]).top)
+    assert Known.of(parts).top == pytest.approx(1.45, rel=1e-14)
+    assert math.isinf(Known.of([(GaussianPair(1.0), 1)]).top)
 
 
 def test_engines_come_best_first():
@@ -166,11 +168,11 @@ def test_the_gentle_grid_goes_first_for_few_releases_on_small_samples():
 
 
 def test_width_met():
-    def ends(low, high):
-        return np.array([low]), np.array([high])
+    def narrow(low, high):
+        return SmallestEpsilon(np.array([1e-6]), 1e-3).narrow(np.array([low]), np.array([high])).all()
 
-    assert width_met(ends(1.0, 1.0005), 1e-3, 0.0)
-    assert not width_met(ends(1.0, 1.01), 1e-3, 0.0)
-    assert width_met(ends(0.0, 1e-10), 1e-3, 1e-9)
-    assert width_met(ends(math.inf, math.inf), 1e-3, 0.0)
-    assert not width_met(ends(1.0, math.inf), 1e-3, 0.0)
+    assert narrow(1.0, 1.0005)
+    assert not narrow(1.0, 1.01)
+    assert narrow(0.0, 1e-10)
+    assert narrow(math.inf, math.inf)
+    assert not narrow(1.0, math.inf)

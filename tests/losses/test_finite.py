@@ -12,7 +12,8 @@ from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.families.finite import FinitePair, from_laws, mixed_loss
+from quiltwork.losses.families.finite import FinitePair, from_laws
+from quiltwork.losses.transforms.transform import mixed_loss
 
 masses = st.lists(st.integers(0, 12), min_size=2, max_size=6)
 

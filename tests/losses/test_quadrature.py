@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.losses.laws import mp
 
-from quiltwork.losses.transforms.quadrature import panel_rule, panels_needed
+from quiltwork.losses.transforms.transform import panel_rule, panels_needed
 
 
 @pytest.mark.parametrize("panels", [1, 2, 8])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.registry import FAMILIES, family_from_json
+from quiltwork.losses.family import families, family_from_json
 
 positive = st.floats(1e-3, 1e3)
 small = st.floats(0.0, 1.0)
@@ -46,7 +46,7 @@ SIMPLE["mixture"] = st.builds(
 
 
 def test_every_family_is_tried():
-    assert set(SIMPLE) == set(FAMILIES)
+    assert set(SIMPLE) == set(families())
 
 
 @pytest.mark.parametrize("kind", SIMPLE)

@@ -11,7 +11,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.gaussian import Gaussian
 from quiltwork.losses.families.poisson import Poisson
 from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.registry import family_from_json
+from quiltwork.losses.family import family_from_json
 
 EPSILONS = np.array([-0.5, 0.0, 0.4, 1.2])
 P = [0.4853049192798989, 0.014069281997766891, 0.5006257987223341]

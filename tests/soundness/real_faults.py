@@ -81,7 +81,8 @@ def wrong_base(patch: pytest.MonkeyPatch) -> None:
 
 def lost_reveal(patch: pytest.MonkeyPatch) -> None:
     """What responses reveal is forgotten beside a Rényi curve."""
-    patch.setattr(renyi, "case_of", lambda *given: types.SimpleNamespace(reveal=(0.0, 0.0)))
+    nothing = types.SimpleNamespace(reveal=(0.0, 0.0))
+    patch.setattr(renyi, "Known", types.SimpleNamespace(of=lambda pairs: nothing))
 
 
 def one_count(patch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ import quiltwork as qw
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidPlan, Unsupported
 from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.registry import FAMILIES
+from quiltwork.losses.family import families
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
-from quiltwork.spec.recipes import KINDS
+from quiltwork.spec.fields.losses import KINDS
 from quiltwork.spec.text.document import plain_scalar
 
 OTHERS = ("\ntable:", "\nprior:")  # table plans and prior files
@@ -26,7 +26,7 @@ names = st.lists(words, min_size=1, max_size=4, unique=True)
 
 
 def test_every_family_has_a_recipe():
-    assert set(KINDS) == set(FAMILIES)
+    assert set(KINDS) == set(families())
 
 
 @given(singles, st.integers(1, 10**6))

@@ -9,7 +9,7 @@ import quiltwork as qw
 from quiltwork import tables
 from quiltwork.errors import DisconnectedDomainWarning, InvalidPlan, UnboundedLossError
 from quiltwork.spec import parse_plan, parse_table_plan, read_table_plan, table_plan_from, table_schema
-from quiltwork.spec.recipes import KINDS
+from quiltwork.spec.fields.losses import KINDS
 
 CLINICS = "examples/plans/clinics.yaml"
 NOTIONS = [

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp
 
 import quiltwork as qw
-from quiltwork.compose.filters.counted import pure_to_gdp
+from quiltwork.compose.filters.costs import pure_to_gdp
 from quiltwork.errors import BudgetExceeded, InvalidParameter, UnboundedLossError, Unsupported
 from quiltwork.tables.papers.small_channels import hockey_stick
 

@@ -15,8 +15,7 @@ from scipy.special import log_ndtr, ndtr
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, Skip, ends, inside
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant import solve as questions
+from quiltwork.compose.engines.engine import Declined
 from quiltwork.compose.engines.rare_losses import JumpEngine
 from quiltwork.compose.releases import directed
 from quiltwork.losses.transforms.transform import TooCostly
@@ -59,9 +58,9 @@ def compared(case: dict[str, Any]) -> Iterator[Check | Skip]:
     parts = directed(loss.parts)["remove"]
     found = [("router", list(ends(loss.delta(np.array(epsilons[:ROUTED])))))]
     try:
-        alone = questions.delta(route.case_of(JumpEngine(parts), parts), np.array(epsilons), 1e-3)
-        found.append(("jumps", list(zip(*(end.tolist() for end in alone), strict=True))))
-    except (TooCostly, questions.Declined):
+        alone = JumpEngine(parts).delta(np.array(epsilons), 1e-3)
+        found.append(("jumps", list(zip(alone.lower.tolist(), alone.upper.tolist(), strict=True))))
+    except (TooCostly, Declined):
         yield Skip("the method declines")
     for index, place in enumerate(epsilons):
         value, again = (_composed(sigma, rate, count, profile, bends, place, finer) for finer in (1.0, 1.4))

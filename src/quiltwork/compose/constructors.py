@@ -1,11 +1,12 @@
-"""The losses that users write down."""
+"""The losses that users write down. A family whose parameters are plain numbers is called as its class is."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ParamSpec
 
-import numpy as np
+import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
@@ -20,51 +21,38 @@ from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.families.tradeoff import from_vertices
 from quiltwork.losses.families.tradeoff_function import Sandwich
+from quiltwork.losses.family import Family, families
+
+Given = ParamSpec("Given")
 
 
-def gaussian(sigma: float, sensitivity: float = 1.0) -> Loss:
-    """Gaussian noise of standard deviation sigma on a query of the given l2 sensitivity."""
-    return Loss.of(Gaussian(sigma, sensitivity))
+def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:
+    """A function with the parameters of a family that makes a loss of one release."""
+    known: Any = family
+    own, types = inspect.signature(family), {a.name: a.type for a in attrs.fields(known)}
+    taken = [one.replace(annotation=types[one.name]) for one in own.parameters.values()]
+
+    def make(*args: Given.args, **kwargs: Given.kwargs) -> Loss:
+        return Loss.of(family(*args, **kwargs))
+
+    make.__name__, make.__qualname__, make.__doc__ = known.kind, known.kind, known.__doc__
+    make.__signature__ = own.replace(parameters=taken, return_annotation="Loss")  # type: ignore[attr-defined]
+    return make
 
 
-def laplace(scale: float, sensitivity: float = 1.0) -> Loss:
-    """Laplace noise of the given scale on one number of the given sensitivity."""
-    return Loss.of(Laplace(scale, sensitivity))
-
-
-def discrete_gaussian(sigma: float, sensitivity: int = 1) -> Loss:
-    """Discrete Gaussian noise on an integer query."""
-    return Loss.of(DiscreteGaussian(sigma, sensitivity))
-
-
-def discrete_laplace(scale: float, sensitivity: int = 1) -> Loss:
-    """Discrete Laplace (geometric) noise on an integer query."""
-    return Loss.of(DiscreteLaplace(scale, sensitivity))
-
-
-def pure(epsilon: float) -> Loss:
-    """Any epsilon-DP release."""
-    return Loss.of(Pure(epsilon))
-
-
-def approximate(epsilon: float, delta: float) -> Loss:
-    """Any (epsilon, delta)-DP release."""
-    return Loss.of(Approximate(epsilon, delta))
+gaussian = constructor(Gaussian)
+laplace = constructor(Laplace)
+discrete_gaussian = constructor(DiscreteGaussian)
+discrete_laplace = constructor(DiscreteLaplace)
+pure = constructor(Pure)
+approximate = constructor(Approximate)
+gdp = constructor(GaussianPrivacy)
+zcdp = constructor(ZeroConcentrated)
 
 
 def constraints(points: Iterable[tuple[float, float]]) -> Loss:
     """A release that satisfies every listed (epsilon, delta) at once."""
     return Loss.of(Constraints(points))
-
-
-def gdp(mu: float) -> Loss:
-    """A mu-GDP release."""
-    return Loss.of(GaussianPrivacy(mu))
-
-
-def zcdp(rho: float) -> Loss:
-    """A rho-zCDP release."""
-    return Loss.of(ZeroConcentrated(rho))
 
 
 def rdp(orders: Any, epsilons: Any) -> Loss:
@@ -89,13 +77,7 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
 
 def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:
     """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i], both directions."""
-    try:
-        known = [np.ravel(np.asarray(values, dtype=float)).tolist() for values in (epsilons, deltas)]
-        points = list(zip(*known, strict=True))
-    except (TypeError, ValueError):
-        allowed = "two lists of numbers of equal length"
-        raise InvalidParameter("epsilons and deltas", (epsilons, deltas), allowed) from None
-    return Loss.of(ProfilePoints(points))
+    return Loss.of(ProfilePoints.from_entries(epsilons=epsilons, deltas=deltas))
 
 
 def pair(p: Any, q: Any) -> Loss:
@@ -123,3 +105,11 @@ def _loss(value: Any) -> Loss:
     if not isinstance(value, Loss):
         raise InvalidParameter("loss", value, "a quiltwork loss")
     return value
+
+
+def __getattr__(name: str) -> Callable[..., Loss]:
+    """The constructor of a family that was added later, by its kind."""
+    known = families()
+    if name not in known:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return constructor(known[name])

@@ -21,26 +21,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import Part
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.families.laplace import Laplace
-from quiltwork.losses.families.pure import Pure
-from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
 
 MOST_RUNGS = 24
-
-
-def _place(family: Family) -> tuple[object, float]:
-    """The ladder of a family and its height there; a family without an order has a ladder to itself."""
-    if isinstance(family, (Gaussian, GaussianPrivacy)):
-        return "gaussian", family.mu
-    if isinstance(family, Laplace):
-        return "laplace", family.sensitivity / family.scale
-    if isinstance(family, Pure):
-        return "pure", family.epsilon
-    if isinstance(family, ZeroConcentrated):
-        return "zcdp", family.rho
-    return family, 0.0
 
 
 @attrs.frozen(eq=False)
@@ -59,7 +42,7 @@ class Ladders:
         heights: dict[object, dict[float, Family]] = {}
         for loss in losses:
             for part in loss.parts:
-                ladder, height = _place(part.family)
+                ladder, height = part.family.rung()
                 heights.setdefault(ladder, {})[height] = part.family
         coarse = any(len(found) > MOST_RUNGS for found in heights.values())
         return cls({ladder: _coarsened(found) for ladder, found in heights.items()}, coarse)
@@ -78,7 +61,7 @@ class Ladders:
         table = np.zeros((len(losses), total))
         for row, loss in zip(table, losses, strict=True):
             for part in loss.parts if loss is not None else ():
-                ladder, height = _place(part.family)
+                ladder, height = part.family.rung()
                 falling = heights[ladder]
                 first = int(np.searchsorted(falling, -height, side="left"))  # the first rung that is not above
                 if up and first and (first == falling.size or -falling[first] < height):

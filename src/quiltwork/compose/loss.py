@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant import directions as answers
+from quiltwork.compose.accountant.directions import ask
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BaseCurve, Ends, Question
@@ -18,8 +18,7 @@ from quiltwork.curves.polygons.region import Region
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.losses.family import Family
-from quiltwork.losses.registry import family_from_json
+from quiltwork.losses.family import Family, family_from_json
 
 SCHEMA = "quiltwork/loss/1"
 
@@ -54,14 +53,8 @@ class Loss(BaseCurve):
         """The least type II error of a test of type I error alpha."""
         return self._answer(Question.read("beta", alpha, method=method))
 
-    def _epsilon(self, delta: FloatArray, rtol: float, method: str | None = None) -> Ends:
-        return _ends(answers.epsilon(self.parts, self.side, delta, rtol, method))
-
-    def _delta(self, epsilon: FloatArray, rtol: float, method: str | None = None) -> Ends:
-        return _ends(answers.delta(self.parts, self.side, epsilon, rtol, method))
-
-    def _beta(self, alpha: FloatArray, method: str | None = None) -> Ends:
-        return _ends(answers.beta(self.parts, self.side, alpha, method))
+    def _ends(self, question: Question) -> Ends:
+        return ask(question, self.parts, self.side)
 
     # ---- algebra
 
@@ -170,10 +163,6 @@ class Loss(BaseCurve):
         return text if self.side == "worst" else f"({text}).direction({self.side!r})"
 
 
-def _ends(found: answers.Answer) -> Ends:
-    return Ends(found.lower, found.upper, found.method)
-
-
 def compose(*losses: Loss) -> Loss:
     """All of these releases together; with none, nothing was released (epsilon 0)."""
     for loss in losses:
@@ -185,3 +174,11 @@ def compose(*losses: Loss) -> Loss:
     if len(sides) > 1:
         raise InvalidParameter("direction", sorted(sides), "the same for all releases of a composition")
     return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side)
+
+
+class ComposingRoom(ModuleType):
+    """Importing a file of the room binds its name on the package; calling `quiltwork.compose` must work as well."""
+
+    def __call__(self, *losses: Loss) -> Loss:
+        """All of these releases together; with none, nothing was released (epsilon 0)."""
+        return compose(*losses)

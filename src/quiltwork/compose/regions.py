@@ -11,11 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant import directions as answers
-from quiltwork.compose.accountant import methods as route
+from quiltwork.compose.accountant.directions import Divergence, SmallestEpsilon, sides
 from quiltwork.compose.engines.atoms import enumerate_atoms
 from quiltwork.compose.engines.listed import FLOOR, ExactLaw
-from quiltwork.compose.releases import Counted, Part, is_renyi, sandwiched, telling
+from quiltwork.compose.releases import Counted, Known, Part, is_renyi, reveal_everything, sandwiched, telling
 from quiltwork.curves.polygons.profile import Profile, from_ends
 from quiltwork.curves.polygons.region import Region
 from quiltwork.numbers.rounding import UNIT
@@ -32,27 +31,26 @@ def region(parts: Sequence[Part], side: str) -> Region:
     if not parts:
         return Region(Profile([0.0], [0.0], symmetric=symmetric), method=f"closed form: {EVERY}")
     if not sandwiched(parts) and not any(map(is_renyi, parts)):
-        sides = answers.sides(parts, side)
-        if any(pair.reveal >= 1 for pairs in sides for pair, _ in pairs):
+        directions = sides(parts, side)
+        if any(map(reveal_everything, directions)):
             return Region(Profile([0.0], [1.0], symmetric=symmetric), method=f"closed form: {EVERY}")
-        found = _listed(sides, symmetric)
+        found = _listed(directions, symmetric)
         if found is not None:
             return found
     return _outer(parts, side)
 
 
-def _listed(sides: list[Counted], symmetric: bool) -> Region | None:
+def _listed(directions: list[Counted], symmetric: bool) -> Region | None:
     """From the list of all values, in each direction."""
     found, zero = [], False
-    for pairs in sides:
+    for pairs in directions:
         # a symmetric region has its faces at epsilon >= 0; what may be there after rounding stays
         reach = math.fsum(count * max(abs(pair.low), abs(pair.high)) for pair, count in pairs)
         least = -1e-6 - 64 * UNIT * reach if symmetric else -math.inf
         atoms = enumerate_atoms(pairs, MOST_VALUES, least)
         if atoms is None:
             return None
-        reveal = route.case_of(answers.no_engine(), pairs).reveal
-        found.append(_faces(ExactLaw(atoms), reveal, symmetric))
+        found.append(_faces(ExactLaw(atoms), Known.of(pairs).reveal, symmetric))
         zero = zero or bool(np.any(np.abs(atoms.losses) <= 2 * atoms.hair))
     method = f"exact atoms: {EVERY}"
     profiles = [from_ends(*ends, symmetric) for ends in found]
@@ -124,7 +122,7 @@ def _outer(parts: Sequence[Part], side: str) -> Region:
     places = _spread_out(parts, side)
     if not symmetric:
         places = np.concatenate((-places[:0:-1], places))
-    answer = answers.delta(parts, side, places, 1e-3, None)
+    answer = Divergence(places).answer(parts, side)
     first = 0.0 if symmetric else float(answer.upper[0] + np.expm1(places[0]))
     floor = max(float(np.max(answer.upper - np.append(answer.lower[1:], 0.0))), first) * (1 + 16 * UNIT)
     profile = Profile(places, answer.upper, symmetric=symmetric, floor=min(max(floor, 0.0), 1.0))
@@ -135,7 +133,7 @@ def _spread_out(parts: Sequence[Part], side: str) -> FloatArray:
     """Epsilons >= 0 that cover all deltas above 1e-12."""
     reach = math.inf
     for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.5):
-        reach = float(answers.epsilon(parts, side, np.array([delta]), 1e-2, None).upper[0])
+        reach = float(SmallestEpsilon(np.array([delta]), 1e-2).answer(parts, side).upper[0])
         if math.isfinite(reach):
             break
     return np.linspace(0.0, reach if math.isfinite(reach) else 1.0, SAMPLES)

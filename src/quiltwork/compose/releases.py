@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import attrs
+import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import Pair
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPair, GaussianPrivacy
-from quiltwork.losses.families.pure import Approximate, Pure
-from quiltwork.losses.families.renyi import RenyiFamily, ZeroConcentrated
-from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.families.tradeoff_function import Sandwich
+from quiltwork.losses.families.finite import FinitePair
+from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed, typed_above
 
 DIRECTIONS = ("remove", "add")
+SUBNORMAL = 1e-310  # what a reveal mass near the smallest double may have lost
 
 
 @attrs.frozen
@@ -38,23 +41,94 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def telling(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts that reveal something at all."""
-    return tuple(part for part in parts if not _reveals_nothing(part.family))
-
-
-def _reveals_nothing(family: Family) -> bool:
-    if isinstance(family, Pure):
-        return family.epsilon == 0
-    if isinstance(family, ZeroConcentrated):
-        return family.rho == 0
-    return isinstance(family, Approximate) and family.epsilon == 0 and family.delta == 0
+    return tuple(part for part in parts if not part.family.reveals_nothing)
 
 
 def is_renyi(part: Part) -> bool:
     """Whether the part is known only by a Rényi bound."""
-    return isinstance(part.family, RenyiFamily)
+    return not part.family.has_pair
 
 
-Counted = list[tuple[Pair, int]]
+Counted = Sequence[tuple[Pair, int]]  # dominating pairs, and how often each occurs
+
+
+@attrs.frozen
+class Known:
+    """What needs no composition: the reveal mass (delta at epsilon = inf) and the largest finite loss."""
+
+    reveal: tuple[float, float]  # both ends
+    top: float  # past its rounding: beyond it there is nothing but the reveal mass
+    plain_top: float  # the same sum as it is computed
+    log_top_mass: float  # at least this much P mass (log) sits at the largest loss
+    top_room: float  # rounding of the largest loss
+
+    @classmethod
+    def of(cls, pairs: Counted) -> Known:
+        """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest sum of finite losses."""
+        logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - UNIT)) for pair, k in pairs)
+        showing = [(pair, k) for pair, k in pairs if pair.reveal > 0]
+        if sum(k for _, k in showing) == 1:  # nothing to compose: as exact as the release itself
+            reveal, slack = showing[0][0].reveal, showing[0][0].reveal_error
+        else:
+            reveal = 0.0 - math.expm1(logs)
+            wrong = max((pair.reveal_error for pair, _ in showing), default=0.0)
+            slack = wrong + 8 * UNIT * (1 + len(pairs)) + 4 * UNIT * sum(k for _, k in showing) * (reveal > 1e-3)
+        low = reveal * (1 - slack)
+        # below 1e-308 doubles lose digits: only what is above counts as certain
+        low = max(low - SUBNORMAL, 0.0) if reveal < 1e-290 else low
+        plain = math.fsum(count * pair.high for pair, count in pairs)
+        return cls((low, min(1.0, reveal * (1 + slack))), _largest(pairs), plain, *_top_atom(pairs))
+
+    def epsilon_ends(self, delta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Ends of epsilon for deltas well below the mass m at the largest loss: D(eps) >= m (1 - e^(eps - top)).
+
+        That alone settles epsilon, where every method would need an absurd tilt.
+        """
+        small = np.log(delta) <= self.log_top_mass - 1e-6
+        if self.reveal[1] or not small.any():
+            return None
+        share = np.exp(np.where(small, np.log(delta) - self.log_top_mass, -1.0))
+        low = self.plain_top + np.log1p(-share) - self.top_room
+        high = max(self.plain_top * (1 + 4 * UNIT) + self.top_room, 0.0)
+        return np.where(small, np.maximum(low, 0.0), 0.0), np.where(small, high, np.inf)
+
+    def least_delta(self, epsilon: FloatArray) -> FloatArray:
+        """The same bound on the divergence; 0 where no mass is known to be there."""
+        if math.isinf(self.log_top_mass):
+            return np.zeros(epsilon.size)
+        below = np.minimum(epsilon - self.plain_top + self.top_room, 0.0)
+        floor: FloatArray = math.exp(self.log_top_mass) * -np.expm1(below)
+        return floor
+
+
+def _largest(pairs: Counted) -> float:
+    """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
+    if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in pairs):
+        return typed_above(sum((count * typed(pair.high) for pair, count in pairs), Fraction(0)))
+    top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in pairs)
+    return top + 4 * UNIT * abs(top)
+
+
+def _top_atom(pairs: Counted) -> tuple[float, float]:
+    """Bounded losses with an atom at the top: a lower bound on the log mass of the largest sum, and rounding room."""
+    log_mass = 0.0
+    for pair, count in pairs:
+        losses, masses = pair.atoms()
+        if not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high or masses[-1] <= 0:
+            return -math.inf, 0.0
+        log_mass += count * (math.log(masses[-1]) - 1e-12)
+    room = math.fsum(count * (2 * p.rounding + 64 * UNIT * (abs(p.low) + abs(p.high))) for p, count in pairs)
+    return log_mass, room
+
+
+def mirrored(pairs: Counted) -> Counted:
+    """The dominating pairs with the worlds exchanged."""
+    return [(pair.swapped(), count) for pair, count in pairs]
+
+
+def reveal_everything(pairs: Counted) -> bool:
+    """Whether some release shows the record for certain."""
+    return any(pair.reveal >= 1 for pair, _ in pairs)
 
 
 def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Counted]:
@@ -66,11 +140,9 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
     variances: list[float] = []
     found: list[tuple[dict[str, Pair], int]] = []
     for part in parts:
-        family = part.family
-        if isinstance(family, (Gaussian, GaussianPrivacy)):
-            variances.append(part.count * family.mu**2)
-        elif isinstance(family, RenyiFamily):
-            variances.append(part.count * family.attained_mu() ** 2)
+        family, mu = part.family, part.family.attained_mu
+        if mu is not None:
+            variances.append(part.count * mu**2)
         else:
             found.append((family.optimistic() if optimistic else family.pairs(), part.count))
     variance = math.fsum(variances)
@@ -82,7 +154,7 @@ def directed(parts: Sequence[Part], optimistic: bool = False) -> dict[str, Count
 
 def one_sided(parts: Sequence[Part]) -> int:
     """How many releases change when the two worlds are exchanged."""
-    return sum(part.count for part in parts if set(part.family.pairs()) - {"both"})
+    return sum(part.count for part in parts if not part.family.symmetric)
 
 
 def sandwiched(parts: Sequence[Part]) -> bool:
@@ -92,16 +164,9 @@ def sandwiched(parts: Sequence[Part]) -> bool:
 
 def refined(parts: Sequence[Part], step: float) -> tuple[Part, ...]:
     """Functions that leave their accuracy open, held on a grid of this step."""
-    return tuple(Part(_held(part.family, step), part.count) for part in parts)
-
-
-def _held(family: Family, step: float) -> Family:
-    if isinstance(family, Turned):
-        return Turned(_held(family.base, step))
-    return attrs.evolve(family, step=step) if isinstance(family, Sandwich) and family.step is None else family
+    return tuple(Part(part.family.refined(step), part.count) for part in parts)
 
 
 def is_open(part: Part) -> bool:
     """Whether the part is a function that waits for a question to say how finely it must be held."""
-    family = part.family.base if isinstance(part.family, Turned) else part.family
-    return isinstance(family, Sandwich) and family.step is None
+    return part.family.is_open

@@ -164,7 +164,7 @@ def double_above(exact: Fraction) -> float:
     return _first(exact, math.inf, lambda number: Fraction(number) >= exact)
 
 
-def times(count: int, number: float) -> float:
+def times(count: int | Fraction, number: float) -> float:
     """A multiple of a stated number, as one would state it; never smaller."""
     return typed_above(count * typed(number))
 

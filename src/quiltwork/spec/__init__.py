@@ -11,8 +11,8 @@ try:
 except ImportError as error:
     raise MissingExtra(error.name or "pydantic", "cli") from None
 
+from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.files.plan import Plan, Release, Target, parse_plan, plan_from, plan_of, read_plan, schema
-from quiltwork.spec.recipes import Recipe
 
 if TYPE_CHECKING:
     from quiltwork.kinds import Kind

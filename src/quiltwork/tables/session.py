@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from quiltwork.compose.filters.counted import Currency, Total, currency
+from quiltwork.compose.filters.opening import Cost, Filter, filter_of
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
@@ -43,10 +43,10 @@ class Session:
 
     def __init__(self, plan: Plan, budget: Loss) -> None:
         self._plan, self._budget = plan, budget
-        self._currency: Currency = currency(budget)
+        self._filter: Filter = filter_of(budget)
         self._queries: list[Query] = []
         self._counted: list[Query] = []
-        self._spent: Total = tuple(Fraction(0) for _ in self._currency.limit)
+        self._spent: Cost = tuple(Fraction(0) for _ in self._filter.limit)
         for query in plan.queries:
             self._admit(query)
 
@@ -58,12 +58,12 @@ class Session:
     @property
     def spent(self) -> str:
         """What the worst step costs so far."""
-        return self._currency.shown(self._spent)
+        return self._filter.words(self._spent)
 
     @property
     def left(self) -> str:
         """What a query that touches everything may still cost."""
-        return self._currency.shown(self._difference(self._spent))
+        return self._filter.words(self._filter.left(self._spent))
 
     def spend(
         self,
@@ -125,12 +125,13 @@ class Session:
     ) -> bool:
         """Whether such a query would be refused; nothing is spent."""
         query = self._plan.query("a query", loss, holds, where, reads, count, via, False)
-        return not self._fits(self._total([*self._counted, self._count(query)]))
+        return not self._filter.admits(self._total([*self._counted, self._count(query)]))
 
     def guarantee(self) -> Guarantee:
         """The whole budget: it holds for everything that was and will be admitted."""
+        promise = self._filter.promise_of(self._budget)
         return Guarantee(
-            self._currency.promise,
+            promise,
             protects=self._plan.neighbors.protects,
             assumes=(
                 "every query on this table is admitted by this session before it runs",
@@ -138,7 +139,7 @@ class Session:
             ),
             because=(
                 "costs that add up on every path never pass the budget (pure, zCDP, Rényi and GDP filters)",
-                *dict.fromkeys(part.family.because for part in self._currency.promise.parts),
+                *dict.fromkeys(part.family.because for part in promise.parts),
             ),
         )
 
@@ -150,10 +151,10 @@ class Session:
             names.add(query.name)
         counted = [self._count(query) for query in queries]
         total = self._total([*self._counted, *counted])
-        if not self._fits(total):
+        if not self._filter.admits(total):
             raise BudgetExceeded(
                 budget=self._budget,
-                requested=f"{self._currency.shown(total)} in all",
+                requested=f"{self._filter.words(total)} in all",
                 remaining=self.left,
                 hint="ask of other cells, lower its cost, or open a new budget; nothing was spent",
             )
@@ -162,36 +163,28 @@ class Session:
         self._spent = total
 
     def _count(self, query: Query) -> Query:
-        """The query with the loss that the currency counts."""
-        return attrs.evolve(query, loss=self._currency.counted(query.loss))
+        """The query with the loss that the filter counts."""
+        return attrs.evolve(query, loss=self._filter.counted(query.loss))
 
-    def _total(self, counted: list[Query]) -> Total:
+    def _total(self, counted: list[Query]) -> Cost:
         """What the worst step costs, with everything above it that was not listed."""
         try:
             found = reach(self._plan.table, counted, self._plan.neighbors)
         except Unbounded as stopped:
             raise unbounded(self._plan.table, counted, self._plan.neighbors, stopped.queries) from None
-        totals = [self._currency.total(vector.loss) for vector in found.vectors]
+        totals = [self._filter.total(vector.loss) for vector in found.vectors]
         totals += [self._bounded(bound) for bound in found.bounds]
         return tuple(max(one[j] for one in totals) for j in range(len(self._spent)))
 
-    def _bounded(self, bound: Bound) -> Total:
-        """The least of the totals that the losses of a bound give; some of them have none in this currency."""
-        known: list[Total] = []
+    def _bounded(self, bound: Bound) -> Cost:
+        """The least of the totals that the losses of a bound give; some of them have none in this filter."""
+        known: list[Cost] = []
         for loss in bound.losses:
             with contextlib.suppress(Unsupported):
-                known.append(self._currency.total(loss))
+                known.append(self._filter.total(loss))
         if not known:
             raise Unsupported("this query", "its cost could only be bounded in another currency", "use another budget")
         return tuple(map(min, *known)) if len(known) > 1 else known[0]
 
-    def _fits(self, total: Total) -> bool:
-        return all(cost <= limit for cost, limit in zip(total, self._currency.limit, strict=True))
-
-    def _difference(self, total: Total) -> Total:
-        return tuple(limit - cost for cost, limit in zip(total, self._currency.limit, strict=True))
-
     def __repr__(self) -> str:
-        return (
-            f"<Session of {len(self._queries)} queries: {self.spent} of {self._currency.shown(self._currency.limit)}>"
-        )
+        return f"<Session of {len(self._queries)} queries: {self.spent} of {self._filter.words(self._filter.limit)}>"

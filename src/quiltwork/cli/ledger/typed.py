@@ -12,10 +12,10 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec import read_plan
+from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.budgets import read_budgets
 from quiltwork.spec.files.plan import Plan
-from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import parse_as
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}

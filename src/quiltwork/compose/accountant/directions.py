@@ -1,42 +1,61 @@
-"""From releases and a question to certified ends: directions, sandwiches and Rényi bounds put together."""
+"""From a question about releases to certified ends: directions, methods, sandwiches and moment bounds put together.
+
+    ask -> each direction (remove, add) -> methods, best first -> an engine -> ends
+
+The smallest epsilon and the hockey-stick divergence are the larger of both directions, the trade-off function is the
+smaller. What is peculiar to one of the three questions stands in its class; the way is the same for all.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import ClassVar, Self
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant import moments as renyi
-from quiltwork.compose.accountant.leave_out import Apart
-from quiltwork.compose.accountant.solve import Declined
-from quiltwork.compose.engines.engine import Engine
-from quiltwork.compose.releases import Counted, Part, directed, is_open, is_renyi, refined, sandwiched, telling
+from quiltwork.compose.accountant import moments
+from quiltwork.compose.accountant.leave_out import WIDTH, Apart
+from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
+from quiltwork.compose.accountant.refine import refine
+from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.engine import Declined, Engine
+from quiltwork.compose.releases import (
+    Counted,
+    Known,
+    Part,
+    directed,
+    is_open,
+    is_renyi,
+    mirrored,
+    reveal_everything,
+    sandwiched,
+    telling,
+)
+from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import InvalidParameter
+from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 
-COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
-CELLS, MOST_CELLS = 1 << 16, 1 << 21  # of its grid, for one release and for all of them
+CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
+USUAL_WIDTH = 1e-3  # that is asked for when nobody says
 LEAST = 1e-300  # smaller numbers are reported as below this
+Both = tuple[FloatArray, FloatArray]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-@attrs.frozen(eq=False)
-class Answer:
-    """Certified ends for a flat array of questions."""
-
-    lower: FloatArray
-    upper: FloatArray
-    method: str
-    met: bool
-
-
-Ask = Callable[[Counted], route.Answer]
+def ask(question: Question, releases: Sequence[Part], side: str) -> Ends:
+    """Certified ends for these releases together, in one direction or the worse of both."""
+    method = question.how.get("method")
+    if method is not None and method not in METHODS:
+        raise InvalidParameter("method", method, "one of " + ", ".join(map(repr, METHODS)))
+    return INQUIRIES[question.quantity](np.ravel(question.values), question.rtol, method).answer(releases, side)
 
 
 def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
@@ -47,73 +66,365 @@ def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Co
     return list(found.values())
 
 
-def _checked(method: str | None) -> str | None:
-    if method is not None and method not in route.METHODS:
-        raise InvalidParameter("method", method, "one of " + ", ".join(map(repr, route.METHODS)))
-    return method
+def engines(pairs: Counted, asked: str | None) -> Iterator[Engine]:
+    """Engines that may answer, best first; only those of the method that is asked for, if any is."""
+    releases, listed = sum(count for _, count in pairs), False
+    rare = asked is None and any(isinstance(pair, PoissonPair) and pair.rate < RARE_RATE for pair, _ in pairs)
+    rare = rare and releases <= FEW_RELEASES
+    for method in ORDER:
+        suits = len(pairs) <= method.max_kinds and releases <= method.max_releases and method.rare in (None, rare)
+        if asked not in (None, method.name) or not suits or not all(isinstance(pair, method.of) for pair, _ in pairs):
+            continue
+        try:
+            engine = None if listed and method.name == "exact atoms" else method.engine(pairs)
+        except (TooCostly, OverflowError):
+            continue
+        if engine is not None:
+            listed = listed or engine.whole
+            yield engine
+            if method.settles:
+                return
 
 
-def _run(ask: Ask, pairs: Counted, trivial: Callable[[Counted], tuple[FloatArray, FloatArray]]) -> route.Answer:
-    """The routed answer; where it is wide, or every method declines, also what moments and parts of it certify."""
-    try:
-        low, high, name = ask(pairs)
-    except Declined:
+def mirror_of(engine: Engine) -> Engine:
+    """An engine of the same method for the exchanged worlds; itself where they look alike."""
+    others = mirrored(engine.pairs)
+    if all(one is two for (one, _), (two, _) in zip(engine.pairs, others, strict=True)):
+        return engine
+    for other in engines(others, engine.method):
+        return other
+    raise Declined
+
+
+@attrs.frozen(eq=False)
+class Inquiry(ABC):
+    """One question: a flat array of values, the width asked for, and the method if one is stated."""
+
+    values: FloatArray
+    rtol: float = USUAL_WIDTH
+    method: str | None = None
+
+    floor: ClassVar[float]  # absolute widths that are never too wide
+    revealed: ClassVar[float]  # the answer when some release shows the record for certain
+    join: ClassVar[Callable[..., FloatArray]]  # of two directions
+
+    @abstractmethod
+    def put_to(self, engine: Engine) -> Ends:
+        """What the engine answers."""
+
+    @abstractmethod
+    def trivial(self) -> Both:
+        """Ends that hold for every composition."""
+
+    @abstractmethod
+    def start(self) -> Both:
+        """What is joined with the first direction."""
+
+    @abstractmethod
+    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
+        """Ends where no engine is needed, and where one is."""
+
+    @abstractmethod
+    def by_moments(self, pairs: Counted) -> Both:
+        """What moments alone certify."""
+
+    @abstractmethod
+    def without_rare(self, apart: Apart) -> Both:
+        """What answers for fewer releases certify."""
+
+    @abstractmethod
+    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
+        """With the end that is only a bound replaced by that of mechanisms which are still possible."""
+
+    @abstractmethod
+    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
+        """With the end that Rényi bounds leave open."""
+
+    def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
+        """Where this direction may be worse than what is known of another."""
+        return np.ones(self.values.size, dtype=bool)
+
+    def at(self, values: FloatArray) -> Self:
+        """The same question elsewhere."""
+        return attrs.evolve(self, values=values)
+
+    def narrow(self, lower: FloatArray, upper: FloatArray) -> Flags:
+        """Where ends are as close as asked."""
+        return _narrow(lower, upper, self.rtol, self.floor)
+
+    def answer(self, releases: Sequence[Part], side: str) -> Ends:
+        """Ends for these releases together, in one direction or the worse of both."""
+        parts = telling(releases)
+        if any(map(is_open, parts)):
+            return refine(self.rtol, self.narrow, parts, lambda held: self.answer(held, side))
+        lower, upper, inside = self.edges(parts, side)
+        if not inside.any():
+            return Ends(lower, upper, CLOSED_FORM)
+        found = self.at(self.values[inside]).inside(parts, side)
+        lower[inside], upper[inside] = found.lower, found.upper
+        return Ends(lower, upper, found.method)
+
+    def inside(self, parts: Sequence[Part], side: str) -> Ends:
+        """Ends of the worse direction; sandwiches and Rényi bounds widen them."""
+        found = self.worse(sides(parts, side))
+        if sandwiched(parts):  # both sides of a bracket are composed
+            found = self.loosened(found, sides(parts, side, optimistic=True), _slack(parts))
+        return self.with_renyi(found, parts) if any(map(is_renyi, parts)) else found
+
+    def worse(self, several: Sequence[Counted]) -> Ends:
+        """Ends of the worse of several directions."""
+        size = self.values.size
+        if any(map(reveal_everything, several)):
+            return Ends(np.full(size, self.revealed), np.full(size, self.revealed), CLOSED_FORM)
+        (low, high), names = self.start(), list[str]()
+        for pairs in several:
+            decided = names and self.method is None
+            left = self.undecided(pairs, low) if decided else np.ones(size, dtype=bool)
+            if left.any():
+                found = self.at(self.values[left]).certified(pairs)
+                low[left], high[left] = self.join(low[left], found.lower), self.join(high[left], found.upper)
+                names.append(found.method)
+        return Ends(low, high, " + ".join(dict.fromkeys(names)))
+
+    def certified(self, pairs: Counted) -> Ends:
+        """What methods certify in one direction; where that is wide, or all decline, also moments and parts of it."""
+        try:
+            found = self.by_methods(pairs)
+        except Declined:
+            with np.errstate(all="ignore"):
+                return Ends(*self._widely(pairs), moments.METHOD)
+        low, high = found.lower, found.upper
         with np.errstate(all="ignore"):
-            return (*trivial(pairs), renyi.METHOD)
-    with np.errstate(all="ignore"):
-        if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
-            return low, high, name
-        floor, roof = trivial(pairs)
-    return np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), name
+            if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
+                return found
+            floor, roof = self._widely(pairs)
+        return Ends(np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), found.method)
+
+    def _widely(self, pairs: Counted) -> Both:
+        low, high = self.by_moments(pairs)
+        apart = Apart.of(pairs)
+        if apart is None:
+            return low, high
+        floor, roof = self.without_rare(apart)
+        return np.maximum(low, floor), np.minimum(high, roof)
+
+    def _alone(self, pairs: Counted, values: FloatArray) -> Ends:
+        inquiry = attrs.evolve(self, values=values, rtol=WIDTH, method=None)
+        try:
+            return inquiry.by_methods(pairs)
+        except Declined:
+            return Ends(*inquiry.trivial())
+
+    def by_methods(self, pairs: Counted) -> Ends:
+        """What the methods certify in one direction; asking for too much never gives less than asking for the usual."""
+        found = self.by_first(pairs)
+        if self.rtol >= USUAL_WIDTH or _narrow(found.lower, found.upper, USUAL_WIDTH, self.floor).all():
+            return found
+        more = attrs.evolve(self, rtol=USUAL_WIDTH).by_methods(pairs)
+        return Ends(np.maximum(found.lower, more.lower), np.minimum(found.upper, more.upper), more.method)
+
+    def by_first(self, pairs: Counted) -> Ends:
+        """Each value by the first method that meets the asked width; otherwise what all that answered agree on."""
+        low, high, name = np.full(self.values.size, -np.inf), np.full(self.values.size, np.inf), ""
+        left = np.ones(self.values.size, dtype=bool)
+        for engine in engines(pairs, self.method):
+            if engine.whole:
+                left[:] = True  # a full list answers all as fast as one
+            try:
+                with np.errstate(all="ignore"):
+                    found = self.at(self.values[left]).put_to(engine)
+            except (Declined, TooCostly, OverflowError):
+                continue
+            if np.isnan(found.lower).any() or np.isnan(found.upper).any():
+                continue
+            low[left], high[left] = np.maximum(low[left], found.lower), np.minimum(high[left], found.upper)
+            name, left = engine.method, left & ~self.narrow(low, high)
+            if not left.any() or engine.whole:  # what a full list leaves open is rounding
+                break
+        if not name:
+            raise Declined
+        return Ends(low, high, name)
 
 
-def _wide_epsilon(delta: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
-    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
-        case = route.case_of(no_engine(), pairs)
-        moments = renyi.pair_moments(pairs)
-        upper = np.full(delta.size, case.top)
-        if moments is not None:
-            upper = np.fmin(upper, renyi.epsilon_bound(moments, case.reveal[1], delta))
-        upper = np.where(delta < case.reveal[1], np.inf, upper)
-        return _cut((np.zeros(delta.size), upper), pairs, lambda apart: apart.epsilon_ends(delta))
+@attrs.frozen(eq=False)
+class SmallestEpsilon(Inquiry):
+    """The smallest epsilon >= 0 for each delta in [0, 1]; `values` are deltas."""
 
-    return ends
+    floor, revealed, join = 1e-9, math.inf, staticmethod(np.maximum)
+
+    def put_to(self, engine: Engine) -> Ends:
+        return engine.epsilon(self.values, self.rtol)
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.epsilon_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.epsilon_ends(self.values, self._alone)
+
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.full(self.values.size, np.inf)
+
+    def start(self) -> Both:
+        return np.full(self.values.size, -np.inf), np.full(self.values.size, -np.inf)
+
+    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
+        delta = self.values
+        lower, upper, zero = np.zeros(delta.size), np.zeros(delta.size), delta == 0
+        if parts and zero.any():
+            possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
+            promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))
+            lower[zero] = min(possible, promised) if not sandwiched(parts) else 0.0
+            upper[zero] = promised
+        return lower, upper, (delta > 0) & (delta < 1) & bool(parts)
+
+    def inside(self, parts: Sequence[Part], side: str) -> Ends:
+        renyi = any(map(is_renyi, parts)) and not any(map(reveal_everything, sides(parts, side)))
+        found = self._by_renyi(parts, side) if renyi else super().inside(parts, side)
+        # a largest loss below 0 asks for no epsilon
+        return Ends(np.maximum(found.lower, 0.0), np.maximum(found.upper, 0.0), found.method)
+
+    def _by_renyi(self, parts: Sequence[Part], side: str) -> Ends:
+        lower, upper = np.zeros(self.values.size), np.zeros(self.values.size)
+        eased = self.at(np.minimum(self.values + _slack(parts), 1.0 - UNIT))
+        for direction, pairs in directed(parts, optimistic=True).items():
+            if side in ("worst", direction) or direction == "both":
+                log_mgf, reveal = moments.composed_moments(parts, direction)
+                bound = moments.epsilon_bound(log_mgf, reveal, self.values, moments.listed_tilts(parts))
+                lower, upper = np.maximum(lower, eased.certified(pairs).lower), np.maximum(upper, bound)
+        return Ends(np.minimum(lower, upper), upper, moments.METHOD)
+
+    def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
+        """All or none: unless Chernoff's bound for this direction is below what the other is known to cost."""
+        try:
+            engine = ContourEngine.of(pairs)
+            below = engine is not None and np.all(engine.chernoff_epsilon(self.values, lower) <= lower * (1 - 1e-9))
+        except (TooCostly, OverflowError):
+            below = False
+        return np.full(self.values.size, not below)
+
+    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
+        """The lower end from what is possible, a little above the asked delta."""
+        eased = self.values + slack
+        low = self.at(np.minimum(eased, 1.0 - UNIT)).worse(possible).lower
+        return attrs.evolve(found, lower=np.where(eased < 1, np.minimum(found.lower, low), 0.0))
+
+    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
+        return found  # everything is revealed, whatever the moments say
+
+    def by_first(self, pairs: Counted) -> Ends:
+        quick = Known.of(pairs).epsilon_ends(self.values) if self.method is None else None
+        if quick is None:
+            return super().by_first(pairs)
+        if _narrow(*quick, self.rtol, 0.0).all():
+            return Ends(*quick, "largest loss")
+        found = super().by_first(pairs)
+        return Ends(np.maximum(found.lower, quick[0]), np.minimum(found.upper, quick[1]), found.method)
 
 
-def _wide_delta(epsilon: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
-    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
-        reveal = route.case_of(no_engine(), pairs).reveal
-        moments = renyi.pair_moments(pairs)
-        upper = np.ones(epsilon.size)
-        if moments is not None:
-            upper = np.fmin(upper, renyi.delta_bound(moments, reveal[1], epsilon))
-        lower = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT), reveal[0])
-        return _cut((lower, upper), pairs, lambda apart: apart.delta_ends(epsilon))
+@attrs.frozen(eq=False)
+class Divergence(Inquiry):
+    """The hockey-stick divergence delta(epsilon) at each epsilon, also infinite; `values` are epsilons."""
 
-    return ends
+    floor, revealed, join = 1e-290, 1.0, staticmethod(np.maximum)
+
+    def put_to(self, engine: Engine) -> Ends:
+        return engine.delta(self.values, self.rtol)
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.delta_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.delta_ends(self.values, self._alone)
+
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.ones(self.values.size)
+
+    def start(self) -> Both:
+        return np.zeros(self.values.size), np.zeros(self.values.size)
+
+    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
+        epsilon = self.values
+        lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
+        upper, infinite = lower.copy(), epsilon == np.inf
+        if parts and infinite.any():
+            lower[infinite] = max(Known.of(pairs).reveal[0] for pairs in sides(parts, side, optimistic=True))
+            upper[infinite] = max(Known.of(pairs).reveal[1] for pairs in sides(parts, side))
+        return lower, upper, np.isfinite(epsilon) & bool(parts)
+
+    def inside(self, parts: Sequence[Part], side: str) -> Ends:
+        found = super().inside(parts, side)
+        return attrs.evolve(found, upper=np.minimum(found.upper, 1.0))
+
+    def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
+        """Unless Chernoff's bound for this direction is below what the other is known to cost."""
+        try:
+            engine = ContourEngine.of(pairs)
+            bound = np.ones(self.values.size) if engine is None else engine.chernoff_delta(self.values)
+        except (TooCostly, OverflowError):
+            return super().undecided(pairs, lower)
+        return ~(bound <= lower * (1 - 1e-9))
+
+    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
+        low = np.minimum(found.lower, self.worse(possible).lower - slack)
+        return attrs.evolve(found, lower=np.maximum(low, moments.least_divergence(self.values)))
+
+    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
+        """For eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs."""
+        epsilon = self.values
+        at = moments.delta_bound(*moments.worst_moments(parts), np.abs(epsilon), moments.listed_tilts(parts))
+        t = np.exp(np.minimum(epsilon, 0.0))
+        high = np.maximum(found.lower, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at) * (1 + 4 * UNIT))
+        return Ends(found.lower, high, moments.METHOD)
+
+    def by_methods(self, pairs: Counted) -> Ends:
+        found = super().by_methods(pairs)
+        if self.narrow(found.lower, found.upper).all():
+            return found
+        low = np.maximum(found.lower, Known.of(pairs).least_delta(self.values))
+        return attrs.evolve(found, lower=np.minimum(low, found.upper))
 
 
-def _wide_beta(alpha: FloatArray) -> Callable[[Counted], tuple[FloatArray, FloatArray]]:
-    def ends(pairs: Counted) -> tuple[FloatArray, FloatArray]:
-        mirrored = [(pair.swapped(), count) for pair, count in pairs]
-        both = [renyi.pair_moments(pairs), renyi.pair_moments(mirrored)]
-        reveal = max(route.case_of(no_engine(), side).reveal[1] for side in (pairs, mirrored))
-        lower: FloatArray = np.zeros(alpha.size)
-        if all(moments is not None for moments in both):
-            lower = renyi.beta_bound(renyi.larger([m for m in both if m is not None]), reveal, alpha)
-        lower = np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0))
-        return _cut((lower, np.nextafter(1.0 - alpha, 2.0)), pairs, lambda apart: apart.beta_ends(alpha))
+@attrs.frozen(eq=False)
+class TypeTwoError(Inquiry):
+    """The trade-off function: the least type II error at each type I error in [0, 1]; `values` are the latter."""
 
-    return ends
+    floor, revealed, join = LEAST, 0.0, staticmethod(np.minimum)
+
+    def put_to(self, engine: Engine) -> Ends:
+        return engine.beta(self.values, partial(mirror_of, engine))
+
+    def by_moments(self, pairs: Counted) -> Both:
+        return moments.beta_ends(pairs, self.values)
+
+    def without_rare(self, apart: Apart) -> Both:
+        return apart.beta_ends(self.values, self._alone)
+
+    def trivial(self) -> Both:
+        return np.zeros(self.values.size), np.nextafter(1.0 - self.values, 2.0)
+
+    def start(self) -> Both:
+        return np.ones(self.values.size), np.nextafter(1.0 - self.values, 2.0)
+
+    def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
+        low, high = np.nextafter(1.0 - self.values, -1.0), np.nextafter(1.0 - self.values, 2.0)
+        return np.maximum(low, 0.0), np.minimum(high, 1.0), np.full(self.values.size, bool(parts))
+
+    def inside(self, parts: Sequence[Part], side: str) -> Ends:
+        found = super().inside(parts, side)
+        low, high = found.lower, found.upper
+        high = np.where((high > 0) & (high < LEAST), LEAST, high)
+        return Ends(np.where(low < LEAST, 0.0, low), high, found.method)
+
+    def loosened(self, found: Ends, possible: list[Counted], slack: float) -> Ends:
+        high = np.maximum(found.upper, self.worse(possible).upper + slack)
+        return attrs.evolve(found, upper=np.minimum(high, self.trivial()[1]))
+
+    def with_renyi(self, found: Ends, parts: Sequence[Part]) -> Ends:
+        bound = moments.beta_bound(*moments.worst_moments(parts), self.values)
+        return Ends(np.minimum(found.lower, bound), found.upper, moments.METHOD)
 
 
-def _cut(ends: route.Ends, pairs: Counted, ask: Callable[[Apart], route.Ends]) -> route.Ends:
-    """The ends, and what leaving the rarely telling releases out adds to them."""
-    found = Apart.of(pairs)
-    if found is None:
-        return ends
-    low, high = ask(found)
-    return np.maximum(ends[0], low), np.minimum(ends[1], high)
+INQUIRIES: dict[str, type[Inquiry]] = {"epsilon": SmallestEpsilon, "delta": Divergence, "beta": TypeTwoError}
 
 
 def _slack(parts: Sequence[Part]) -> float:
@@ -121,239 +432,19 @@ def _slack(parts: Sequence[Part]) -> float:
     return math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
 
 
-def _refining(parts: Sequence[Part], rtol: float, ask: Callable[[Sequence[Part]], Answer]) -> Answer:
-    """The answer on finer and finer grids until it is as narrow as asked, or no longer gets narrower.
-
-    A sandwich is second order in its step: the width so far tells whether half of it will do, or a quarter is needed.
-    Very fine grids of many releases are too long for the exact engines; hence the coarse start.
-    """
-    step, finest = COARSEST, _finest(parts)
-    best, idle = _named_step(ask(refined(parts, step)), step), 0
-    while not best.met and step > finest and idle < 2:
-        before = _widths(best)
-        step = max(step / (2 if before.max() <= 4 * rtol else 4), finest)
-        found = _named_step(ask(refined(parts, step)), step)
-        lower, upper = np.maximum(best.lower, found.lower), np.minimum(best.upper, found.upper)
-        best = Answer(lower, upper, found.method, found.met)
-        after = _widths(best)
-        best = attrs.evolve(best, met=found.met or bool(np.all(after <= rtol)))
-        idle = 0 if np.any((after < 0.6 * before) & (before > rtol)) else idle + 1
-    return attrs.evolve(best, lower=best.lower + 0.0)  # no negative zeros
-
-
-def _named_step(answer: Answer, step: float) -> Answer:
-    return attrs.evolve(answer, method=f"{answer.method}, sandwich step 1/{round(1 / step)}")
-
-
-def _finest(parts: Sequence[Part]) -> float:
-    """The finest step worth trying: a power of 2 that leaves one release CELLS grid points, many of them MOST_CELLS.
-
-    The standard deviation of one loss is about a seventeenth of its range, and an engine looks at 20 of the total.
-    """
-    held = refined([part for part in parts if is_open(part)], COARSEST)
-    widest = max(pair.high - pair.low for part in held for pair in part.family.pairs().values())
-    count = sum(part.count for part in held)
-    step = max(widest, COARSEST) * max(1 / CELLS, math.sqrt(count) / MOST_CELLS)
-    return min(max(2.0 ** math.ceil(math.log2(step)), FINEST), COARSEST)
-
-
-def _widths(answer: Answer) -> FloatArray:
-    """Relative widths; 1 where nothing is known."""
-    low, high = answer.lower, answer.upper
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(low == high, 0.0, np.where(np.isfinite(high), (high - low) / high, 1.0))
-
-
-# ---- epsilon
-
-
-def epsilon(parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None) -> Answer:
-    """Smallest epsilon for each delta."""
-    parts, method = telling(parts), _checked(method)
-    if any(map(is_open, parts)):
-        return _refining(parts, rtol, lambda held: epsilon(held, side, delta, rtol, method))
-    lower, upper, name = np.zeros(delta.size), np.zeros(delta.size), "closed form"
-    inner = (delta > 0) & (delta < 1)
-    if parts and inner.any():
-        lower[inner], upper[inner], name = _epsilon_inside(parts, side, delta[inner], rtol, method)
-        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)  # a largest loss below 0 asks for no epsilon
-    if parts and (delta == 0).any():
-        possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
-        promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))
-        lower[delta == 0] = min(possible, promised) if not sandwiched(parts) else 0.0
-        upper[delta == 0] = promised
-    return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-9))
-
-
 def _top(pairs: Counted) -> tuple[float, float]:
     """Ends of the smallest epsilon with delta = 0: the largest loss."""
     if any(pair.reveal > 0 for pair, _ in pairs):
         return math.inf, math.inf
-    top = route.case_of(no_engine(), pairs).top
+    top = Known.of(pairs).top
     if math.isinf(top):
         return top, top
     room = math.fsum(2 * count * pair.rounding for pair, count in pairs)
     return max(top * (1 - 16 * UNIT) - room, 0.0), max(top, 0.0)
 
 
-def no_engine() -> Engine:
-    from quiltwork.compose.engines.characteristic import ContourEngine
-
-    return ContourEngine([])
-
-
-def _epsilon_inside(
-    parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
-) -> route.Answer:
-    if any(map(is_renyi, parts)) and all(_known(pairs, delta) is None for pairs in sides(parts, side)):
-        return _epsilon_renyi(parts, side, delta, rtol, method)
-
-    def answer(sides: list[Counted], delta: FloatArray) -> route.Answer:
-        first, *others = sides
-        ask, wide = partial(route.epsilon, delta=delta, rtol=rtol, method=method), _wide_epsilon(delta)
-        low, high, name = _known(first, delta) or _run(ask, first, wide)
-        for pairs in others:
-            if method is None and _ruled_out(pairs, delta, low):
-                continue
-            more = _known(pairs, delta) or _run(ask, pairs, wide)
-            low, high = np.maximum(low, more[0]), np.maximum(high, more[1])
-            name = _named(name, more[2])
-        return low, high, name
-
-    low, high, name = answer(sides(parts, side), delta)
-    if sandwiched(parts):  # the lower end from what is possible, a little above the asked delta
-        eased = delta + _slack(parts)
-        possible = answer(sides(parts, side, optimistic=True), np.minimum(eased, 1.0 - UNIT))[0]
-        low = np.where(eased < 1, np.minimum(low, possible), 0.0)
-    return low, high, name
-
-
-def _named(one: str, two: str) -> str:
-    return one if one == two else f"{one} + {two}"
-
-
-def _known(pairs: Counted, delta: FloatArray) -> route.Answer | None:
-    """A release that reveals everything needs no engine."""
-    if all(pair.reveal < 1 for pair, _ in pairs):
-        return None
-    ends = np.full(delta.size, math.inf)
-    return ends, ends, "closed form"
-
-
-def _ruled_out(pairs: Counted, delta: FloatArray, lower: FloatArray) -> bool:
-    """Whether this direction's Chernoff bound is already below what the other direction is known to cost."""
-    try:
-        reveal = route.case_of(no_engine(), pairs).reveal[1]
-        return bool(np.all(renyi.quick_epsilon_bound(pairs, reveal, delta, lower) <= lower * (1 - 1e-9)))
-    except (TooCostly, OverflowError):
-        return False
-
-
-def _below_already(pairs: Counted, epsilon: FloatArray, lower: FloatArray) -> np.ndarray:
-    """Where this direction's Chernoff bound on delta is already below what the other direction is known to cost."""
-    try:
-        reveal = route.case_of(no_engine(), pairs).reveal[1]
-        return renyi.quick_delta_bound(pairs, reveal, epsilon) <= lower * (1 - 1e-9)
-    except (TooCostly, OverflowError):
-        return np.zeros(epsilon.size, dtype=bool)
-
-
-def _epsilon_renyi(
-    parts: Sequence[Part], side: str, delta: FloatArray, rtol: float, method: str | None
-) -> route.Answer:
-    lower, upper = np.zeros(delta.size), np.zeros(delta.size)
-    for direction, pairs in directed(parts, optimistic=True).items():
-        if side in ("worst", direction) or direction == "both":
-            moments, reveal = renyi.composed_moments(parts, direction)
-            upper = np.maximum(upper, renyi.epsilon_bound(moments, reveal, delta, renyi.listed_tilts(parts)))
-            eased = np.minimum(delta + _slack(parts), 1.0 - UNIT)
-            ask = partial(route.epsilon, delta=eased, rtol=rtol, method=method)
-            lower = np.maximum(lower, _run(ask, pairs, _wide_epsilon(eased))[0])
-    return np.minimum(lower, upper), upper, renyi.METHOD
-
-
-# ---- delta
-
-
-def delta(parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None) -> Answer:
-    """Hockey-stick divergence at each epsilon."""
-    parts, method = telling(parts), _checked(method)
-    if any(map(is_open, parts)):
-        return _refining(parts, rtol, lambda held: delta(held, side, epsilon, rtol, method))
-    lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
-    upper, name = lower.copy(), "closed form"
-    inner = np.isfinite(epsilon)
-    if parts and inner.any():
-        lower[inner], upper[inner], name = _delta_inside(parts, side, epsilon[inner], rtol, method)
-    if parts and (epsilon == np.inf).any():
-        ends = [route.case_of(no_engine(), pairs).reveal for pairs in sides(parts, side)]
-        optimistic = [route.case_of(no_engine(), pairs).reveal for pairs in sides(parts, side, optimistic=True)]
-        lower[epsilon == np.inf] = max(low for low, _ in optimistic)
-        upper[epsilon == np.inf] = max(high for _, high in ends)
-    return Answer(lower, upper, name, route.width_met((lower, upper), rtol, 1e-290))
-
-
-def _delta_inside(
-    parts: Sequence[Part], side: str, epsilon: FloatArray, rtol: float, method: str | None
-) -> route.Answer:
-    def answer(sides: list[Counted]) -> route.Answer:
-        low, high, name = np.zeros(epsilon.size), np.zeros(epsilon.size), ""
-        for pairs in sides:
-            if any(pair.reveal >= 1 for pair, _ in pairs):
-                return np.ones(epsilon.size), np.ones(epsilon.size), "closed form"
-            open_ = np.ones(epsilon.size, dtype=bool)
-            if name and method is None:
-                open_ = ~_below_already(pairs, epsilon, low)
-            if not open_.any():
-                continue
-            at = epsilon[open_]
-            more = _run(partial(route.delta, epsilon=at, rtol=rtol, method=method), pairs, _wide_delta(at))
-            low[open_], high[open_] = np.maximum(low[open_], more[0]), np.maximum(high[open_], more[1])
-            name = _named(name, more[2]) if name else more[2]
-        return low, high, name
-
-    low, high, name = answer(sides(parts, side))
-    if sandwiched(parts):
-        low = np.minimum(low, answer(sides(parts, side, optimistic=True))[0] - _slack(parts))
-        low = np.maximum(low, -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT))
-    if any(map(is_renyi, parts)):
-        # for eps < 0, D(t) = 1 - t + t D'(1/t) with the worlds exchanged: hence the worse direction for both signs
-        at = renyi.delta_bound(*renyi.worst_moments(parts), np.abs(epsilon), renyi.listed_tilts(parts))
-        t = np.exp(np.minimum(epsilon, 0.0))
-        high = np.maximum(low, np.where(epsilon < 0, 1.0 - t * (1.0 - at), at) * (1 + 4 * UNIT))
-        name = renyi.METHOD
-    return low, np.minimum(high, 1.0), name
-
-
-# ---- beta
-
-
-def beta(parts: Sequence[Part], side: str, alpha: FloatArray, method: str | None) -> Answer:
-    """Trade-off function at each alpha: the smaller of the two directions."""
-    parts, method = telling(parts), _checked(method)
-    if any(map(is_open, parts)):
-        return _refining(parts, 1e-3, lambda held: beta(held, side, alpha, method))
-    perfect = np.nextafter(1.0 - alpha, -1.0), np.nextafter(1.0 - alpha, 2.0)
-    if not parts:
-        return Answer(np.maximum(perfect[0], 0.0), np.minimum(perfect[1], 1.0), "closed form", True)
-
-    def answer(sides: list[Counted]) -> route.Answer:
-        low, high, name = np.ones(alpha.size), perfect[1], ""
-        for pairs in sides:
-            if any(pair.reveal >= 1 for pair, _ in pairs):
-                more: route.Answer = (np.zeros(alpha.size), np.zeros(alpha.size), "closed form")
-            else:
-                more = _run(lambda p: route.beta(p, alpha, method), pairs, _wide_beta(alpha))
-            low, high = np.minimum(low, more[0]), np.minimum(high, more[1])
-            name = _named(name, more[2]) if name else more[2]
-        return low, high, name
-
-    low, high, name = answer(sides(parts, side))
-    if sandwiched(parts):
-        possible = answer(sides(parts, side, optimistic=True))[1] + _slack(parts)
-        high = np.minimum(np.maximum(high, possible), perfect[1])
-    if any(map(is_renyi, parts)):
-        low = np.minimum(low, renyi.beta_bound(*renyi.worst_moments(parts), alpha))
-        name = renyi.METHOD
-    low, high = np.where(low < LEAST, 0.0, low), np.where((high > 0) & (high < LEAST), LEAST, high)
-    return Answer(low, high, name, bool(np.all(high - low <= 1e-3 * high + LEAST)))
+def _narrow(lower: FloatArray, upper: FloatArray, rtol: float, floor: float) -> Flags:
+    """Where ends are as close as asked, or closer than an absolute floor."""
+    with np.errstate(invalid="ignore"):
+        found: Flags = (lower == upper) | (np.isfinite(upper) & (upper - lower <= rtol * upper + floor))
+    return found

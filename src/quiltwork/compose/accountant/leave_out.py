@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant import methods as route
-from quiltwork.compose.accountant.methods import Counted, Ends
-from quiltwork.compose.accountant.solve import Declined
+from quiltwork.compose.accountant.methods import RARE_RATE
+from quiltwork.compose.engines.closed import SingleEngine
+from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.numbers.rounding import UNIT
 
-WIDTH = 1e-3  # what is asked of the parts
-GENTLY = 1 + 64 * UNIT  # a handful of roundings, outward
+Alone = Callable[[Counted, FloatArray], Ends]  # what is certified of some of the releases, at these values
+WIDTH = 1e-3  # what is asked of them
+OUTWARD = 1 + 64 * UNIT  # a handful of roundings
 
 
 @attrs.frozen(eq=False)
@@ -37,60 +38,43 @@ class Apart:
     telling: float
 
     @classmethod
-    def of(cls, parts: Counted) -> Apart | None:
+    def of(cls, pairs: Counted) -> Apart | None:
         """None if no release is on a small sample."""
-        small = [isinstance(pair, PoissonPair) and pair.rate < route.RARE for pair, _ in parts]
-        rare = [part for part, is_small in zip(parts, small, strict=True) if is_small]
-        rest = [part for part, is_small in zip(parts, small, strict=True) if not is_small]
+        small = [isinstance(pair, PoissonPair) and pair.rate < RARE_RATE for pair, _ in pairs]
+        rare = [one for one, is_small in zip(pairs, small, strict=True) if is_small]
+        rest = [one for one, is_small in zip(pairs, small, strict=True) if not is_small]
         if not rare:
             return None
-        at_zero = np.zeros(1)
-        told = math.fsum(count * float(route.delta([(pair, 1)], at_zero, WIDTH)[1][0]) for pair, count in rare)
-        return cls(rare, rest, min(told * GENTLY, 1.0))
+        with np.errstate(all="ignore"):
+            ends = [(SingleEngine(pair).delta(np.zeros(1), WIDTH), count) for pair, count in rare]
+        told = math.fsum(count * float(found.upper[0]) for found, count in ends)
+        return cls(rare, rest, min(told * OUTWARD, 1.0))
 
-    def delta_ends(self, epsilon: FloatArray) -> Ends:
-        """Ends of the profile."""
-        perfect = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
-        low, high = np.zeros(epsilon.size), np.ones(epsilon.size)
-        for parts in self._alone():
-            low = np.maximum(low, _end(0, partial(route.delta, parts, epsilon, WIDTH), low))
-        others = _end(1, partial(route.delta, self.rest, epsilon, WIDTH), high) if self.rest else perfect * GENTLY
-        return low, np.minimum((self.telling + (1 - self.telling) * others) * GENTLY, 1.0)
-
-    def epsilon_ends(self, delta: FloatArray) -> Ends:
-        """Ends of the smallest epsilon; the upper one only where more delta is asked than the rare releases tell."""
-        low, high = np.zeros(delta.size), np.full(delta.size, math.inf)
-        for parts in self._alone():
-            low = np.maximum(low, _end(0, partial(route.epsilon, parts, delta, WIDTH), low))
-        able = delta > self.telling
-        if able.any() and not self.rest:
-            high[able] = 0.0
-        elif able.any():
-            left = (delta[able] - self.telling) / (1 - self.telling) / GENTLY
-            high[able] = _end(1, partial(route.epsilon, self.rest, left, WIDTH), high[able])
-        return low, high
-
-    def beta_ends(self, alpha: FloatArray) -> Ends:
-        """Ends of the trade-off function."""
-        low: FloatArray = np.zeros(alpha.size)
-        high: FloatArray = np.nextafter(1.0 - alpha, 2.0)
-        for parts in self._alone():
-            high = np.minimum(high, _end(1, partial(route.beta, parts, alpha), high))
-        if self.telling < 1:
-            moved = np.minimum(alpha / (1 - self.telling) * GENTLY, 1.0)
-            others = _end(0, partial(route.beta, self.rest, moved), low) if self.rest else np.maximum(1 - moved, 0.0)
-            low = (1 - self.telling) * others / GENTLY
-        return low, high
-
-    def _alone(self) -> list[Counted]:
+    @property
+    def subsets(self) -> list[Counted]:
         """The others, and each of the rare ones once: what all cost together is no less."""
         return [*([self.rest] if self.rest else []), *([(pair, 1)] for pair, _ in self.rare)]
 
+    def epsilon_ends(self, delta: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the smallest epsilon; the upper one only where more delta is asked than the rare releases tell."""
+        high, able = np.full(delta.size, math.inf), delta > self.telling
+        if able.any():
+            left = (delta[able] - self.telling) / (1 - self.telling) / OUTWARD
+            high[able] = alone(self.rest, left).upper if self.rest else 0.0
+        return np.maximum.reduce([alone(pairs, delta).lower for pairs in self.subsets]), high
 
-def _end(which: int, ask: Callable[[], route.Answer], otherwise: FloatArray) -> FloatArray:
-    """The lower (0) or upper (1) end, if some method has one."""
-    try:
-        low, high, _ = ask()
-    except Declined:
-        return otherwise
-    return high if which else low
+    def delta_ends(self, epsilon: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the hockey-stick divergence."""
+        perfect = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+        others = alone(self.rest, epsilon).upper if self.rest else perfect * OUTWARD
+        high = np.minimum((self.telling + (1 - self.telling) * others) * OUTWARD, 1.0)
+        return np.maximum.reduce([alone(pairs, epsilon).lower for pairs in self.subsets]), high
+
+    def beta_ends(self, alpha: FloatArray, alone: Alone) -> tuple[FloatArray, FloatArray]:
+        """Ends of the trade-off function."""
+        low: FloatArray = np.zeros(alpha.size)
+        if self.telling < 1:
+            moved = np.minimum(alpha / (1 - self.telling) * OUTWARD, 1.0)
+            others = alone(self.rest, moved).lower if self.rest else np.maximum(1 - moved, 0.0)
+            low = (1 - self.telling) * others / OUTWARD
+        return low, np.minimum.reduce([alone(pairs, alpha).upper for pairs in self.subsets])

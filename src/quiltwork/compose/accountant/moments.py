@@ -9,18 +9,13 @@ Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.methods import case_of
-from quiltwork.compose.engines.characteristic import ContourEngine
-from quiltwork.compose.engines.engine import landmarks, tilt_for_epsilon
-from quiltwork.compose.releases import Part, directed, is_renyi
-from quiltwork.losses.dominating_pair import Pair
-from quiltwork.losses.families.finite import FinitePair
+from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
+from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -31,19 +26,11 @@ NO_TILTS = np.zeros(0)
 LogMoments = Callable[[FloatArray], FloatArray]
 
 
-def log_peak(theta: FloatArray) -> FloatArray:
-    """log of max over y of e^(-theta y)(1 - e^-y)+."""
-    # log theta - log(1 + theta) = -log(1 + 1 / theta), without the cancellation that a large theta would magnify
-    value: FloatArray = -theta * np.log1p(1.0 / theta) - np.log1p(theta)
-    return value
-
-
-def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
+def pair_moments(pairs: Counted) -> LogMoments | None:
     """K of pairs, nudged up past its rounding; +inf where it overflows. None when some pair has no transform."""
-    engine = ContourEngine.of(parts)
+    engine = ContourEngine.of(pairs)
     if engine is None:
         return None
-    room = _room(parts)
 
     def moments(theta: FloatArray) -> FloatArray:
         found = np.full(theta.size, np.inf)
@@ -53,55 +40,43 @@ def pair_moments(parts: Sequence[tuple[Pair, int]]) -> LogMoments | None:
                     found[i : i + 8] = engine.moments(theta[i : i + 8])[0]
             except TooCostly:
                 break
-        return nudged(found, room(theta))
+        return nudged(found, engine.room(theta))
 
     return moments
 
 
-def nudged(log_mgf: FloatArray, room: FloatArray | float = 0.0) -> FloatArray:
-    """Past the rounding of computed moments, and this much more; +inf stays, NaN becomes +inf."""
-    return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)) + room, np.inf)
+def epsilon_ends(pairs: Counted, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What moments, reveal mass and largest loss alone certify of the smallest epsilon."""
+    known, log_mgf = Known.of(pairs), pair_moments(pairs)
+    upper = np.full(delta.size, known.top)
+    if log_mgf is not None:
+        upper = np.fmin(upper, epsilon_bound(log_mgf, known.reveal[1], delta))
+    return np.zeros(delta.size), np.where(delta < known.reveal[1], np.inf, upper)
 
 
-def _room(parts: Sequence[tuple[Pair, int]]) -> Callable[[FloatArray], FloatArray]:
-    """How far rounded losses and masses may move K at each theta.
-
-    A loss that is off by r moves K by theta r, and each release counts: for laws that hardly differ, whose tilts are
-    large, this is more than the rounding of K itself.
-    """
-    losses = math.fsum(count * pair.rounding for pair, count in parts)
-    listed = [(pair, count) for pair, count in parts if isinstance(pair, FinitePair)]
-    masses = math.fsum(4 * UNIT * count * (8 + min(float(np.abs(pair.log_p).max()), 745.0)) for pair, count in listed)
-    return lambda theta: masses + theta * losses
+def delta_ends(pairs: Counted, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What they certify of the hockey-stick divergence."""
+    reveal, log_mgf, upper = Known.of(pairs).reveal, pair_moments(pairs), np.ones(epsilon.size)
+    if log_mgf is not None:
+        upper = np.fmin(upper, delta_bound(log_mgf, reveal[1], epsilon))
+    return np.maximum(least_divergence(epsilon), reveal[0]), upper
 
 
-def quick_epsilon_bound(
-    parts: Sequence[tuple[Pair, int]], reveal: float, delta: FloatArray, near: FloatArray
-) -> FloatArray:
-    """The same bound from one row of tilts, laid out for epsilons near the given ones: cheap, good to compare."""
-    engine = ContourEngine.of(parts)
-    if engine is None or bool((delta <= reveal).any()) or not bool(np.all((near > 0) & np.isfinite(near))):
-        return np.full(delta.size, np.inf)
-    room = np.log(delta - reveal * (1 + 1e-15))
-    ends = np.unique((-room / near)[[int(np.argmin(delta)), int(np.argmax(delta))]])
-    theta = np.multiply.outer(ends, [0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5]).ravel()
-    found = (nudged(engine.moments(theta)[0], _room(parts)(theta)) + log_peak(theta))[None, :] - room[:, None]
-    best: FloatArray = (found / theta).min(axis=1)
-    return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
+def beta_ends(pairs: Counted, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What they certify of the trade-off function, both directions together."""
+    both = [pair_moments(pairs), pair_moments(mirrored(pairs))]
+    lower: FloatArray = np.zeros(alpha.size)
+    if all(log_mgf is not None for log_mgf in both):
+        reveal = max(Known.of(one).reveal[1] for one in (pairs, mirrored(pairs)))
+        lower = beta_bound(larger([log_mgf for log_mgf in both if log_mgf is not None]), reveal, alpha)
+    lower = np.minimum(lower, np.maximum(np.nextafter(1.0 - alpha, -1.0), 0.0))
+    return lower, np.nextafter(1.0 - alpha, 2.0)
 
 
-def quick_delta_bound(parts: Sequence[tuple[Pair, int]], reveal: float, epsilon: FloatArray) -> FloatArray:
-    """A Chernoff bound on delta from a few tilts between those of the least and of the greatest epsilon asked."""
-    engine = ContourEngine.of(parts)
-    if engine is None:
-        return np.ones(epsilon.size)
-    place = landmarks(engine)
-    first, last = (tilt_for_epsilon(engine, place, float(e)) for e in (epsilon.min(), epsilon.max()))
-    theta = np.geomspace(first, max(last, 1.0001 * first), 5 if epsilon.size == 1 else 16)
-    moments = nudged(engine.moments(theta)[0], _room(parts)(theta))
-    logs = (moments + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
-    bound: FloatArray = np.minimum(np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + reveal, 1.0)
-    return bound
+def least_divergence(epsilon: FloatArray) -> FloatArray:
+    """1 - e^epsilon, which every divergence reaches, a few roundings below."""
+    floor: FloatArray = -np.expm1(np.minimum(epsilon, 0.0)) * (1 - 4 * UNIT)
+    return floor
 
 
 def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments, float]:
@@ -109,7 +84,7 @@ def composed_moments(parts: Sequence[Part], direction: str) -> tuple[LogMoments,
     others = directed([part for part in parts if not is_renyi(part)])
     pairs = others.get(direction) or others.get("both") or []
     known = pair_moments(pairs) if pairs else None
-    reveal = case_of(ContourEngine([]), pairs).reveal[1] if pairs else 0.0
+    reveal = Known.of(pairs).reveal[1] if pairs else 0.0
     bounds = [(part.family, part.count) for part in parts if isinstance(part.family, RenyiFamily)]
 
     def moments(theta: FloatArray) -> FloatArray:

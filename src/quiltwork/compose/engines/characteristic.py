@@ -26,33 +26,35 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import ROOT2, Logs, View
-from quiltwork.losses.dominating_pair import Pair
+from quiltwork.compose.engines.engine import Logs, View
+from quiltwork.compose.engines.views.solve import ROOT2, landmarks, tilt_for_epsilon
+from quiltwork.compose.engines.views.tradeoff import ViewEngine
+from quiltwork.compose.releases import Counted
+from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, Transform
 from quiltwork.numbers.rounding import UNIT
 
-Counted = Sequence[tuple[Pair, int]]
-SHARP = 1e-9  # relative accuracy aimed at when phi decays by itself
-FEW = 4000  # frequencies worth paying for such an answer
-MOST = 100_000  # frequencies at the very most
-BATCH = 64
-LONG = 150  # frequencies from which a gentler tilt is tried: heavy tails fold less there
-RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])
+ACCURACY = 1e-9  # relative accuracy aimed at when phi decays by itself
+MAX_FREQUENCIES_UNSMOOTHED = 4000  # worth paying for such an answer
+MAX_FREQUENCIES = 100_000
+MANY_FREQUENCIES = 150  # from which a gentler tilt is tried: heavy tails fold less there
+BATCH = 64  # subsampled Gaussians that share a transform
+RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])  # exponents of Chernoff's bounds, in parts
 LEFT = np.array([0.5, 0.75, 1.0])
-ROOM = 3.0  # standard deviations around the centre that a view serves well
+SPREADS_SERVED = 3.0  # around the centre of a view
 BLOCK = 1 << 21
-MANY = 100  # questions at once from which Horner's rule beats sines
+MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 
 
-def transforms_of(parts: Counted) -> list[Transform] | None:
-    """One transform per part; many subsampled Gaussians share one. None when some part has no transform."""
+def transforms_of(pairs: Counted) -> list[Transform] | None:
+    """One transform per pair; many subsampled Gaussians share one. None when some pair has no transform."""
     found: list[Transform] = []
     variances: list[float] = []
     batches: dict[bool, list[tuple[float, float, int]]] = {}
-    for pair, count in parts:
+    for pair, count in pairs:
         if isinstance(pair, GaussianPair):
             variances.append(count * pair.mu**2)
         elif isinstance(pair, PoissonPair) and isinstance(pair.base, GaussianPair):
@@ -74,7 +76,7 @@ def transforms_of(parts: Counted) -> list[Transform] | None:
 
 
 @attrs.frozen(eq=False)
-class ContourView:
+class ContourView(View):
     """The spectrum at one tilt, with every error that does not depend on epsilon already summed."""
 
     theta: float
@@ -119,7 +121,7 @@ class ContourView:
             )
 
     def _integrals(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if offset.size > MANY:
+        if offset.size > MANY_QUESTIONS:
             return self._polynomials(offset)
         value, gap = np.empty(offset.size), np.zeros(offset.size)
         rows = max(1, BLOCK // self.frequencies.size)
@@ -161,8 +163,8 @@ class Window:
 
 
 @attrs.frozen(eq=False)
-class Plan:
-    """What a view will cost before it is built."""
+class Contour:
+    """The line of integration and its nodes: what a view will cost before it is built."""
 
     theta: float
     centre: float
@@ -178,19 +180,19 @@ class Plan:
         return self.cutoff * self.window.period / (2 * math.pi)
 
 
-class ContourEngine:
+class ContourEngine(ViewEngine):
     """The characteristic-function method on one direction of a composition."""
 
     method = "characteristic function"
 
-    def __init__(self, transforms: list[Transform]) -> None:
-        self.transforms = transforms
+    def __init__(self, pairs: Counted, transforms: list[Transform]) -> None:
+        self.pairs, self.transforms = pairs, transforms
 
     @classmethod
-    def of(cls, parts: Counted) -> ContourEngine | None:
-        """The engine, or None when some part has no transform."""
-        transforms = transforms_of(parts)
-        return None if transforms is None else cls(transforms)
+    def of(cls, pairs: Counted) -> ContourEngine | None:
+        """The engine, or None when some pair has no transform."""
+        transforms = transforms_of(pairs)
+        return None if transforms is None else cls(pairs, transforms)
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         if len(self.transforms) == 1:
@@ -201,8 +203,42 @@ class ContourEngine:
             log_mgf, mean, variance = log_mgf + found[0], mean + found[1], variance + found[2]
         return log_mgf, mean, variance
 
-    def everywhere(self, complement: bool) -> View | None:
-        return None
+    def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
+        """log M nudged up past its rounding; +inf where it overflows."""
+        return nudged(self.moments(theta)[0], self.room(theta))
+
+    def room(self, theta: FloatArray) -> FloatArray:
+        """How far rounded losses and masses may move log M at each theta.
+
+        A loss that is off by r moves it by theta r, and each release counts: for laws that hardly differ, whose tilts
+        are large, this is more than the rounding of log M itself.
+        """
+        losses = math.fsum(count * pair.rounding for pair, count in self.pairs)
+        listed = [(pair, count) for pair, count in self.pairs if isinstance(pair, FinitePair)]
+        masses = [4 * UNIT * count * (8 + min(float(np.abs(pair.log_p).max()), 745.0)) for pair, count in listed]
+        total: FloatArray = math.fsum(masses) + theta * losses
+        return total
+
+    def chernoff_epsilon(self, delta: FloatArray, near: FloatArray) -> FloatArray:
+        """An upper bound on epsilon from one row of tilts, laid out for epsilons near the given ones: cheap."""
+        reveal = self.known.reveal[1]
+        if bool((delta <= reveal).any()) or not bool(np.all((near > 0) & np.isfinite(near))):
+            return np.full(delta.size, np.inf)
+        room = np.log(delta - reveal * (1 + 1e-15))
+        ends = np.unique((-room / near)[[int(np.argmin(delta)), int(np.argmax(delta))]])
+        theta = np.multiply.outer(ends, [0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5]).ravel()
+        found = (self.log_mgf_bound(theta) + log_peak(theta))[None, :] - room[:, None]
+        best: FloatArray = (found / theta).min(axis=1)
+        return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
+
+    def chernoff_delta(self, epsilon: FloatArray) -> FloatArray:
+        """An upper bound on delta from a few tilts between those of the least and of the greatest epsilon asked."""
+        place = landmarks(self)
+        first, last = (tilt_for_epsilon(self, place, float(e)) for e in (epsilon.min(), epsilon.max()))
+        theta = np.geomspace(first, max(last, 1.0001 * first), 5 if epsilon.size == 1 else 16)
+        logs = (self.log_mgf_bound(theta) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
+        bound: FloatArray = np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + self.known.reveal[1]
+        return np.minimum(bound, 1.0)
 
     def view(self, theta: float, log_width: float) -> View | None:
         if not log_width > 0:  # a loss without any spread: nothing to integrate
@@ -213,29 +249,29 @@ class ContourEngine:
             return None
 
     def _view(self, theta: float, log_width: float) -> ContourView | None:
-        accuracy = min(SHARP, 0.02 * log_width)
-        plan = self._plan(theta, accuracy, 0.0)
-        if LONG < plan.frequencies < math.inf and theta > 0 and len(self.transforms) == 1:
-            gentler = self._plan(0.6 * theta, accuracy, 0.0)
-            close = abs(gentler.centre - plan.centre) < 2.5 * gentler.spread  # the asked epsilon must stay in sight
-            plan = gentler if close and gentler.frequencies < 0.7 * plan.frequencies else plan
-        if plan.frequencies <= FEW:
-            view = self._build(plan)
+        accuracy = min(ACCURACY, 0.02 * log_width)
+        contour = self._contour(theta, accuracy, 0.0)
+        if MANY_FREQUENCIES < contour.frequencies < math.inf and theta > 0 and len(self.transforms) == 1:
+            gentler = self._contour(0.6 * theta, accuracy, 0.0)
+            close = abs(gentler.centre - contour.centre) < 2.5 * gentler.spread  # the asked epsilon must stay in sight
+            contour = gentler if close and gentler.frequencies < 0.7 * contour.frequencies else contour
+        if contour.frequencies <= MAX_FREQUENCIES_UNSMOOTHED:
+            view = self._build(contour)
             if view is not None:
                 return view
         mu = math.sqrt(0.45 * log_width / abs(theta * (theta + 1)))
-        mu = min(mu, 0.5 * plan.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
-        plan = self._plan(theta, 0.01 * log_width, mu)
-        return self._build(plan) if plan.frequencies <= MOST else None
+        mu = min(mu, 0.5 * contour.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
+        contour = self._contour(theta, 0.01 * log_width, mu)
+        return self._build(contour) if contour.frequencies <= MAX_FREQUENCIES else None
 
-    def _plan(self, theta: float, accuracy: float, mu: float) -> Plan:
+    def _contour(self, theta: float, accuracy: float, mu: float) -> Contour:
         """Window and cutoff for a relative accuracy of H near the centre, with a smoothing mu (0: none)."""
         steps, log_mgf, centre, spread = self._around(theta, accuracy)
         target = accuracy * 0.1 * max(_kernel_size(theta, spread), 1e-14)
         window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
         decays = [transform.decay(theta) for transform in self.transforms]
         cutoff, tail = _cutoff(decays, mu, spread, target)
-        return Plan(theta, centre, spread, window, cutoff, tail, mu)
+        return Contour(theta, centre, spread, window, cutoff, tail, mu)
 
     def _around(self, theta: float, accuracy: float) -> tuple[FloatArray, FloatArray, float, float]:
         """Exponents right and left of the tilt, log moments there (first entry: at the tilt), mean and spread."""
@@ -266,15 +302,15 @@ class ContourEngine:
                 reach_left.append((moment + target) / -step + centre)
         if not right or not left:
             raise TooCostly
-        period = 1.02 * max(min(reach_right), min(reach_left), spread) + ROOM * spread
+        period = 1.02 * max(min(reach_right), min(reach_left), spread) + SPREADS_SERVED * spread
         fold = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
         back = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
         return Window(period, np.array(fold), np.array(back))
 
-    def _build(self, plan: Plan) -> ContourView | None:
-        theta, centre, window, tail, mu = plan.theta, plan.centre, plan.window, plan.tail, plan.mu
+    def _build(self, contour: Contour) -> ContourView | None:
+        theta, centre, window, tail, mu = contour.theta, contour.centre, contour.window, contour.tail, contour.mu
         step = 2 * math.pi / window.period
-        u = step * np.arange(math.ceil(plan.cutoff / step) + 1)
+        u = step * np.arange(math.ceil(contour.cutoff / step) + 1)
         log_phi, log_phi_error = np.zeros(u.size, dtype=complex), np.zeros(u.size)
         logs, log_error = [], 0.0
         transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
@@ -307,7 +343,7 @@ class ContourEngine:
         return ContourView(
             theta=theta,
             centre=centre,
-            spread=plan.spread,
+            spread=contour.spread,
             log_mgf=total,
             log_mgf_error=log_error,
             frequencies=u,
@@ -320,6 +356,18 @@ class ContourEngine:
             right=(window.right[:, 0], window.right[:, 1] + shift),
             left=(window.left[:, 0], window.left[:, 1] + shift),
         )
+
+
+def log_peak(theta: FloatArray) -> FloatArray:
+    """log of max over y of e^(-theta y)(1 - e^-y)+: D(eps) <= e^(log M - theta eps) times it (Chernoff's bound)."""
+    # log theta - log(1 + theta) = -log(1 + 1 / theta), without the cancellation that a large theta would magnify
+    value: FloatArray = -theta * np.log1p(1.0 / theta) - np.log1p(theta)
+    return value
+
+
+def nudged(log_mgf: FloatArray, room: FloatArray | float = 0.0) -> FloatArray:
+    """Past the rounding of computed moments, and this much more; +inf stays, NaN becomes +inf."""
+    return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)) + room, np.inf)
 
 
 def _peak(theta: float) -> float:

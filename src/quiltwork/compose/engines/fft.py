@@ -19,12 +19,13 @@ import numpy as np
 from scipy import fft
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Logs, View
+from quiltwork.compose.engines.engine import Knots, Logs, View
 from quiltwork.numbers.rounding import UNIT
 
 LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side
 EXPONENTS = np.array([0.001, 0.004, 0.015, 0.05, 0.15, 0.4, 1.0])  # of Chernoff's bound, in parts of a bell's best
+NEIGHBOURS = np.arange(-4, 5)  # lattice points that are looked at around one
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
 SMALL = 1 << 14  # entries of one block of moments
 FAINT = -500.0  # log of a relative mass that may stand for anything smaller: subnormal numbers are slow
@@ -137,7 +138,7 @@ class Convolution:
 
 
 @attrs.frozen(eq=False)
-class LatticeView:
+class LatticeView(View):
     """Upper values from one convolution, lower values from another (the same one on an exact lattice)."""
 
     upper: Convolution
@@ -155,30 +156,24 @@ class LatticeView:
     def spread(self) -> float:
         return self.upper.spread
 
+    @property
+    def nudge(self) -> float:
+        return self.upper.nudge
+
     def middle(self, epsilon: FloatArray) -> FloatArray:
         return self.upper.logs(epsilon, 0)
 
     def logs(self, epsilon: FloatArray) -> Logs:
         return Logs(self.upper.logs(epsilon, 0), self.lower.logs(epsilon, -1), self.upper.logs(epsilon, 1))
 
-
-class LatticeEngine:
-    """Tilted FFT on a lattice that all losses share: no discretisation."""
-
-    method = "lattice"
-
-    def __init__(self, measure: Measure) -> None:
-        self.measure = measure
-
-    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.measure.moments(theta)
-
-    def everywhere(self, complement: bool) -> View | None:
-        return None
-
-    def view(self, theta: float, log_width: float) -> View | None:
-        law = convolve(self.measure, theta)
-        return None if law is None else LatticeView(law, law)
+    def knots(self, log_level: FloatArray, under_q: bool) -> Knots:
+        law = self.upper
+        shift, log_tails = (law.theta + 1, law.log_far) if under_q else (law.theta, law.log_near)
+        best = np.searchsorted(-(law.log_mgf - shift * law.centre + log_tails[1:]), -log_level)
+        index = best[:, None] + NEIGHBOURS[None, :]  # around the first point whose tail is at most the level
+        inside = (index >= 0) & (index < law.losses.size)
+        losses = law.losses[np.clip(index, 0, law.losses.size - 1)]
+        return Knots(losses, inside, law.whole and law.ends[0] == -math.inf)
 
 
 def _window(measure: Measure, theta: float, centre: float, spread: float) -> tuple[float, float]:

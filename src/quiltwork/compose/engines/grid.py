@@ -9,7 +9,7 @@ Reference: theory/engine.md sections 3, 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -18,6 +18,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.discretise import discretise
 from quiltwork.compose.engines.engine import Logs, View
 from quiltwork.compose.engines.fft import LONGEST, LatticePart, LatticeView, Measure, convolve
+from quiltwork.compose.engines.views.tradeoff import ViewEngine
+from quiltwork.compose.releases import Counted
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -45,7 +47,7 @@ class Sides:
 
 
 @attrs.frozen(eq=False)
-class GridView:
+class GridView(View):
     """A lattice view whose upper end also carries the cut right tails."""
 
     inner: LatticeView
@@ -75,14 +77,14 @@ class GridView:
             return Logs(logs.middle, low, np.logaddexp(logs.high, np.log(sides.missing)))
 
 
-class GridEngine:
+class GridEngine(ViewEngine):
     """Chord above, lowered knots below, one tilted FFT a side."""
 
     method = "grid"
 
-    def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
-        self.parts = parts
-        spans = [support(pair, 1e-4 / math.sqrt(count)) for pair, count in parts]
+    def __init__(self, pairs: Counted) -> None:
+        self.pairs = pairs
+        spans = [support(pair, 1e-4 / math.sqrt(count)) for pair, count in pairs]
         self.coarse = max(high - low for low, high in spans) / COARSE or 1.0
         self.steering = self._sides(self.coarse, 1e-12)
 
@@ -90,7 +92,7 @@ class GridEngine:
         upper: list[LatticePart] = []
         lower: list[LatticePart] = []
         logs, shown = np.zeros(3), 0.0  # logs of the finite mass: true, below, above; and what is revealed beside it
-        for pair, count in self.parts:
+        for pair, count in self.pairs:
             low, high = support(pair, tail / count)
             if (high - low) / step > MOST_CELLS:
                 raise TooCostly
@@ -104,7 +106,7 @@ class GridEngine:
             shown += count * math.log1p(found.revealed / above)
         true, below, above = (math.exp(min(log, 700.0)) for log in logs.tolist())
         revealed = above * math.expm1(shown) * (1 + 1e-12)
-        slack = 1e-15 * (4 + sum(count for _, count in self.parts))  # rounding of the masses themselves
+        slack = 1e-15 * (4 + sum(count for _, count in self.pairs))  # rounding of the masses themselves
         return Sides(
             Measure(step, tuple(upper)),
             Measure(step, tuple(lower)),
@@ -115,9 +117,6 @@ class GridEngine:
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.steering.upper.moments(theta)
-
-    def everywhere(self, complement: bool) -> View | None:
-        return None
 
     @staticmethod
     def _width(sides: Sides, theta: float, log_width: float) -> tuple[float, float, float]:
@@ -139,7 +138,7 @@ class GridEngine:
         step, sides, best = self.coarse, self.steering, math.inf
         for _ in range(ROUNDS):
             width, spread, tail = self._width(sides, theta, log_width)
-            little_cut = sides.revealed <= 100 * tail * len(self.parts)
+            little_cut = sides.revealed <= 100 * tail * len(self.pairs)
             if sides is not self.steering and little_cut and (0 <= width <= 0.8 * log_width or width >= best):
                 break  # good enough, or rounding wins from here on
             if sides is not self.steering:

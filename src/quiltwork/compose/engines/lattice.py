@@ -7,43 +7,60 @@ repeated needs no common unit: its own two atoms, or its own lattice, suffice.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 
-from quiltwork.compose.engines.fft import LONGEST, LatticeEngine, LatticePart, Measure
-from quiltwork.losses.dominating_pair import Lattice, Pair
+from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.engine import View
+from quiltwork.compose.engines.fft import LONGEST, LatticePart, LatticeView, Measure, convolve
+from quiltwork.compose.engines.views.tradeoff import ViewEngine
+from quiltwork.compose.releases import Counted
+from quiltwork.losses.dominating_pair import Lattice
 from quiltwork.losses.families.constraints import common_divisor
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.numbers.rounding import UNIT
 
 
-def lattice_engine(parts: Sequence[tuple[Pair, int]]) -> LatticeEngine | None:
-    """An exact lattice for all parts together, or None."""
-    found: list[tuple[FinitePair, Lattice, int]] = []
-    for pair, count in parts:
-        lattice = pair.lattice() if isinstance(pair, FinitePair) else None
-        if lattice is None or not isinstance(pair, FinitePair):
+class LatticeEngine(ViewEngine):
+    """Tilted FFT on a lattice that all losses share: no discretisation."""
+
+    method = "lattice"
+
+    def __init__(self, pairs: Counted, measure: Measure) -> None:
+        self.pairs, self.measure = pairs, measure
+
+    @classmethod
+    def of(cls, pairs: Counted) -> LatticeEngine | None:
+        """An exact lattice for all pairs together, or None."""
+        found: list[tuple[FinitePair, Lattice, int]] = []
+        for pair, count in pairs:
+            lattice = pair.lattice() if isinstance(pair, FinitePair) else None
+            if lattice is None or not isinstance(pair, FinitePair):
+                return None
+            found.append((pair, lattice, count))
+        step = _common_step([lattice for _, lattice, _ in found])
+        if step is None:
             return None
-        found.append((pair, lattice, count))
-    step = _common_step([lattice for _, lattice, _ in found])
-    if step is None:
-        return None
-    spans = [int(lattice.indices[-1] - lattice.indices[0]) * Fraction(lattice.step) for _, lattice, _ in found]
-    if max(spans) / Fraction(step) > LONGEST:
-        return None
-    measure = Measure(float(step), tuple(_part(pair, lattice, count, step) for pair, lattice, count in found))
-    low, high = measure.span
-    if not _fits(measure, high - low):
-        return None
-    return LatticeEngine(measure)
+        spans = [int(lattice.indices[-1] - lattice.indices[0]) * Fraction(lattice.step) for _, lattice, _ in found]
+        if max(spans) / Fraction(step) > LONGEST:
+            return None
+        measure = Measure(float(step), tuple(_part(pair, lattice, count, step) for pair, lattice, count in found))
+        return cls(pairs, measure) if _fits(measure) else None
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.measure.moments(theta)
+
+    def view(self, theta: float, log_width: float) -> View | None:
+        law = convolve(self.measure, theta)
+        return None if law is None else LatticeView(law, law)
 
 
-def _fits(measure: Measure, span: int) -> bool:
+def _fits(measure: Measure) -> bool:
     """Whether the likely window, some 17 standard deviations, is short enough."""
-    if span <= LONGEST:
+    low, high = measure.span
+    if high - low <= LONGEST:
         return True
     _, _, variance = measure.moments(np.array([0.0]))
     return 20 * math.sqrt(float(variance[0])) / measure.step < LONGEST

@@ -13,15 +13,17 @@ Reference: theory/multi-constraints.md section 3a.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cached_property
 
+import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.atoms import Atoms, enumerate_atoms
-from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.losses.dominating_pair import Pair
+from quiltwork.compose.engines.engine import Engine, Logs, View
+from quiltwork.compose.engines.views.tradeoff import ViewEngine
+from quiltwork.compose.releases import Counted
 from quiltwork.numbers.rounding import UNIT
 
 FLOOR = 1e-300  # what underflow may add up to, with room
@@ -137,11 +139,14 @@ class ExactLaw:
         return self.p_below[np.searchsorted(self.losses, epsilon, side="right")] + self._faded(epsilon)
 
 
-class ExactView:
+@attrs.frozen(eq=False)
+class ExactView(View):
     """log D or log C from the law, with the rounding of masses and losses around it."""
 
-    def __init__(self, law: ExactLaw, theta: float, centre: float, spread: float) -> None:
-        self.law, self.theta, self.centre, self.spread = law, theta, centre, spread
+    law: ExactLaw
+    theta: float
+    centre: float
+    spread: float
 
     def middle(self, epsilon: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
@@ -165,18 +170,19 @@ class ExactView:
             return Logs(self.middle(epsilon), np.log(np.maximum(low - FLOOR, 0.0)), np.log(high + FLOOR))
 
 
-class ExactEngine:
+class ExactEngine(ViewEngine):
     """Every value listed: nothing is discretised, tilted or truncated."""
 
     method = "exact atoms"
+    whole = True
 
-    def __init__(self, law: ExactLaw) -> None:
-        self.law = law
+    def __init__(self, pairs: Counted, law: ExactLaw) -> None:
+        self.pairs, self.law = pairs, law
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[Pair, int]], most: int) -> ExactEngine | None:
-        atoms = enumerate_atoms(parts, most)
-        return None if atoms is None else cls(ExactLaw(atoms))
+    def of(cls, pairs: Counted, most: int) -> ExactEngine | None:
+        atoms = enumerate_atoms(pairs, most)
+        return None if atoms is None else cls(pairs, ExactLaw(atoms))
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Those of P for every tilt: with a view that is sharp everywhere they only set a scale."""
@@ -192,11 +198,11 @@ class ExactEngine:
             self.law, -0.5 if complement else 1.0, float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
         )
 
-    def view(self, theta: float, log_width: float) -> View:
-        return self.everywhere(theta < 0)
+    def _beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> tuple[FloatArray, FloatArray]:
+        return listed_beta(self.law, self.vanish, alpha)
 
 
-def beta(law: ExactLaw, vanish: tuple[float, float], alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+def listed_beta(law: ExactLaw, vanish: tuple[float, float], alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends of the trade-off function at each alpha in (0, 1 - vanish).
 
     Every threshold L_j gives the lower bound P(S < L_j) + e^(L_j) (Q(S >= L_j) - alpha). If Q(S > L_j) <= alpha, the

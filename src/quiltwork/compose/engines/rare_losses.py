@@ -22,7 +22,7 @@ Reference: theory/engine.md section 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -30,10 +30,13 @@ from scipy import fft
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.discretise import Discrete, between, discretise
-from quiltwork.compose.engines.engine import Logs, View
+from quiltwork.compose.engines.engine import Declined, Engine, Logs, View
 from quiltwork.compose.engines.fft import Convolution, Measure, convolve
 from quiltwork.compose.engines.grid import MASS, MOST_CELLS, lattice_part, support
 from quiltwork.compose.engines.low_tilt import gentle_tilt
+from quiltwork.compose.engines.views.solve import SteeredEngine
+from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
@@ -103,18 +106,18 @@ RIGHT, BLOCK = 10.0, 64  # spreads from which on D_j is small, and cells that ar
 FAR, LARGEST = 300.0, 700.0  # epsilons up to which e^eps and e^-place have all their digits, and a safe exponent
 GENTLY = 1 + 1e-11  # sums of many positive numbers, outward
 
-Counted = Sequence[tuple[Pair, int]]
 Laid = tuple[Pair, int, Discrete]
 
 
-class JumpEngine:
+class JumpEngine(SteeredEngine):
     """One view for every epsilon; it has no tilts of its own."""
 
     method = "grid"
 
-    def __init__(self, parts: Counted) -> None:
-        pair, count = _rarest(parts)
-        rest = [part for part in parts if part[0] is not pair]
+    def __init__(self, pairs: Counted) -> None:
+        self.pairs = pairs
+        pair, count = _rarest(pairs)
+        rest = [other for other in pairs if other[0] is not pair]
         reach = _Reach.of(pair, count, rest)
         above, below = _cut_above(pair, reach), _cut_below(pair, reach)
         most = _most_jumps(count * float(above.big.sum()) * GENTLY, count)
@@ -129,9 +132,12 @@ class JumpEngine:
     def view(self, theta: float, log_width: float) -> View | None:
         return None
 
+    def beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> Ends:
+        raise Declined  # one epsilon at a time is too slow for a whole curve
+
 
 @attrs.frozen(eq=False)
-class JumpView:
+class JumpView(View):
     """Both bounds at any epsilon."""
 
     upper: _Side

@@ -21,15 +21,6 @@ from quiltwork.compose.accountant.moments import worst_moments
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import Part
 from quiltwork.errors import Unsupported
-from quiltwork.losses.families.constraints import Constraints
-from quiltwork.losses.families.discrete import SPAN, DiscreteGaussian, DiscreteLaplace
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
-from quiltwork.losses.families.laplace import Laplace
-from quiltwork.losses.families.mixture import Mixture
-from quiltwork.losses.families.poisson import Poisson
-from quiltwork.losses.families.pure import Approximate, Pure
-from quiltwork.losses.families.renyi import Renyi, RenyiFamily, ZeroConcentrated
-from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import Family
 from quiltwork.numbers.stated import Stated, typed
 
@@ -90,18 +81,17 @@ def summed(loss: Loss, cost: Callable[[Family], Cost], width: int) -> Cost:
 
 def largest(family: Family) -> float:
     """The largest loss, rounded up; infinite when there is none."""
-    if isinstance(family, RenyiFamily):
+    if not family.has_pair:
         return math.inf
     return float(np.max(Loss.of(family).epsilon(0.0).upper))
 
 
 def pure_cost(family: Family) -> Fraction | None:
     """epsilon of a family; None when its loss is unbounded."""
-    if isinstance(family, Pure):
-        return typed(family.epsilon)
-    if isinstance(family, (Laplace, DiscreteLaplace)):
-        return typed(family.sensitivity) / typed(family.scale)
-    if isinstance(family, (Approximate, Constraints)):
+    known = family.costs().epsilon
+    if known is not None:
+        return known
+    if family.points:
         return min((epsilon for epsilon, delta in point_costs(family) if delta == 0), default=None)
     top = _largest(family)
     return None if math.isinf(top) else Stated(top).most
@@ -112,35 +102,18 @@ _largest = lru_cache(maxsize=256)(largest)
 
 def point_costs(family: Family) -> list[tuple[Fraction, Fraction]]:
     """The (epsilon, delta) that a family states, any of which is true; none for other families."""
-    if isinstance(family, Approximate):
-        return [(typed(family.epsilon), typed(family.delta))]
-    if isinstance(family, Constraints):
-        return [(typed(epsilon), typed(delta)) for epsilon, delta in family.points]
-    return []
+    return [(typed(epsilon), typed(delta)) for epsilon, delta in family.points]
 
 
 # ---- rho and mu
 
 
-def _stated_squared(family: Family) -> Fraction | None:
-    """mu^2 / 2 of Gaussian noise and of G_mu."""
-    if isinstance(family, Gaussian):
-        return (typed(family.sensitivity) / typed(family.sigma)) ** 2 / 2
-    return typed(family.mu) ** 2 / 2 if isinstance(family, GaussianPrivacy) else None
-
-
 def squared_cost(family: Family) -> Fraction | None:
     """rho of zCDP; None when no conversion is proved.
 
-    G_mu is mu^2/2-zCDP, noise of an integer query by the discrete Gaussian the same with mu = sensitivity / sigma
-    (Canonne, Kamath and Steinke 2020, Theorem 4), and epsilon-DP is epsilon^2/2-zCDP (Bun and Steinke 2016,
-    Proposition 1.4).
+    G_mu is mu^2/2-zCDP, and epsilon-DP is epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4).
     """
-    if isinstance(family, ZeroConcentrated):
-        return typed(family.rho)
-    if isinstance(family, DiscreteGaussian):
-        return (Fraction(family.sensitivity) / typed(family.sigma)) ** 2 / 2
-    known = _stated_squared(family)
+    known = family.costs().rho
     if known is not None:
         return known
     epsilon = pure_cost(family)
@@ -149,7 +122,7 @@ def squared_cost(family: Family) -> Fraction | None:
 
 def gaussian_cost(family: Family) -> Fraction | None:
     """mu^2 / 2 of GDP; None when no conversion is proved."""
-    known = _stated_squared(family)
+    known = family.costs().half_square
     if known is not None:
         return known
     epsilon = pure_cost(family)
@@ -189,57 +162,27 @@ def divergences(parts: Sequence[Part], tilts: FloatArray) -> tuple[list[float], 
     with np.errstate(all="ignore"):
         found = [
             float(max(k, 0.0)) / float(t) * (1 + 1e-13)
-            if not math.isnan(k) and all(_whole(part.family, float(t)) for part in parts)
+            if not math.isnan(k) and all(part.family.has_moment(float(t)) for part in parts)
             else math.inf
             for k, t in zip(moments(tilts), tilts, strict=True)
         ]
     return found, reveal
 
 
-def _whole(family: Family, tilt: float, rate: float = 1.0) -> bool:
-    """Whether the moment at this tilt is that of the whole law: discrete Gaussians are kept up to SPAN deviations.
-
-    p^alpha q^(1-alpha) is a Gaussian of the same width, shifted by no more than a = alpha sensitivity / sigma
-    deviations, and of mass e^(a^2/2) at most. What is left out there must be below e^-35 of the moment, which is at
-    least 1; for the test of q against a mixture of weight `rate`, (1 - rate)^-tilt times the tail of q is left out.
-    """
-    if isinstance(family, Turned):
-        return _whole(family.base, tilt, rate)
-    if isinstance(family, Mixture):
-        return all(_whole(base, tilt, rate) for _, base in family.components)
-    if isinstance(family, Poisson):
-        return _whole(family.base, tilt, rate * family.rate)
-    if not isinstance(family, DiscreteGaussian):
-        return True
-    shift = (1 + tilt) * family.sensitivity / family.sigma
-    left = (SPAN - shift) ** 2 / 2 if shift < SPAN else 0.0
-    if rate == 1:
-        return left >= 36
-    return left >= 36 + shift**2 / 2 and tilt * -math.log1p(-rate) <= 700
-
-
 @lru_cache(maxsize=4096)
 def renyi_cost(family: Family, order: float) -> tuple[Fraction, Fraction] | None:
     """(divergence of this order of the finite part, reveal mass), both rounded up; None when it is infinite."""
-    alpha = typed(order)
-    rho = squared_cost(family) if isinstance(family, (ZeroConcentrated, DiscreteGaussian)) else _stated_squared(family)
-    if rho is not None:
-        return alpha * rho, Fraction(0)
-    if isinstance(family, Renyi) and order in family.orders:
-        known = family.epsilons[family.orders.index(order)]
-        if math.isfinite(known):
-            return typed(known), Fraction(0)
-    if isinstance(family, Approximate):  # its finite part is (1 - delta) times that of a pure release
-        return _pure_divergence(family.epsilon, order), typed(family.delta)
+    known = family.divergence(order)
+    if known is not None:
+        return known, Fraction(0)
+    split = family.unless_revealed()
+    if split is not None:  # its finite part is (1 - delta) times that of the other release
+        inside = renyi_cost(split[0], order) or (pure_cost(split[0]), Fraction(0))
+        return None if inside[0] is None else (inside[0], inside[1] + typed(split[1]))
     found, reveal = divergences((Part(family, 1),), np.array([order - 1.0]))
     bounds = [Stated(found[0]).most] if math.isfinite(found[0]) else []
     # a bounded loss bounds the divergence: where tiny moments are rounding, and large ones overflow
-    bounded_by_loss = isinstance(family, (Pure, Laplace, DiscreteLaplace)) or not bounds
+    bounded_by_loss = family.costs().epsilon is not None or not bounds
     if bounded_by_loss and (epsilon := pure_cost(family)) is not None:
-        bounds += [epsilon, alpha * epsilon**2 / 2]
+        bounds += [epsilon, typed(order) * epsilon**2 / 2]
     return (min(bounds), Stated(reveal).most) if bounds else None
-
-
-def _pure_divergence(epsilon: float, order: float) -> Fraction:
-    cost = renyi_cost(Pure(epsilon), order)
-    return typed(epsilon) if cost is None else cost[0]

@@ -6,7 +6,11 @@ the worst fixed path can lie below an adaptive choice between paths. What may be
 
 * epsilon, and with it delta                                    (Rogers, Roth, Ullman and Vadhan 2016),
 * rho of zCDP, and the Rényi divergence of one fixed order      (Feldman and Zrnic 2021; Whitehouse et al. 2023),
-* mu^2 of GDP                                                   (Smith and Thakurta 2022; Koskela et al. 2023).
+* mu^2 of GDP                                                   (Smith and Thakurta 2022; Koskela et al. 2023),
+* the number of equal symmetric releases                        (theory/granularity.md section 3.2).
+
+A ledger asks what a release costs; a session on tables counts the loss of each query, looks for the step of the
+neighbouring relation that is touched by most, and asks for its total.
 
 `reading` is an odometer: it bounds the realised privacy loss of every prefix at once, except with probability delta.
 
@@ -84,15 +88,39 @@ class Filter(ABC):
         spent, delta = _amounts(spent), checks.probability("delta", delta)
         if len(spent) != len(self.limit):
             raise InvalidParameter("spent", spent, "one amount of " + " and one of ".join(self.units))
-        if any(amount > most for amount, most in zip(spent, self.limit, strict=True)):
+        if not self.admits(spent):
             raise InvalidParameter("spent", spent, "within the limit", "the filter admits nothing beyond it")
         if not any(spent):
             return 0.0  # outputs that cost nothing have the same law in both worlds
         return self._reading(spent, delta)
 
-    @abstractmethod
     def _reading(self, spent: Cost, delta: float) -> float:
         """The reading when something was spent."""
+        raise Unsupported(f"an odometer of a {self.kind} budget", "none is proved here", "use 'renyi', 'zcdp' or 'gdp'")
+
+    def counted(self, loss: Loss) -> Loss:
+        """The loss of one query as this filter counts it; Unsupported when it has no finite cost."""
+        raise Unsupported(f"a session in a {self.kind} budget", "its costs are not counted", "state it as rdp")
+
+    def total(self, loss: Loss) -> Cost:
+        """The cost of a composition of counted losses, or of a bound on one."""
+        return summed(loss, self._cost, len(self.limit))
+
+    def promise_of(self, budget: Loss) -> Loss:
+        """The promise to somebody who stated the limit as this loss."""
+        return budget
+
+    def admits(self, spent: Cost) -> bool:
+        """Whether no sum passes its limit."""
+        return all(amount <= most for amount, most in zip(spent, self.limit, strict=True))
+
+    def left(self, spent: Cost) -> Cost:
+        """What is left of the limit."""
+        return tuple(most - amount for amount, most in zip(spent, self.limit, strict=True))
+
+    def words(self, cost: Cost) -> str:
+        """An amount to the nearest of six digits."""
+        return f"{self.units[0]} {float(cost[0]):.6g}"
 
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
         """An amount in words: a cost rounded up, or what is left rounded down."""

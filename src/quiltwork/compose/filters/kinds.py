@@ -12,7 +12,16 @@ from typing import ClassVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.costs import Cost, gaussian_cost, point_costs, pure_cost, short, squared_cost
+from quiltwork.compose.filters.costs import (
+    Cost,
+    gaussian_cost,
+    point_costs,
+    pure_cost,
+    short,
+    squared_cost,
+    summed,
+)
+from quiltwork.compose.filters.counted import amount, counted_rho
 from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
@@ -68,6 +77,13 @@ class PureFilter(Filter):
             raise self._refused(family, because, "use a filter of kind 'renyi', 'zcdp' or 'gdp'")
         return epsilon, Fraction(0)
 
+    def counted(self, loss: Loss) -> Loss:
+        found = tuple(attrs.evolve(part, family=Pure(typed_above(self._cost(part.family)[0]))) for part in loss.parts)
+        return Loss(found)
+
+    def promise_of(self, budget: Loss) -> Loss:
+        return self.promise  # the sum is all that is kept to, however it is made up
+
     def _reading(self, spent: Cost, delta: float) -> float:
         epsilon = typed_above(spent[0])
         if not spent[1]:
@@ -80,8 +96,21 @@ def _share(cost: Fraction, limit: Fraction) -> Fraction:
     return cost / limit if limit else Fraction(2 if cost else 0)
 
 
+class SquaredFilter(Filter):
+    """Costs that grow with the square of a distance: rho of zCDP, and mu^2 = 2 rho of GDP. Sessions count rho."""
+
+    scale: ClassVar[int] = 1  # of the unit, in rho
+
+    def counted(self, loss: Loss) -> Loss:
+        found = (attrs.evolve(part, family=amount(self._cost(part.family)[0] / self.scale)) for part in loss.parts)
+        return Loss(tuple(found))
+
+    def total(self, loss: Loss) -> Cost:
+        return (self.scale * summed(loss, counted_rho, 1)[0],)
+
+
 @attrs.frozen
-class ZeroConcentratedFilter(Filter):
+class ZeroConcentratedFilter(SquaredFilter):
     """rho adds up: at each order alpha, E_Q[(p/q)^alpha e^(-(alpha-1) alpha sum of rho)] is a supermartingale.
 
     Odometer: e^((alpha-1)(loss - alpha sum of rho)) is a non-negative supermartingale under P from 1 on, so by Ville's
@@ -120,7 +149,7 @@ def _squared_reading(rho: Fraction, limit: Fraction, delta: float) -> float:
 
 
 @attrs.frozen
-class GaussianFilter(Filter):
+class GaussianFilter(SquaredFilter):
     """mu^2 adds up.
 
     A mu-GDP release is a function of N(mu, 1) against N(0, 1), that is, of a Brownian motion with or without drift 1
@@ -137,6 +166,7 @@ class GaussianFilter(Filter):
         "mu^2 of GDP adds up on every path (Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023)"
     )
     units: ClassVar[tuple[str, ...]] = ("mu^2",)
+    scale: ClassVar[int] = 2
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -157,6 +187,9 @@ class GaussianFilter(Filter):
 
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
         return f"mu^2 {short(cost[0], left=left, digits=digits)}"
+
+    def words(self, cost: Cost) -> str:
+        return f"mu {math.sqrt(cost[0]):.6g}"
 
 
 def _root(square: Fraction) -> float:

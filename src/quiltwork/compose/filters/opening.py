@@ -1,32 +1,39 @@
-"""Filters by name, by their amounts, or as large as an (epsilon, delta) allows; and how they are stored.
+"""Filters by name, by their amounts, by a loss, or as large as an (epsilon, delta) allows; and how they are stored.
 
-Reference: theory/granularity.md section 3.2; the theorems are in filter_kinds.py and divergence_filter.py.
+Reference: theory/granularity.md section 3.2; the theorems are in kinds.py, renyi.py and counted.py.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp, zcdp
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.filters.costs import Cost, added, bounded
+from quiltwork.compose.filters.counted import CountFilter
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
-from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, RenyiFilter
-from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
+from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.scaling import is_symmetric
+from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.kinds import document
+from quiltwork.losses.families.renyi import Renyi
+from quiltwork.losses.family import Costs
 from quiltwork.numbers.stated import typed
 
 __all__ = [
+    "FILTERS",
     "KINDS",
+    "LIMITS",
     "Cost",
     "Filter",
     "GaussianFilter",
@@ -35,8 +42,10 @@ __all__ = [
     "ZeroConcentratedFilter",
     "added",
     "bounded",
+    "filter_below",
     "filter_for",
     "filter_from_json",
+    "filter_of",
     "gdp_filter",
     "pure_filter",
     "renyi_filter",
@@ -45,6 +54,8 @@ __all__ = [
 
 Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp")
+LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
+FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
 SHORT = 12  # significant digits of a limit that was searched for
@@ -75,6 +86,44 @@ def _exact(name: str, value: Any) -> Fraction:
     """Fractions and whole numbers as they are, floats as they were typed."""
     number = checks.non_negative(name, value)
     return Fraction(value) if isinstance(value, (Fraction, int)) else typed(number)
+
+
+def filter_below(limit: str, stated: Sequence[float], kind: str, order: Any = None, reveal: float = 0.0) -> Filter:
+    """The filter of this kind that keeps what is chosen adaptively below a limit, one of LIMITS."""
+    if limit == "approximate" and kind != "pure":
+        return filter_for(kind, stated[0], stated[1], order=order, reveal=reveal)
+    makers: dict[str, Callable[..., Filter]] = {"pure": pure_filter, "zcdp": zcdp_filter, "gdp": gdp_filter}
+    return makers[kind](*stated)
+
+
+def filter_of(budget: Any) -> Filter:
+    """The filter whose limit is this loss: sums of epsilon, rho, mu^2 or divergences, or a number of equal releases."""
+    if not isinstance(budget, Loss) or not budget.parts or budget.side != "worst":
+        raise InvalidParameter(
+            "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
+        )
+    families = [part.family for part in budget.parts]
+    if all(family.points and family.costs().epsilon is not None for family in families):
+        return PureFilter((_sum(budget, lambda costs: costs.epsilon), Fraction(0)))
+    if all(family.square is not None and not family.has_pair for family in families):
+        return ZeroConcentratedFilter((_sum(budget, lambda costs: costs.rho),))
+    if all(family.square is not None and family.has_pair for family in families):
+        return GaussianFilter((2 * _sum(budget, lambda costs: costs.half_square),))
+    family, count = families[0], budget.parts[0].count
+    if len(budget.parts) == 1 and isinstance(family, Renyi):
+        known = [(a, e) for a, e in zip(family.orders, family.epsilons, strict=True) if math.isfinite(e)]
+        return OrdersFilter(tuple(count * typed(e) for _, e in known), tuple(a for a, _ in known))
+    if len(budget.parts) == 1 and is_symmetric(budget) and family.pairs():
+        return CountFilter((Fraction(count),), family)
+    raise Unsupported(
+        f"an adaptive budget of {budget}",
+        "when conditions depend on outputs only pure, zCDP, GDP, Rényi or equal symmetric releases add up",
+        "state it as pure, zcdp, gdp, rdp, or a number of equal releases",
+    )
+
+
+def _sum(budget: Loss, cost: Callable[[Costs], Fraction | None]) -> Fraction:
+    return sum((part.count * (cost(part.family.costs()) or Fraction(0)) for part in budget.parts), Fraction(0))
 
 
 def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None = None, reveal: float = 0.0) -> Filter:

@@ -1,4 +1,4 @@
-"""The filter whose cost is the Rényi divergence of one fixed order, and beside it a reveal mass.
+"""Filters whose costs are Rényi divergences: of one fixed order and beside it a reveal mass, or of several orders.
 
 Reference: theory/granularity.md section 3.2.
 """
@@ -13,17 +13,17 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.compose.filters.costs import Cost, renyi_cost, short
+from quiltwork.compose.filters.costs import Cost, divergences, renyi_cost, short
 from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.loss import Loss
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.pure import Approximate
 from quiltwork.losses.families.renyi import Renyi
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import up
 from quiltwork.numbers.stated import typed, typed_above
 
-__all__ = ["LEAST_ORDER", "MOST_ORDER", "RenyiFilter"]
+__all__ = ["LEAST_ORDER", "MOST_ORDER", "OrdersFilter", "RenyiFilter"]
 
 LEAST_ORDER, MOST_ORDER = 1.001, 1e6  # closer to 1 the tilt loses its digits
 SHARES = np.linspace(0.0, 1.0, 66)[1:-1]
@@ -121,3 +121,42 @@ def _split(tilt: float, reveal: float, delta: float) -> tuple[float, float]:
         found = np.where(kept > 0, -np.log(kept) / tilt - np.log1p(-s), np.inf)
     best = int(np.argmin(found))
     return (float(kept[best]), float(-np.log1p(-s[best]))) if math.isfinite(found[best]) else (0.0, math.inf)
+
+
+@attrs.frozen
+class OrdersFilter(Filter):
+    """Rényi divergences add up on every path, at each of several orders at once.
+
+    Reference: Feldman and Zrnic 2021.
+    """
+
+    kind: ClassVar[str] = "orders"
+    because: ClassVar[str] = RenyiFilter.because
+    units: ClassVar[tuple[str, ...]] = ("divergence",)
+    orders: tuple[float, ...]
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.limit) != len(self.orders):
+            raise InvalidParameter("limit", self.limit, "one amount for each order")
+
+    @property
+    def promise(self) -> Loss:
+        return Loss.of(Renyi(self.orders, tuple(map(typed_above, self.limit))))
+
+    def _cost(self, family: Family) -> Cost:
+        return self.total(Loss.of(family))
+
+    def counted(self, loss: Loss) -> Loss:
+        self.total(loss)
+        return loss
+
+    def total(self, loss: Loss) -> Cost:
+        found, reveal = divergences(loss.parts, np.array([order - 1.0 for order in self.orders]))
+        if reveal > 0 or not all(map(math.isfinite, found)):
+            because = "its divergence is infinite at some order of the budget"
+            raise Unsupported(f"{loss} in a Rényi budget", because, "use lower orders")
+        return tuple(map(Fraction, found))
+
+    def words(self, cost: Cost) -> str:
+        pairs = [f"{float(e):.6g} at order {order:g}" for e, order in zip(cost, self.orders, strict=True)]
+        return "Rényi divergence " + ", ".join(pairs[:4]) + (", ..." if len(pairs) > 4 else "")

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.opening import Filter, filter_for, gdp_filter, pure_filter, zcdp_filter
+from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import single
@@ -15,8 +15,6 @@ from quiltwork.numbers.digits import single
 __all__ = ["Limit"]
 
 SCHEMA = "quiltwork/limit/1"
-KINDS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
-FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 
 
 @document("limit/1", plain=True)
@@ -37,7 +35,7 @@ class Limit:
             delta = None
         given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
         stated = tuple(name for name, value in given.items() if value is not None)
-        kind = next((kind for kind, names in KINDS.items() if names == stated), None)
+        kind = next((kind for kind, names in LIMITS.items() if names == stated), None)
         if kind is None:
             allowed = "stated as epsilon, as epsilon and delta, as rho, or as mu"
             raise InvalidParameter("the budget", ", ".join(stated) or "nothing", allowed)
@@ -45,9 +43,6 @@ class Limit:
         if "delta" in numbers and numbers["delta"] >= 1:
             raise InvalidParameter("delta", delta, "in [1e-100, 1)", "leave it out for a pure budget")
         return cls(kind, **numbers)
-
-    def _stated(self) -> list[float]:
-        return [float(getattr(self, name)) for name in KINDS[self.kind]]
 
     def filter(self, kind: Any = None, order: Any = None, reveal: float = 0.0) -> Filter:
         """The filter that keeps an adaptive use below this limit; by default the one that counts most losses."""
@@ -57,15 +52,12 @@ class Limit:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
         if chosen != "renyi" and (order is not None or reveal != 0.0):
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
-        if self.kind == "approximate" and chosen != "pure":
-            return filter_for(chosen, *self._stated(), order=order, reveal=reveal)
-        if chosen == "pure":
-            return pure_filter(*self._stated())
-        return zcdp_filter(*self._stated()) if chosen == "zcdp" else gdp_filter(*self._stated())
+        stated = [float(getattr(self, name)) for name in LIMITS[self.kind]]
+        return filter_below(self.kind, stated, chosen, order, reveal)
 
     def to_json(self) -> dict[str, Any]:
         """Tagged and versioned; only what is stated."""
-        return {"schema": SCHEMA, "kind": self.kind, **{name: getattr(self, name) for name in KINDS[self.kind]}}
+        return {"schema": SCHEMA, "kind": self.kind, **{name: getattr(self, name) for name in LIMITS[self.kind]}}
 
     @classmethod
     def from_json(cls, value: Any) -> Limit:
@@ -78,4 +70,4 @@ class Limit:
         return cls.of(**fields)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {single(getattr(self, name))}" for name in KINDS[self.kind])
+        return ", ".join(f"{name} {single(getattr(self, name))}" for name in LIMITS[self.kind])

@@ -25,12 +25,17 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import group_delta, nothing_hidden, response_masses
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, PROBABILITY, Entry, Family, Fields, Rows, entry
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
 Constraint = tuple[float, float]
 Exact = tuple[Decimal, Decimal]
+POINTS = Rows(
+    "Point",
+    about="One (epsilon, delta) statement.",
+    entries=(Entry("epsilon", NON_NEGATIVE), Entry("delta", PROBABILITY)),
+)
 IDLE = Decimal(16 * UNIT)  # a point this little (relative to delta and 1 - delta) below its neighbours' chord may go
 
 
@@ -194,14 +199,14 @@ def _read(value: Any) -> tuple[Constraint, ...]:
 
 @attrs.frozen
 class Constraints(Family):
-    """A mechanism that satisfies every listed (epsilon, delta) guarantee."""
+    """A release that satisfies every listed (epsilon, delta) at once."""
 
     kind: ClassVar[str] = "constraints"
     because: ClassVar[str] = (
         "several constraints at once are a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
-    points: tuple[Constraint, ...] = attrs.field(converter=_read)
+    points: tuple[Constraint, ...] = attrs.field(converter=_read, **entry("points", POINTS))
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": constrained_pair(self.points)}
@@ -210,8 +215,11 @@ class Constraints(Family):
         """Each constraint scales by itself, and all still hold at once."""
         return Constraints(tuple((times(size, e), group_delta(e, d, size)) for e, d in self.points))
 
-    def fields(self) -> dict[str, Any]:
-        return {"points": [list(point) for point in self.points]}
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        points = entries["points"]
+        listed = ", ".join(f"({epsilon:g}, {delta:g})" for epsilon, delta in points)
+        return f"all of {listed} at once" if len(points) <= 3 else f"{len(points)} constraints at once"
 
     def __str__(self) -> str:
         return f"{self.kind}({len(self.points)} points)"
@@ -219,10 +227,34 @@ class Constraints(Family):
 
 @attrs.frozen
 class ProfilePoints(Constraints):
-    """A privacy profile known at some points: delta(epsilon_i) <= delta_i, in both directions."""
+    """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i]."""
 
     kind: ClassVar[str] = "profile"
+    title: ClassVar[str] = "Profile"
+    words: ClassVar[str] = "privacy profile at {epsilons} points"
     because: ClassVar[str] = (
         "a privacy profile at given points is a mixture of randomized responses "
         "(conjectured by Cadir, Najib and Shkel; proof in the documentation)"
     )
+
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return Entry("epsilons", NUMBERS), Entry("deltas", NUMBERS)
+
+    @classmethod
+    def from_entries(cls, **entries: Any) -> Family:
+        given = entries["epsilons"], entries["deltas"]
+        try:
+            points = list(zip(*(np.ravel(np.asarray(values, dtype=float)).tolist() for values in given), strict=True))
+        except (TypeError, ValueError):
+            raise InvalidParameter("epsilons and deltas", given, "two lists of numbers of equal length") from None
+        return cls(points)
+
+    @classmethod
+    def entries_of(cls, fields: Fields) -> dict[str, Any]:
+        epsilons, deltas = zip(*fields["points"], strict=True)
+        return {"epsilons": epsilons, "deltas": deltas}
+
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        return cls.words.format(epsilons=len(entries["epsilons"]))

@@ -1,4 +1,8 @@
-"""Noise on the integers: discrete Gaussian and discrete Laplace, whose losses live on a lattice."""
+"""Noise on the integers, whose losses live on a lattice.
+
+The discrete Gaussian has mass at x proportional to e^(-x^2 / 2 sigma^2), the discrete Laplace law (two-sided geometric)
+mass proportional to e^(-|x| / scale).
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import Family, checked
+from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
 
@@ -32,14 +35,30 @@ def _too_little(name: str, value: float, sensitivity: int) -> None:
         raise InvalidParameter(name, value, f"at least {sensitivity / LEAST_NOISE:.3g} at sensitivity {sensitivity}")
 
 
+class DiscreteFamily(Family):
+    """Whole steps only: the sensitivity is an integer."""
+
+    sensitivity: int
+
+    def group(self, size: int) -> Family:
+        return attrs.evolve(self, **{"sensitivity": self.sensitivity * size})
+
+    def attained(self, distance: float) -> Family:
+        return self.grown(distance)
+
+
 @attrs.frozen
-class DiscreteGaussian(Family):
-    """Discrete Gaussian noise (mass at x proportional to e^(-x^2 / 2 sigma^2)) on an integer query."""
+class DiscreteGaussian(DiscreteFamily):
+    """Discrete Gaussian noise on an integer query."""
 
     kind: ClassVar[str] = "discrete_gaussian"
+    words: ClassVar[str] = "discrete Gaussian noise, sigma {sigma:g}, sensitivity {sensitivity}"
+    label: ClassVar[str] = "Discrete Gaussian noise"
+    dial: ClassVar[str] = "sigma"
+    tabulated: ClassVar[str] = "sigma"
     because: ClassVar[str] = "discrete Gaussian mechanism, exact loss lattice (Canonne, Kamath and Steinke 2020)"
-    sigma: float = checked(checks.positive, "sigma")
-    sensitivity: int = checked(checks.count, "sensitivity", default=1, least=1)
+    sigma: float = attrs.field(**parameter("sigma", POSITIVE, "Standard deviation (sigma)", "40"))
+    sensitivity: int = attrs.field(default=1, **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1"))
 
     def __attrs_post_init__(self) -> None:
         _too_many("sigma", self.sigma, 2 * SPAN * self.sigma + self.sensitivity)
@@ -73,18 +92,36 @@ class DiscreteGaussian(Family):
             )
         }
 
-    def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=self.sensitivity * size)
+    def costs(self) -> Costs:
+        """(sensitivity / sigma)^2 / 2 of zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
+        return Costs(rho=(self.sensitivity / typed(self.sigma)) ** 2 / 2)
+
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        """Whether what lies beyond SPAN deviations does not matter.
+
+        p^alpha q^(1-alpha) is a Gaussian of the same width, shifted by no more than a = alpha sensitivity / sigma
+        deviations, and of mass e^(a^2/2) at most. What is left out there must be below e^-35 of the moment, which is at
+        least 1; for the test of q against a mixture of weight `rate`, (1 - rate)^-tilt times the tail of q is left out.
+        """
+        shift = (1 + tilt) * self.sensitivity / self.sigma
+        left = (SPAN - shift) ** 2 / 2 if shift < SPAN else 0.0
+        if rate == 1:
+            return left >= 36
+        return left >= 36 + shift**2 / 2 and tilt * -math.log1p(-rate) <= 700
 
 
 @attrs.frozen
-class DiscreteLaplace(Family):
-    """Discrete Laplace (two-sided geometric) noise, mass proportional to e^(-|x| / scale), on an integer query."""
+class DiscreteLaplace(DiscreteFamily):
+    """Discrete Laplace (geometric) noise on an integer query."""
 
     kind: ClassVar[str] = "discrete_laplace"
+    words: ClassVar[str] = "discrete Laplace noise, scale {scale:g}, sensitivity {sensitivity}"
+    label: ClassVar[str] = "Discrete Laplace noise"
+    dial: ClassVar[str] = "scale"
+    tabulated: ClassVar[str] = "sensitivity"
     because: ClassVar[str] = "geometric mechanism, exact loss lattice (Ghosh, Roughgarden and Sundararajan 2009)"
-    scale: float = checked(checks.positive, "scale")
-    sensitivity: int = checked(checks.count, "sensitivity", default=1, least=1)
+    scale: float = attrs.field(**parameter("scale", POSITIVE, "Scale", "40"))
+    sensitivity: int = attrs.field(default=1, **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1"))
 
     def __attrs_post_init__(self) -> None:
         _too_many("sensitivity", self.sensitivity, self.sensitivity)
@@ -106,5 +143,5 @@ class DiscreteLaplace(Family):
         losses = a * indices
         return {"both": FinitePair(losses, p, p[::-1].copy(), log_p=log_p, lattice=lattice, relative=relative)}
 
-    def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=self.sensitivity * size)
+    def costs(self) -> Costs:
+        return Costs(epsilon=self.sensitivity / typed(self.scale))

@@ -11,8 +11,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Lattice, Pair
-from quiltwork.losses.family import Family, checked
-from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform
+from quiltwork.losses.family import NUMBERS, Family, parameter
+from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform, mixed_loss
 from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
 
@@ -145,17 +145,6 @@ class FinitePair(Pair):
         )
 
 
-def mixed_loss(loss: FloatArray, rate: float) -> FloatArray:
-    """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and huge l and for rates near 1."""
-    with np.errstate(over="ignore"):
-        change = rate * np.expm1(np.minimum(loss, 30.0))
-        # where the argument falls below a half, adding two positive terms keeps the digits that 1 + change would lose
-        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 30.0)))
-        small = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), direct)
-        large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, 30.0)))
-    return np.where(loss < 30.0, small, large)
-
-
 def _suffix(masses: FloatArray) -> FloatArray:
     return np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0]))
 
@@ -216,18 +205,17 @@ def law(name: str, value: Any) -> tuple[float, ...]:
 
 @attrs.frozen
 class FiniteLaws(Family):
-    """Two explicit laws on the same finite outcomes: the worst pair itself."""
+    """Two explicit laws on the same outcomes: p when the record is there, q when it is not."""
 
     kind: ClassVar[str] = "pair"
-    p: tuple[float, ...] = checked(law, "p")
-    q: tuple[float, ...] = checked(law, "q")
+    title: ClassVar[str] = "Pair"
+    words: ClassVar[str] = "two explicit laws on {p} outcomes"
+    p: tuple[float, ...] = attrs.field(**parameter("p", NUMBERS, check=law))
+    q: tuple[float, ...] = attrs.field(**parameter("q", NUMBERS, check=law))
 
     def __attrs_post_init__(self) -> None:
         if len(self.p) != len(self.q):
             raise InvalidParameter("p and q", (len(self.p), len(self.q)), "of equal length")
-
-    def fields(self) -> dict[str, Any]:
-        return {"p": list(self.p), "q": list(self.q)}
 
     def __str__(self) -> str:
         return f"pair({len(self.p)} outcomes)"

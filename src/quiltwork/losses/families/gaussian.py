@@ -6,7 +6,9 @@ The loss is N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; compositions a
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
 from typing import ClassVar
 
 import attrs
@@ -16,10 +18,10 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
-from quiltwork.losses.family import Family, checked
+from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
 from quiltwork.losses.transforms.transform import Spectrum, Transform
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import times
+from quiltwork.numbers.stated import times, typed
 
 ROOT2 = math.sqrt(2.0)
 
@@ -108,14 +110,44 @@ class GaussianTransform:
         return lambda cutoff: -0.5 * self.variance * cutoff * cutoff * (1 - 1e-14)
 
 
+class GaussianFamily(Family):
+    """A family whose dominating pair is N(mu, 1) against N(0, 1): mu^2 adds up, whatever the releases."""
+
+    linear: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def mu(self) -> float:
+        """The distance of the two means."""
+
+    def pairs(self) -> dict[str, Pair]:
+        return {"both": GaussianPair(self.mu)}
+
+    @property
+    def square(self) -> float:
+        return self.mu**2
+
+    @property
+    def attained_mu(self) -> float:
+        return self.mu
+
+    def rung(self) -> tuple[object, float]:
+        return "gaussian", self.mu
+
+
 @attrs.frozen
-class Gaussian(Family):
+class Gaussian(GaussianFamily):
     """Gaussian noise of standard deviation sigma on a query of the given l2 sensitivity."""
 
     kind: ClassVar[str] = "gaussian"
+    words: ClassVar[str] = "Gaussian noise, sigma {sigma:g}, sensitivity {sensitivity:g}"
+    label: ClassVar[str] = "Gaussian noise"
+    dial: ClassVar[str] = "sigma"
     because: ClassVar[str] = "Gaussian mechanism: loss N(mu^2/2, mu^2), exact profile (Balle and Wang 2018)"
-    sigma: float = checked(checks.positive, "sigma", hint="it is the noise's standard deviation")
-    sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
+    sigma: float = attrs.field(
+        **parameter("sigma", POSITIVE, "Standard deviation (sigma)", "40", hint="it is the noise's standard deviation")
+    )
+    sensitivity: float = attrs.field(default=1.0, **parameter("sensitivity", POSITIVE, "Sensitivity (l2)", "1"))
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
@@ -125,24 +157,29 @@ class Gaussian(Family):
         """Signal to noise: the parameter of the equivalent G_mu."""
         return self.sensitivity / self.sigma
 
-    def pairs(self) -> dict[str, Pair]:
-        return {"both": GaussianPair(self.mu)}
+    def at(self, distance: Fraction) -> Family:
+        return attrs.evolve(self, sensitivity=times(distance, self.sensitivity))
 
-    def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=times(size, self.sensitivity))
+    def costs(self) -> Costs:
+        half = (typed(self.sensitivity) / typed(self.sigma)) ** 2 / 2
+        return Costs(rho=half, half_square=half)
 
 
 @attrs.frozen
-class GaussianPrivacy(Family):
-    """G_mu: the trade-off function is at least that of N(mu, 1) against N(0, 1)."""
+class GaussianPrivacy(GaussianFamily):
+    """A mu-GDP release."""
 
     kind: ClassVar[str] = "gdp"
+    words: ClassVar[str] = "Gaussian privacy, mu {mu:g}"
+    label: ClassVar[str] = "Any release with a mu (GDP)"
+    dial: ClassVar[str] = "mu"
     because: ClassVar[str] = "Gaussian differential privacy (Dong, Roth and Su 2022)"
-    mu: float = checked(checks.moderate, "mu")
+    mu: float = attrs.field(**parameter("mu", POSITIVE, "Mu", "0.1", check=checks.moderate))
 
-    def pairs(self) -> dict[str, Pair]:
-        return {"both": GaussianPair(self.mu)}
+    def at(self, distance: Fraction) -> Family:
+        """mu scales linearly: G_mu composed with itself along a path of n steps is G_(n mu)."""
+        return GaussianPrivacy(times(distance, self.mu))
 
-    def group(self, size: int) -> Family:
-        """mu scales linearly: G_mu composed with itself along a path of `size` steps is G_(size mu)."""
-        return GaussianPrivacy(times(size, self.mu))
+    def costs(self) -> Costs:
+        half = typed(self.mu) ** 2 / 2
+        return Costs(rho=half, half_square=half)

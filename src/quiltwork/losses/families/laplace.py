@@ -6,6 +6,7 @@ P has mass 1/2 at e, e^(-e)/2 at -e and density e^((l-e)/2)/4 between; Q is its 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import ClassVar
 
 import attrs
@@ -14,11 +15,10 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
-from quiltwork.losses.family import Family, checked
-from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
-from quiltwork.losses.transforms.transform import Nodes, Transform
+from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
+from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, Transform, panel_rule
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import times
+from quiltwork.numbers.stated import times, typed
 
 
 class LaplacePair(Pair):
@@ -113,12 +113,16 @@ class LaplaceTransform(PanelTransform):
 
 @attrs.frozen
 class Laplace(Family):
-    """Laplace noise of the given scale on one number of the given sensitivity."""
+    """Laplace noise of the given scale on a query of the given l1 sensitivity."""
 
     kind: ClassVar[str] = "laplace"
+    words: ClassVar[str] = "Laplace noise, scale {scale:g}, sensitivity {sensitivity:g}"
+    label: ClassVar[str] = "Laplace noise"
+    dial: ClassVar[str] = "scale"
+    linear: ClassVar[bool] = True
     because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
-    scale: float = checked(checks.positive, "scale")
-    sensitivity: float = checked(checks.positive, "sensitivity", default=1.0)
+    scale: float = attrs.field(**parameter("scale", POSITIVE, "Scale", "40"))
+    sensitivity: float = attrs.field(default=1.0, **parameter("sensitivity", POSITIVE, "Sensitivity (l1)", "1"))
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / scale", self.sensitivity / self.scale)
@@ -131,5 +135,20 @@ class Laplace(Family):
     def pairs(self) -> dict[str, Pair]:
         return {"both": LaplacePair(self.epsilon)}
 
-    def group(self, size: int) -> Family:
-        return attrs.evolve(self, sensitivity=times(size, self.sensitivity))
+    def at(self, distance: Fraction) -> Family:
+        return attrs.evolve(self, sensitivity=times(distance, self.sensitivity))
+
+    def costs(self) -> Costs:
+        return Costs(epsilon=typed(self.sensitivity) / typed(self.scale))
+
+    def log_moments(self, theta: FloatArray) -> tuple[FloatArray, float]:
+        """E[e^(theta L)] = ((1 + theta) e^(theta eps) + theta e^(-(1 + theta) eps)) / (1 + 2 theta).
+
+        Reference: Mironov 2017, Table II.
+        """
+        first = np.log1p(theta) + theta * self.epsilon
+        second = np.log(theta) - (1 + theta) * self.epsilon
+        return np.logaddexp(first, second) - np.log1p(2 * theta), self.epsilon
+
+    def rung(self) -> tuple[object, float]:
+        return self.kind, self.epsilon

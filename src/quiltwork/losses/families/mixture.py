@@ -19,11 +19,14 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, entry, family_from_json
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
 from quiltwork.numbers.rounding import UNIT
 
 Weighted = list[tuple[float, Pair]]
+COMPONENTS = Rows(
+    "Component", about="One of the releases of a mixture.", entries=(Entry("weight", RATE), Entry("of", RELEASE))
+)
 
 
 class MixturePair(Pair):
@@ -166,11 +169,14 @@ def mixed_pair(parts: Weighted) -> Pair:
 def _components(value: Any) -> tuple[tuple[float, Family], ...]:
     allowed = "a non-empty list of (weight, loss) with positive weights that sum to 1"
     try:
-        found = tuple((checks.positive("weight", w), family) for w, family in value)
-    except TypeError:
+        pairs = [(weight, release) for weight, release in value]
+    except (TypeError, ValueError):
         raise InvalidParameter("components", value, allowed) from None
-    if not found:
+    if not pairs:
         raise InvalidParameter("components", value, allowed)
+    found = [
+        (checks.positive("weight", w), one if isinstance(one, Family) else family_from_json(one)) for w, one in pairs
+    ]
     total = math.fsum(w for w, _ in found)
     if abs(total - 1.0) > 1e-12:
         raise InvalidParameter("weights", [w for w, _ in found], allowed, f"they sum to {total!r}")
@@ -179,11 +185,11 @@ def _components(value: Any) -> tuple[tuple[float, Family], ...]:
 
 @attrs.frozen
 class Mixture(Family):
-    """One of several releases, chosen at random and named in the output."""
+    """One of several releases, chosen at random with the given weights and named in the output."""
 
     kind: ClassVar[str] = "mixture"
     because: ClassVar[str] = "profiles of an observed-class mixture add up (Cadir, Najib and Shkel, Lemma 1)"
-    components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components)
+    components: tuple[tuple[float, Family], ...] = attrs.field(converter=_components, **entry("components", COMPONENTS))
 
     def __attrs_post_init__(self) -> None:
         for _, family in self.components:
@@ -204,8 +210,12 @@ class Mixture(Family):
         """The class is seen either way, so sampling moves inside."""
         return Mixture(tuple((w, family.subsampled(rate)) for w, family in self.components))
 
-    def fields(self) -> dict[str, Any]:
-        return {"components": [[w, family.to_json()] for w, family in self.components]}
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        return all(family.has_moment(tilt, rate) for _, family in self.components)
+
+    @classmethod
+    def describe(cls, **entries: Any) -> str:
+        return "one of: " + "; ".join(f"{100 * weight:g}% {words}" for weight, words in entries["components"])
 
     def __str__(self) -> str:
         return "mixture(" + ", ".join(f"{w:g} {family}" for w, family in self.components) + ")"

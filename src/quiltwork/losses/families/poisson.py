@@ -14,17 +14,16 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
-from quiltwork.losses.families.finite import FinitePair, mixed_loss
+from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
-from quiltwork.losses.family import Family, checked
+from quiltwork.losses.family import RATE, RELEASE, Family, parameter
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
-from quiltwork.losses.transforms.transform import Transform
+from quiltwork.losses.transforms.transform import Transform, mixed_loss
 from quiltwork.numbers.rounding import UNIT
 
 
@@ -194,12 +193,13 @@ def _at_least(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @attrs.frozen
 class Poisson(Family):
-    """A release that sees a Poisson sample of the records."""
+    """A release run on a Poisson sample: each record takes part with probability `rate`."""
 
     kind: ClassVar[str] = "poisson"
+    words: ClassVar[str] = "{of}, on a Poisson sample of rate {rate:g}"
     because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
-    base: Family
-    rate: float = checked(checks.rate, "rate", hint="it is the chance that a record is sampled")
+    base: Family = attrs.field(**parameter("of", RELEASE))
+    rate: float = attrs.field(**parameter("rate", RATE, hint="it is the chance that a record is sampled"))
 
     def __attrs_post_init__(self) -> None:
         subsampled_pair(self.base, self.rate)  # refuse now what could not be answered later
@@ -219,8 +219,13 @@ class Poisson(Family):
             "protect the group by its own sampling rate, or bound it with constraints",
         )
 
-    def fields(self) -> dict[str, Any]:
-        return {"base": self.base.to_json(), "rate": self.rate}
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        return self.base.has_moment(tilt, rate * self.rate)
+
+    @classmethod
+    def from_entries(cls, **entries: Any) -> Family:
+        of: Family = entries["of"]
+        return of if entries["rate"] == 1 else of.subsampled(entries["rate"])
 
 
 def subsampled_pair(base: Family, rate: float) -> Pair:

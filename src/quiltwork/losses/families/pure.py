@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import ClassVar
 
 import attrs
@@ -16,7 +17,8 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import Family, checked
+from quiltwork.losses.families.laplace import Laplace
+from quiltwork.losses.family import NON_NEGATIVE, PROBABILITY, Costs, Family, parameter
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
@@ -56,29 +58,52 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
 
 @attrs.frozen
 class Pure(Family):
-    """Any epsilon-DP mechanism."""
+    """Any epsilon-DP release."""
 
     kind: ClassVar[str] = "pure"
+    words: ClassVar[str] = "pure, epsilon {epsilon:g}"
+    label: ClassVar[str] = "Any release with a pure epsilon"
+    dial: ClassVar[str] = "epsilon"
+    linear: ClassVar[bool] = True
     because: ClassVar[str] = "randomized response dominates every pure mechanism (Kairouz, Oh and Viswanath 2015)"
-    epsilon: float = checked(checks.loss_bound, "epsilon")
+    epsilon: float = attrs.field(**parameter("epsilon", NON_NEGATIVE, "Epsilon", "0.1", check=checks.loss_bound))
 
     def pairs(self) -> dict[str, Pair]:
         return {"both": response_pair(self.epsilon)}
 
-    def group(self, size: int) -> Family:
-        return Pure(times(size, self.epsilon))
+    @property
+    def reveals_nothing(self) -> bool:
+        return self.epsilon == 0
+
+    def at(self, distance: Fraction) -> Family:
+        return Pure(times(distance, self.epsilon))
+
+    def attained(self, distance: float) -> Family | None:
+        return _attained(self.epsilon * distance)
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        return ((self.epsilon, 0.0),)
+
+    def costs(self) -> Costs:
+        return Costs(epsilon=typed(self.epsilon))
+
+    def rung(self) -> tuple[object, float]:
+        return self.kind, self.epsilon
 
 
 @attrs.frozen
 class Approximate(Family):
-    """Any (epsilon, delta)-DP mechanism."""
+    """Any (epsilon, delta)-DP release."""
 
     kind: ClassVar[str] = "approximate"
+    words: ClassVar[str] = "approximate, epsilon {epsilon:g} at delta {delta:g}"
+    label: ClassVar[str] = "Any release with epsilon and delta"
     because: ClassVar[str] = (
         "randomized response with a reveal dominates every (epsilon, delta) mechanism (Kairouz, Oh and Viswanath 2015)"
     )
-    epsilon: float = checked(checks.loss_bound, "epsilon")
-    delta: float = checked(checks.probability, "delta")
+    epsilon: float = attrs.field(**parameter("epsilon", NON_NEGATIVE, "Epsilon", "0.1", check=checks.loss_bound))
+    delta: float = attrs.field(**parameter("delta", PROBABILITY, "Delta", "1e-9"))
 
     def pairs(self) -> dict[str, Pair]:
         if self.delta >= 1.0:
@@ -88,6 +113,26 @@ class Approximate(Family):
     def group(self, size: int) -> Family:
         """(n eps, delta (e^(n eps) - 1)/(e^eps - 1)), capped at delta = 1, rounded up."""
         return Approximate(times(size, self.epsilon), group_delta(self.epsilon, self.delta, size))
+
+    @property
+    def reveals_nothing(self) -> bool:
+        return self.epsilon == 0 and self.delta == 0
+
+    def attained(self, distance: float) -> Family | None:
+        return _attained(self.epsilon * max(1, math.ceil(distance)))
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        return ((self.epsilon, self.delta),)
+
+    def unless_revealed(self) -> tuple[Family, float]:
+        return Pure(self.epsilon), self.delta
+
+
+def _attained(epsilon: float) -> Family | None:
+    """Laplace noise is epsilon-DP at any number of steps, and loses that much; two steps of epsilon-DP need not."""
+    reached = epsilon * (1 - 1e-15)
+    return Laplace(1.0, reached) if reached >= 1e-100 else None
 
 
 def group_delta(epsilon: float, delta: float, size: int) -> float:

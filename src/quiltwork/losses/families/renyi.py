@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
@@ -19,12 +20,15 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Pair
-from quiltwork.losses.family import Family, checked
-from quiltwork.numbers.stated import times
+from quiltwork.losses.families.gaussian import GaussianPrivacy
+from quiltwork.losses.family import NON_NEGATIVE, NUMBERS, Costs, Family, Fields, parameter
+from quiltwork.numbers.stated import times, typed
 
 
 class RenyiFamily(Family):
     """A family known only through a bound on log M."""
+
+    has_pair: ClassVar[bool] = False
 
     def pairs(self) -> dict[str, Pair]:
         return {}
@@ -33,6 +37,7 @@ class RenyiFamily(Family):
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
         """K(theta) for theta > 0; +inf where nothing is promised."""
 
+    @property
     @abstractmethod
     def attained_mu(self) -> float:
         """The largest G_mu that satisfies the bound: a mechanism that is really possible."""
@@ -43,22 +48,41 @@ class RenyiFamily(Family):
 
 @attrs.frozen
 class ZeroConcentrated(RenyiFamily):
-    """rho-zCDP: every Rényi divergence of order alpha is at most rho alpha."""
+    """A rho-zCDP release."""
 
     kind: ClassVar[str] = "zcdp"
+    words: ClassVar[str] = "zero-concentrated, rho {rho:g}"
+    label: ClassVar[str] = "Any release with a rho (zCDP)"
+    dial: ClassVar[str] = "rho"
+    linear: ClassVar[bool] = True
     because: ClassVar[str] = (
         "zero-concentrated privacy adds up (Bun and Steinke 2016), converted by Canonne, Kamath and Steinke 2020"
     )
-    rho: float = checked(checks.non_negative, "rho")
+    rho: float = attrs.field(**parameter("rho", NON_NEGATIVE, "Rho", "0.005"))
 
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
         return self.rho * theta * (1 + theta)
 
+    @property
+    def reveals_nothing(self) -> bool:
+        return self.rho == 0
+
+    @property
+    def square(self) -> float:
+        return 2 * self.rho
+
+    @property
     def attained_mu(self) -> float:
         return math.sqrt(2 * self.rho)
 
-    def group(self, size: int) -> Family:
-        return ZeroConcentrated(times(size * size, self.rho))
+    def at(self, distance: Fraction) -> Family:
+        return ZeroConcentrated(times(distance * distance, self.rho))
+
+    def costs(self) -> Costs:
+        return Costs(rho=typed(self.rho))
+
+    def rung(self) -> tuple[object, float]:
+        return "zcdp", self.rho
 
 
 def _ordered(name: str, value: Any) -> tuple[float, ...]:
@@ -74,15 +98,13 @@ def _ordered(name: str, value: Any) -> tuple[float, ...]:
 
 @attrs.frozen
 class Renyi(RenyiFamily):
-    """RDP at listed orders: the divergence of order alpha_i is at most epsilon_i, all at once.
-
-    theta * epsilon(1+theta) is convex in theta and zero at 0, so between the orders it lies below the chord.
-    """
+    """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
 
     kind: ClassVar[str] = "rdp"
+    words: ClassVar[str] = "Rényi bounds at {orders} orders"
     because: ClassVar[str] = "Rényi privacy adds up (Mironov 2017), converted by Canonne, Kamath and Steinke 2020"
-    orders: tuple[float, ...] = checked(_ordered, "orders")
-    epsilons: tuple[float, ...] = checked(_ordered, "epsilons")
+    orders: tuple[float, ...] = attrs.field(**parameter("orders", NUMBERS, check=_ordered))
+    epsilons: tuple[float, ...] = attrs.field(**parameter("epsilons", NUMBERS, check=_ordered))
 
     def __attrs_post_init__(self) -> None:
         if len(self.orders) != len(self.epsilons):
@@ -95,6 +117,7 @@ class Renyi(RenyiFamily):
             raise InvalidParameter("epsilons", self.epsilons, ">= 0 with at least one finite")
 
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
+        """theta * epsilon(1+theta) is convex and 0 at 0: between the orders it lies below the chord."""
         known = [(a - 1, (a - 1) * e) for a, e in zip(self.orders, self.epsilons, strict=True) if math.isfinite(e)]
         knots = np.array([0.0, *(t for t, _ in known)])
         values = np.array([0.0, *(k for _, k in known)])
@@ -102,6 +125,7 @@ class Renyi(RenyiFamily):
         inside = np.interp(theta, knots, _lower_hull(knots, values))
         return np.where(theta <= knots[-1], inside * (1 + 1e-14), np.inf)
 
+    @property
     def attained_mu(self) -> float:
         rate = min(e / a for a, e in zip(self.orders, self.epsilons, strict=True))
         return math.sqrt(2 * rate)
@@ -115,8 +139,19 @@ class Renyi(RenyiFamily):
             raise Unsupported(f"a group of {size}", f"no order is at least {2 ** (steps + 1)}", "give larger orders")
         return Renyi(tuple(a for a, _ in kept), tuple(e for _, e in kept))
 
-    def fields(self) -> dict[str, Any]:
-        return {"orders": list(self.orders), "epsilons": [e if math.isfinite(e) else "inf" for e in self.epsilons]}
+    def attained(self, distance: float) -> Family | None:
+        reached = self.attained_mu * max(1, math.ceil(distance)) * (1 - 1e-15)
+        return GaussianPrivacy(reached) if reached >= 1e-100 else None
+
+    def divergence(self, order: float) -> Fraction | None:
+        known = self.epsilons[self.orders.index(order)] if order in self.orders else math.inf
+        return typed(known) if math.isfinite(known) else None
+
+    @classmethod
+    def entries_of(cls, fields: Fields) -> dict[str, Any]:
+        """Orders with an infinite bound promise nothing and are left out."""
+        kept = [(a, e) for a, e in zip(fields["orders"], fields["epsilons"], strict=True) if math.isfinite(float(e))]
+        return {"orders": tuple(a for a, _ in kept), "epsilons": tuple(e for _, e in kept)}
 
     def __str__(self) -> str:
         return f"rdp({len(self.orders)} orders)"

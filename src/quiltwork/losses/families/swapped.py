@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import RELEASE, Family, parameter
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -22,10 +22,11 @@ _OTHER = {"both": "both", "remove": "add", "add": "remove"}
 
 @attrs.frozen
 class Turned(Family):
-    """`base` with its two directions exchanged."""
+    """A release whose two laws are exchanged: p when the record is not there, q when it is."""
 
     kind: ClassVar[str] = "turned"
-    base: Family
+    words: ClassVar[str] = "{of}, with removing and adding exchanged"
+    base: Family = attrs.field(**parameter("of", RELEASE))
 
     @property
     def because(self) -> str:  # type: ignore[override]
@@ -48,5 +49,18 @@ class Turned(Family):
     def group(self, size: int) -> Family:
         return Turned(self.base.group(size))
 
+    def swapped(self) -> Family:
+        return self.base
+
     def subsampled(self, rate: float) -> Family:
         return Turned(self.base.subsampled(rate))
+
+    @property
+    def is_open(self) -> bool:
+        return self.base.is_open
+
+    def refined(self, step: float) -> Family:
+        return Turned(self.base.refined(step))
+
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        return self.base.has_moment(tilt, rate)

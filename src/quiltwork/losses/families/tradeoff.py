@@ -15,7 +15,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair, from_laws
-from quiltwork.losses.family import Family
+from quiltwork.losses.family import VERTICES, Entry, Family, Fields
 
 Vertices = tuple[tuple[float, float], ...]
 SLACK = 1e-15  # vertices of a stated sandwich are rounded: sup norm, per release
@@ -61,9 +61,14 @@ def hull(alpha: FloatArray, beta: FloatArray) -> list[tuple[float, float]]:
 
 @attrs.frozen
 class TradeOffFunction(Family):
-    """A trade-off function known between two polygons: `below` is what is promised, `above` what is possible."""
+    """A release whose test has at least the type II error of a convex polygon of [alpha, beta] vertices.
+
+    `above`, when given, is a polygon that the truth does not exceed; it only tightens the lower ends of brackets.
+    """
 
     kind: ClassVar[str] = "tradeoff"
+    title: ClassVar[str] = "TradeOff"
+    words: ClassVar[str] = "trade-off function with {vertices} vertices"
     because: ClassVar[str] = "the stated trade-off function (Dong, Roth and Su 2022)"
     below: Vertices = attrs.field(converter=_vertices)
     above: Vertices = attrs.field(converter=_vertices)
@@ -89,8 +94,19 @@ class TradeOffFunction(Family):
     def slack(self) -> float:
         return SLACK if self.sandwiched else 0.0
 
-    def fields(self) -> dict[str, Any]:
-        return {"below": [list(v) for v in self.below], "above": [list(v) for v in self.above]}
+    @classmethod
+    def entries(cls) -> tuple[Entry, ...]:
+        return Entry("vertices", VERTICES), Entry("above", VERTICES, default=None)
+
+    @classmethod
+    def from_entries(cls, **entries: Any) -> Family:
+        vertices, above = entries["vertices"], entries.get("above")
+        return from_vertices(vertices) if above is None else cls(vertices, above)
+
+    @classmethod
+    def entries_of(cls, fields: Fields) -> dict[str, Any]:
+        below, above = fields["below"], fields["above"]
+        return {"vertices": below} if below == above else {"vertices": below, "above": above}
 
     def __str__(self) -> str:
         return f"tradeoff({len(self.below)} vertices)"

@@ -290,6 +290,7 @@ class Sandwich(Family):
     """A trade-off function given by a program; `step` is None until a question decides how fine it must be."""
 
     kind: ClassVar[str] = "tradeoff"
+    stored: ClassVar[bool] = False  # it is written as two polygons around it, a TradeOffFunction
     because: ClassVar[str] = "the stated trade-off function (Dong, Roth and Su 2022), held between finite pairs"
     function: Function = attrs.field(converter=_hashable)
     symmetric: bool = False
@@ -314,6 +315,13 @@ class Sandwich(Family):
     @property
     def sandwiched(self) -> bool:
         return True
+
+    @property
+    def is_open(self) -> bool:
+        return self.step is None
+
+    def refined(self, step: float) -> Family:
+        return attrs.evolve(self, step=step) if self.is_open else self
 
     @property
     def slack(self) -> float:

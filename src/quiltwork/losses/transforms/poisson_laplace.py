@@ -7,9 +7,7 @@ import math
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.families.finite import mixed_loss
-from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
-from quiltwork.losses.transforms.transform import Nodes
+from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, mixed_loss, panel_rule
 
 
 class PoissonLaplaceTransform(PanelTransform):

@@ -14,7 +14,6 @@ from scipy.special import ndtr
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.translate import Translator
 
@@ -68,10 +67,7 @@ def _mu(loss: Loss) -> float:
     """mu of a composition of Gaussian releases; 0 when some release is of another kind."""
     squares = []
     for part in loss.parts:
-        if isinstance(part.family, GaussianPrivacy):
-            squares.append(part.count * part.family.mu**2)
-        elif isinstance(part.family, Gaussian):
-            squares.append(part.count * (part.family.sensitivity / part.family.sigma) ** 2)
-        else:
+        if part.family.square is None or not part.family.has_pair:
             return 0.0
+        squares.append(part.count * part.family.square)
     return math.sqrt(math.fsum(squares))

@@ -10,7 +10,7 @@ from typing import Any
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.ledger.book.limits import Limit
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.spec.recipes import Recipe
+from quiltwork.spec.fields.losses import Recipe
 
 __all__ = ["clean", "details", "named", "said"]
 

@@ -17,8 +17,7 @@ from quiltwork.compose.loss import Loss, compose
 from quiltwork.compose.papers.simple_rules import one_at_a_time
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.region import Region
-from quiltwork.losses.families.constraints import Constraint, Constraints, active, weights
-from quiltwork.losses.families.pure import Approximate, Pure
+from quiltwork.losses.families.constraints import Constraint, active, weights
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.spec.files.plan import Plan, Target
@@ -150,11 +149,7 @@ def _stated(release: Any) -> Stated:
 
 def _points(family: Any) -> tuple[Constraint, ...]:
     """The constraints that describe a family completely; none for a family that is known otherwise."""
-    if isinstance(family, Constraints):
-        return tuple(dict.fromkeys(family.points))
-    if isinstance(family, Approximate):
-        return ((family.epsilon, family.delta),)
-    return ((family.epsilon, 0.0),) if isinstance(family, Pure) else ()
+    return tuple(dict.fromkeys(family.points))
 
 
 def _one_at_a_time(loss: Loss) -> Region | None:

@@ -13,25 +13,21 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import up
 from quiltwork.spec.fields.fields import Count, Strict, Words
 
-if TYPE_CHECKING:
-    from quiltwork.compose.filters.opening import Filter
-
 __all__ = ["Blocks", "Budget", "BudgetAnswer", "answered", "instant", "span"]
 
-LIMITS = {("epsilon", "delta"): "approximate", ("epsilon",): "pure", ("rho",): "zcdp", ("mu",): "gdp"}
-FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 KINDS = ("adaptive", "planned")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 LONGEST = 4e9  # seconds, a little more than a hundred years
@@ -127,7 +123,7 @@ class Budget(Strict):
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
         stated = self.stated
-        if tuple(stated) not in LIMITS:
+        if tuple(stated) not in LIMITS.values():
             named = " and ".join(stated) or "none of them"
             raise _refused(f"must be limited by epsilon, by epsilon and delta, by rho, or by mu, got {named}")
         return self
@@ -163,7 +159,7 @@ class Budget(Strict):
     @property
     def limit(self) -> str:
         """approximate, pure, zcdp or gdp."""
-        return LIMITS[tuple(self.stated)]
+        return next(limit for limit, names in LIMITS.items() if names == tuple(self.stated))
 
     @property
     def chosen(self) -> str:
@@ -172,14 +168,7 @@ class Budget(Strict):
 
     def keeper(self) -> Filter:
         """The filter that keeps an adaptive use below the limit."""
-        from quiltwork.compose.filters.opening import filter_for, gdp_filter, pure_filter, zcdp_filter
-
-        numbers = list(self.stated.values())
-        if self.limit == "approximate" and self.chosen != "pure":
-            return filter_for(self.chosen, numbers[0], numbers[1], order=self.order, reveal=self.reveal)
-        if self.chosen == "pure":
-            return pure_filter(*numbers)
-        return zcdp_filter(*numbers) if self.chosen == "zcdp" else gdp_filter(*numbers)
+        return filter_below(self.limit, list(self.stated.values()), self.chosen, self.order, self.reveal)
 
     def opening(self) -> dict[str, Any]:
         """What `Ledger.open` takes, with the blocks as a mapping; what was not said is left out."""

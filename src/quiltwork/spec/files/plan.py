@@ -13,8 +13,8 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import Unsupported
 from quiltwork.spec.fields.budgets import Budget, BudgetAnswer, answered, distinct_budgets
 from quiltwork.spec.fields.fields import Count, NonNegative, Probability, Strict, Words, refused
+from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.files.file import File
-from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
 

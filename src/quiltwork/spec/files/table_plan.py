@@ -16,10 +16,10 @@ from quiltwork.errors import DisconnectedDomainWarning
 from quiltwork.spec.fields.columns import Table, Values
 from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields.fields import Count, Positive, Strict, Words, located, refused
+from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Holds, Names, Notion, Via
 from quiltwork.spec.files.file import File
 from quiltwork.spec.files.plan import Target
-from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
 from quiltwork.tables.schema.predicates import Predicate

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 _DEFINED = "#/$defs/"
 _PUBLISHED = {  # pydantic names models that share a name by their modules; others may refer to them, so they stay
+    "quiltwork__spec__fields__losses__Gaussian": "quiltwork__spec__single_recipes__Gaussian",
     "quiltwork__spec__fields__priors__Gaussian": "quiltwork__spec__priors__Gaussian",
 }
 
@@ -15,6 +16,7 @@ _PUBLISHED = {  # pydantic names models that share a name by their modules; othe
 def model_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a file; numeric cross-checks are left to its reader."""
     found = _published(_without_null(model.model_json_schema()))
+    found["$defs"] = dict(sorted(found.get("$defs", {}).items()))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": title}
 
 

@@ -17,10 +17,9 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
+from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
-from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments
@@ -44,7 +43,7 @@ class Quantity:
 def quantities(pricing: Pricing, responses: Sequence[Response], most: FloatArray) -> list[Quantity]:
     """Everything that bounds this plan; each is valid by itself."""
     families = [part.family for query in pricing.queries for part in query.loss.parts]
-    if all(isinstance(family, (Gaussian, GaussianPrivacy, ZeroConcentrated)) for family in families):
+    if all(family.square is not None for family in families):
         return [_quadratic(pricing, responses, most)]
     equal = _equal(pricing, responses)
     if equal is not None:
@@ -75,12 +74,10 @@ def _quadratic(pricing: Pricing, responses: Sequence[Response], most: FloatArray
 
     def cost(query: int, distance: float) -> float:
         loss = pricing.at(query, distance)
-        found = (part.count * _square(part.family) for part in (loss.parts if loss is not None else ()))
-        return math.fsum(found) * (1 + 4 * UNIT)
+        squares = [(part.count, part.family.square) for part in (loss.parts if loss is not None else ())]
+        return math.fsum(math.inf if one is None else count * one for count, one in squares) * (1 + 4 * UNIT)
 
-    concentrated = any(
-        isinstance(part.family, ZeroConcentrated) for query in pricing.queries for part in query.loss.parts
-    )
+    concentrated = any(not part.family.has_pair for query in pricing.queries for part in query.loss.parts)
 
     def loss(totals: Sequence[float]) -> Loss:
         if concentrated:
@@ -89,12 +86,6 @@ def _quadratic(pricing: Pricing, responses: Sequence[Response], most: FloatArray
         return Loss.of(GaussianPrivacy(mu)) if mu > 0 else Loss(())
 
     return Quantity((_prices(cost, responses, most),), SECONDS, loss)
-
-
-def _square(family: Family) -> float:
-    if isinstance(family, ZeroConcentrated):
-        return 2 * family.rho
-    return family.mu**2 if isinstance(family, (Gaussian, GaussianPrivacy)) else math.inf
 
 
 def _equal(pricing: Pricing, responses: Sequence[Response]) -> Quantity | None:

@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.dominance import Ladders, distinct, front
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.losses.families.pure import Pure
 from quiltwork.tables.cells.cells import Arrangement, Cells

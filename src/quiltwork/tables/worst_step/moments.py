@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.moments import nudged, worst_moments
+from quiltwork.compose.accountant.moments import worst_moments
+from quiltwork.compose.engines.characteristic import nudged
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
-from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 
@@ -40,8 +40,11 @@ NOTHING = Moments(np.zeros(TILTS.size), 0.0, 0.0)
 @lru_cache(maxsize=8192)
 def family_moments(family: Family) -> Moments:
     """The moments of one release."""
-    if isinstance(family, Laplace):  # so common that the general question is worth sparing
-        return _laplace(family.sensitivity / family.scale)
+    known = family.log_moments(TILTS)
+    if known is not None:
+        logs = np.maximum(nudged(known[0]), 0.0)
+        logs.setflags(write=False)
+        return Moments(logs, 0.0, known[1] * (1 + 4 * UNIT))
     loss = Loss.of(family)
     largest = _largest(loss)
     try:
@@ -53,18 +56,6 @@ def family_moments(family: Family) -> Moments:
     logs = np.maximum(np.where(np.isnan(found), math.inf, found), 0.0)
     logs.setflags(write=False)
     return Moments(logs, -math.log1p(-min(reveal, 1 - UNIT)) * (1 + 4 * UNIT), largest)
-
-
-def _laplace(epsilon: float) -> Moments:
-    """E[e^(theta L)] = ((1 + theta) e^(theta eps) + theta e^(-(1 + theta) eps)) / (1 + 2 theta).
-
-    Reference: Mironov 2017, Table II.
-    """
-    first = np.log1p(TILTS) + TILTS * epsilon
-    second = np.log(TILTS) - (1 + TILTS) * epsilon
-    logs = nudged(np.logaddexp(first, second) - np.log1p(2 * TILTS))
-    logs.setflags(write=False)
-    return Moments(np.maximum(logs, 0.0), 0.0, epsilon * (1 + 4 * UNIT))
 
 
 def _largest(loss: Loss) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import attrs
 
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.scaling import attained, is_linear, is_symmetric, scaled, total, turned
+from quiltwork.compose.scaling import attained, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
 from quiltwork.kinds import document
 from quiltwork.tables.notions.neighbors import Metric
@@ -87,7 +87,7 @@ class Pricing:
                 "its loss is not symmetric, and which of the two worlds comes first is not known under this notion",
                 "state it with a symmetric loss, such as constraints or a profile that hold in both directions",
             )
-        if isinstance(stated, Metric) and distance > 1 and not all(is_linear(part.family) for part in loss.parts):
+        if isinstance(stated, Metric) and distance > 1 and not all(part.family.linear for part in loss.parts):
             raise Unsupported(
                 f"query {name!r} at distance {distance:g}",
                 "a guarantee for one unit of a metric adds up over several only if it is stated for all distances",

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.dominance import Ladders
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends

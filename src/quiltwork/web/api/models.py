@@ -22,8 +22,9 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.losses.family import families
+from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
-from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.document import parse
 from quiltwork.spec.text.read import made_from, parse_as
 from quiltwork.web.service.problems import Busy
@@ -33,7 +34,7 @@ MOST_MAPPINGS, MOST_NUMBERS = 60, 600
 MOST_WIDTH = 5000.0  # of all discrete noise together
 DEEPEST = 8
 LONGEST_TEXT = 5000
-SLOW = {"discrete_gaussian": "sigma", "discrete_laplace": "sensitivity"}
+SLOW = {kind: family.tabulated for kind, family in families().items() if family.tabulated}
 ELSEWHERE = "the command line takes more: quiltwork ledger spend"
 PATIENCE = 2.0
 _slow = threading.BoundedSemaphore(2)

@@ -11,12 +11,15 @@ import attrs
 from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
+from quiltwork.losses.family import WHOLE, Entry, families
 from quiltwork.web.api.models import loss_from, loss_of_text
 from quiltwork.web.pages.forms import number, whole
 
 __all__ = ["KINDS", "WRITTEN", "Box", "Kind", "loss_of", "offered"]
 
 WRITTEN = "written"
+SAMPLED = "sampled_gaussian"
+FIRST = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", SAMPLED, "pure", "approximate", "zcdp", "gdp")
 EXAMPLE = "poisson: {rate: 0.01, of: {laplace: {scale: 2}}}"
 
 
@@ -58,28 +61,24 @@ class Kind:
         )
 
 
-_SIGMA = Box("sigma", "Standard deviation (sigma)", "40")
-_SCALE = Box("scale", "Scale", "40")
-_NORM, _SUM = Box("sensitivity", "Sensitivity (l2)", "1"), Box("sensitivity", "Sensitivity (l1)", "1")
-_STEP = Box("sensitivity", "Sensitivity (whole)", "1", counts=True)
-_EPSILON, _DELTA = Box("epsilon", "Epsilon", "0.1"), Box("delta", "Delta", "1e-9")
+def _kinds() -> tuple[Kind, ...]:
+    """Every family with a label, noise first, and beside it Gaussian noise on a sample."""
+    found = {
+        kind: Kind(kind, family.label, tuple(map(_box, family.entries())))
+        for kind, family in families().items()
+        if family.label
+    }
+    sigma, norm = found["gaussian"].boxes
+    sample = (Box("rate", "Sampling rate", "0.01"), attrs.evolve(sigma, example="2"), norm)
+    found[SAMPLED] = Kind(SAMPLED, "Gaussian noise on a Poisson sample", sample, sampled="gaussian")
+    return tuple(found[kind] for kind in (*FIRST, *(kind for kind in found if kind not in FIRST)))
 
-KINDS = (
-    Kind("gaussian", "Gaussian noise", (_SIGMA, _NORM)),
-    Kind("laplace", "Laplace noise", (_SCALE, _SUM)),
-    Kind("discrete_gaussian", "Discrete Gaussian noise", (_SIGMA, _STEP)),
-    Kind("discrete_laplace", "Discrete Laplace noise", (_SCALE, _STEP)),
-    Kind(
-        "sampled_gaussian",
-        "Gaussian noise on a Poisson sample",
-        (Box("rate", "Sampling rate", "0.01"), Box("sigma", "Standard deviation (sigma)", "2"), _NORM),
-        sampled="gaussian",
-    ),
-    Kind("pure", "Any release with a pure epsilon", (_EPSILON,)),
-    Kind("approximate", "Any release with epsilon and delta", (_EPSILON, _DELTA)),
-    Kind("zcdp", "Any release with a rho (zCDP)", (Box("rho", "Rho", "0.005"),)),
-    Kind("gdp", "Any release with a mu (GDP)", (Box("mu", "Mu", "0.1"),)),
-)
+
+def _box(entry: Entry) -> Box:
+    return Box(entry.name, entry.label, entry.example, counts=entry.domain == WHOLE)
+
+
+KINDS = _kinds()
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 

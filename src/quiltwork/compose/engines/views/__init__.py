@@ -1,0 +1,1 @@
+"""The three questions, answered from views of a composition at one tilt."""
