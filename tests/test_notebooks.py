@@ -22,8 +22,8 @@ from quiltwork.confounding.line.noise import noise
 from quiltwork.curves import Curve, Guarantee, Profile
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
-from quiltwork.report.accounts import account
-from quiltwork.report.change.sides import Unbounded
+from quiltwork.report.answers.account import account
+from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.spec import parse_plan, parse_world
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -17,7 +17,7 @@ from quiltwork.cli import main
 from quiltwork.cli.design import _columns, _percent
 from quiltwork.confounding import World
 from quiltwork.curves import Bracket
-from quiltwork.report.design.view import spread
+from quiltwork.report.answers.design import spread
 from quiltwork.spec import parse_world, read_world
 
 pytest.importorskip("highspy")

@@ -17,8 +17,7 @@ from quiltwork.cli import main
 from quiltwork.curves import Bracket
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
-from quiltwork.report.influence.data import spread
-from quiltwork.report.influence.view import Size
+from quiltwork.report.answers.influence import Size, spread
 from quiltwork.spec.prior_file import PriorFile
 
 ACTIVITY = "examples/plans/activity.yaml"

@@ -5,14 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
+from quiltwork.cli.region import parsed
+from quiltwork.report.region.figure import thinned
 from tests.cli.lines import one_line
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.cli.region import parsed
 from quiltwork.curves import Bracket
-from quiltwork.report.region.figure import thinned
-from quiltwork.report.region.view import spread
+from quiltwork.report.answers.region import spread
 
 PLAN = "examples/plans/constraints.yaml"
 PAIR = ["--constraint", "0.3,0", "--constraint", "0.15,0.02"]

@@ -10,7 +10,7 @@ from tests.spec.malformed_tables import CASES, COLUMNS, GOOD, plan
 
 from quiltwork.cli import main
 from quiltwork.curves import Bracket
-from quiltwork.report.tables.view import moved
+from quiltwork.report.answers.tables import moved
 from quiltwork.spec import parse_table_plan, read_table_plan, table_schema
 
 CLINICS = "examples/plans/clinics.yaml"

@@ -18,9 +18,9 @@ from quiltwork.audit.bounds.threshold import SHARE
 from quiltwork.audit.claim import NOTHING, Claim, mu_claim, parse_claim
 from quiltwork.audit.result import share
 from quiltwork.audit.score_files import Scores, read_scores
-from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.cli.progress import progress
+from quiltwork.cli.terminal import PIPED_WIDTH, grid, plan_at
 from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single

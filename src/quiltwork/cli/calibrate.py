@@ -13,7 +13,7 @@ from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.text import ends
+from quiltwork.report.parts import ends
 from quiltwork.spec import plan_of
 from quiltwork.spec.write import yaml_text
 

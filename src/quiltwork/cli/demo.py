@@ -13,9 +13,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.ledger_files import check_writable
 from quiltwork.cli.progress import Advance, progress
+from quiltwork.cli.terminal import PIPED_WIDTH, grid
 from quiltwork.document.page import report_format
 from quiltwork.report.tour import Tour, tour
 

@@ -11,12 +11,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from quiltwork.cli.account import grid
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
+from quiltwork.cli.terminal import grid
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.report.budgets.history import clean, details
+from quiltwork.report.pages.budget_history import clean, details
 
 SHOWN = 20
 SECRET = "stored"  # the hash of a token: of no use to a reader

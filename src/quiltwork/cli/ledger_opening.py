@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.cli import ledger_words as words
-from quiltwork.cli.account import plan_at
 from quiltwork.cli.ledger_reach import Where, nothing_left, reached
 from quiltwork.cli.ledger_view import show_budget
+from quiltwork.cli.terminal import plan_at
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.book.terms import Blocks

@@ -10,17 +10,17 @@ from typing import Any
 from rich.text import Text
 
 from quiltwork.cli import ledger_words as words
-from quiltwork.cli.account import grid
 from quiltwork.cli.ledger_files import secret_file
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import acted, answer
+from quiltwork.cli.terminal import grid
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address
 from quiltwork.ledger.store.store import Store
-from quiltwork.report.budgets.history import clean
+from quiltwork.report.pages.budget_history import clean
 
 
 def admitted(where: Where, name: str, role: str, expires: str | None, file: Path | None) -> int:

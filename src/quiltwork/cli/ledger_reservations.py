@@ -6,15 +6,15 @@ from typing import Any
 
 from rich.text import Text
 
-from quiltwork.cli.account import grid
 from quiltwork.cli.ledger_reach import Where, reached
 from quiltwork.cli.ledger_view import console
 from quiltwork.cli.ledger_work import answer
+from quiltwork.cli.terminal import grid
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.book.book import STARTED, Reservation
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.budgets.history import clean, details
+from quiltwork.report.pages.budget_history import clean, details
 
 Found = tuple[Reservation, Entry]  # a reservation, and the entry that made it
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from quiltwork import checks
-from quiltwork.cli.account import plan_at, write
+from quiltwork.cli.terminal import plan_at, write
 from quiltwork.document.page import Report, joined, report_format
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.anything import report_of
+from quiltwork.report.pages.anything import report_of
 from quiltwork.spec.anything import read_any
 
 TITLE = "Privacy report"
@@ -42,7 +42,7 @@ def _lead(found: Sequence[Report]) -> str:
 def _budgets(ledger: str, names: list[str]) -> list[Report]:
     """The named budgets; all of them when none is named."""
     from quiltwork.cli.ledger_reach import Where, reached
-    from quiltwork.report.budgets.page import budget_report
+    from quiltwork.report.pages.budget import budget_report
 
     with reached(Where(ledger, None, None, False)) as book:
         chosen = names or [one.name for one in book.budgets()]

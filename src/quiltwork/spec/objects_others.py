@@ -34,11 +34,11 @@ REFUSED = {
     _LEDGER + "chain.keys:SigningKey": Refusal("it is a secret", "keep its key file, readable by its owner only"),
     "quiltwork.data.engines.engine:Engine": Refusal("it is an open connection", "keep the address of its data"),
     "quiltwork.data.sequences:Sequences": Refusal("it is a table on an engine", "write the counts that it gives"),
-    "quiltwork.report.accounts:Account": Refusal(
+    "quiltwork.report.answers.account:Account": Refusal(
         "it is what was computed from a plan", "write the plan, and account it again; account.to_json() is a summary"
     ),
-    "quiltwork.report.accounts:Entry": Refusal("it is a line of an account", "write the plan"),
-    "quiltwork.report.accounts:Verdict": Refusal("it is a line of an account", "write the plan"),
+    "quiltwork.report.answers.account:Entry": Refusal("it is a line of an account", "write the plan"),
+    "quiltwork.report.answers.account:Verdict": Refusal("it is a line of an account", "write the plan"),
     "quiltwork.document.page:Report": Refusal("it is words and figures about a file", "save it with report.save(path)"),
-    "quiltwork.report.baselines:Baseline": Refusal("it is a line of an account", "write the plan"),
+    "quiltwork.report.answers.account:Baseline": Refusal("it is a line of an account", "write the plan"),
 }

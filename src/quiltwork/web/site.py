@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from quiltwork import __version__
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.text import column, ends, percent
+from quiltwork.report.parts import column, ends, percent
 from quiltwork.web.problems import Busy
 from quiltwork.web.rates import Rates
 from quiltwork.web.sessions import Session, Sessions

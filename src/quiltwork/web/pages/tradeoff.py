@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from quiltwork.web.access import Visits, site_of
-from quiltwork.web.explore.limits import MOST_LOSSES
+from quiltwork.web.bounds import MOST_LOSSES
 
 router = APIRouter(include_in_schema=False)
 
