@@ -14,7 +14,7 @@ from quiltwork.report.answers.change import Cost, differences
 from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.report.pages.change import difference_report
 from quiltwork.spec import parse_plan, parse_prior, parse_table_plan, parse_world, plan_of
-from quiltwork.spec.budget_file import parse_budgets
+from quiltwork.spec.files.budgets import parse_budgets
 
 DELTA = 1e-6
 

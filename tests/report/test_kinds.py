@@ -17,7 +17,7 @@ from quiltwork.report.answers.region import view as region_view
 from quiltwork.report.answers.tables import view as table_view
 from quiltwork.report.pages.anything import report_of
 from quiltwork.report.pages.region import region_report
-from quiltwork.spec.anything import parse_any, read_any
+from quiltwork.spec.files.file import parse_any, read_any
 
 NASTY = "<script>x</script> | `a` [b](c) \\"
 UNBOUNDED = """

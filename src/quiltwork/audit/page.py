@@ -100,13 +100,13 @@ def _counts(audit: Audit, counts: Counts) -> Grid:
     ]
     sure = f"{single(100 * audit.confidence)}% confidence, jointly"
     heads = (f"Method {audit.method}", ("Runs", "number"), ('Said "in"', "number"), ("Share", "number"), sure)
-    return Grid(heads, rows)
+    return Grid(heads, rows, "What the attack said in how many runs.")
 
 
 def _guesses(audit: Audit, guesses: Guesses) -> Grid:
     row = (audit.method, guesses.canaries, guesses.made, guesses.correct, share(guesses.correct / guesses.made))
     heads = ("Method", ("Coins", "number"), ("Guessed", "number"), ("Right", "number"), ("Share", "number"))
-    return Grid(heads, [row])
+    return Grid(heads, [row], "What the attack guessed of how many coins.")
 
 
 def _deltas(report: AuditReport) -> Grid:

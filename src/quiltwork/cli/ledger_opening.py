@@ -15,8 +15,8 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.spec.budget_file import read_budgets
-from quiltwork.spec.plan import Plan
+from quiltwork.spec.files.budgets import read_budgets
+from quiltwork.spec.files.plan import Plan
 
 
 def opened(

@@ -11,10 +11,10 @@ from quiltwork.cli.terminal import plan_at
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.spec import read_plan
-from quiltwork.spec.notions import Notion
-from quiltwork.spec.plan import Plan
-from quiltwork.spec.read import parse_as
+from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.plan import Plan
 from quiltwork.spec.recipes import Recipe
+from quiltwork.spec.text.read import parse_as
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SPAN = "a number and a unit, s, m, h, d or w: 90m, 12h, 30d"

@@ -286,6 +286,10 @@ def _numbers(values: Any) -> Numbers:
     return tuple(None if value is None or not math.isfinite(value) else float(value) for value in values)
 
 
+def _table_of(rows: Any) -> tuple[Numbers, ...]:
+    return tuple(_numbers(row) for row in rows)
+
+
 def _names(values: Any) -> tuple[Any, ...]:
     """The places of a trace: names for a table of colours, numbers for all others."""
     found = tuple(values)
@@ -324,7 +328,7 @@ class Trace:
     thin: bool = False
     symbol: Literal["circle", "x", "diamond"] = "circle"
     texts: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    z: tuple[Numbers, ...] = attrs.field(default=(), converter=lambda rows: tuple(_numbers(row) for row in rows))
+    z: tuple[Numbers, ...] = attrs.field(default=(), converter=_table_of)
 
 
 @attrs.frozen

@@ -102,7 +102,7 @@ def _short(value: Cell | Fact | Axis | Trace) -> Any:
     kept = {
         name: plain(entry)
         for name, entry in fields.items()
-        if entry not in ("", None, False, ()) or name in ("text", "value")
+        if not (entry is None or entry is False or entry == "" or entry == ()) or name in ("text", "value")
     }
     return value.text if isinstance(value, Cell) and list(kept) == ["text"] else kept
 

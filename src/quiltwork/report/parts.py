@@ -16,7 +16,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.blocks import Block, Cell, Fact, Grid, Tone
 from quiltwork.document.parts import AT_MOST, plain_words
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.spec.plan import Target
+from quiltwork.spec.files.plan import Target
 
 __all__ = [
     "Judged",

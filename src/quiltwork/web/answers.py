@@ -27,8 +27,8 @@ from quiltwork.web.bounds import (
 
 if TYPE_CHECKING:
     from quiltwork.audit.report import AuditReport
-    from quiltwork.spec.prior_file import PriorFile
-    from quiltwork.spec.world_file import WorldFile
+    from quiltwork.spec.files.prior import PriorFile
+    from quiltwork.spec.files.world import WorldFile
 
 __all__ = ["METHODS", "account", "audit", "audit_html", "changes", "design", "example", "influence", "made", "tradeoff"]
 
@@ -43,7 +43,7 @@ LEVELS = 6  # values of the score in the small world
 
 def value_of(plan: Any) -> Any:
     """What a pasted text, or the same as an object, describes."""
-    from quiltwork.spec.anything import parse_any
+    from quiltwork.spec.files.file import parse_any
 
     text = checked_text("plan", plan, "account")
     try:
@@ -69,7 +69,7 @@ def _answer(report: Report, account: Any = None) -> Json:
 def account(plan: Any, delta: float | None = None) -> Json:
     """Any file: `kind`, `account` (numbers), `curves` (points, or None), `page` (words and charts) and `met`."""
     from quiltwork.report.pages.anything import report_of, saved_report
-    from quiltwork.spec.anything import kind_of
+    from quiltwork.spec.files.file import kind_of
 
     value = value_of(plan)
     kind = kind_of(value)
@@ -143,7 +143,7 @@ def _slug(title: str) -> str:
 def tradeoff(losses: Any, delta: float) -> Json:
     """Epsilon, both curves and the simpler rules, for losses as a plan file writes them."""
     from quiltwork.report.pages.account import composition_report
-    from quiltwork.spec.read import plan_from
+    from quiltwork.spec.files.plan import plan_from
 
     releases = _releases(losses)
     try:
@@ -179,7 +179,7 @@ def influence(asked: Json) -> Json:
     """
     from quiltwork.report.answers.influence import view
     from quiltwork.report.pages.influence import influence_report
-    from quiltwork.spec.prior_file import parse_prior
+    from quiltwork.spec.files.prior import parse_prior
 
     given = asked.get("prior")
     file = _binary(asked) if given is None else parse_prior(checked_text("prior", given, "influence"))
@@ -195,7 +195,7 @@ def influence(asked: Json) -> Json:
 
 def _binary(asked: Json) -> PriorFile:
     from quiltwork.numbers.digits import single
-    from quiltwork.spec.prior_file import prior_from
+    from quiltwork.spec.files.prior import prior_from
 
     p, q = (checks.probability(name, asked.get(name)) for name in ("p", "q"))
     leaves = [float(1 - Fraction(str(stay))) for stay in (p, q)]  # 0.2 beside 0.8, as a person would write it
@@ -216,7 +216,7 @@ def design(asked: Json) -> Json:
 
     `epsilon` and `delta` are the target; for a world file they replace its own when they are given.
     """
-    from quiltwork.spec.world_file import parse_world
+    from quiltwork.spec.files.world import parse_world
 
     epsilon = None if asked.get("epsilon") is None else checks.non_negative("epsilon", asked["epsilon"])
     delta = _delta(asked.get("delta"))
@@ -242,7 +242,7 @@ def small_world(strength: Any, badge: Any) -> WorldFile:
     P(x | low) is proportional to 1 - s x/5 and P(x | high) to 1 - s + s x/5: the same law at s = 0, and mirror images
     of each other that exclude one end each at s = 1.
     """
-    from quiltwork.spec.world_file import world_from
+    from quiltwork.spec.files.world import world_from
 
     strength = checks.probability("strength", STRENGTH if strength is None else strength)
     badge = checks.non_negative("badge", BADGE if badge is None else badge)

@@ -30,7 +30,7 @@ def account(
     from quiltwork import checks
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
     from quiltwork.report.pages.anything import report_of
-    from quiltwork.spec.anything import read_any
+    from quiltwork.spec.files.file import read_any
 
     value = plan_at(plan, read_any)
     figure_kind(figure)  # refused before the work, not after it

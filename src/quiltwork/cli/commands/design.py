@@ -50,7 +50,7 @@ def design(
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
     from quiltwork.report.answers.design import channel_csv, view
     from quiltwork.report.pages.design import world_report
-    from quiltwork.spec.world_file import read_world
+    from quiltwork.spec.files.world import read_world
 
     figure_kind(figure)  # refused before the work, not after it
     file = plan_at(world, read_world)

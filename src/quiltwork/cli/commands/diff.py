@@ -38,7 +38,7 @@ def diff(
     from quiltwork.document.page import report_format
     from quiltwork.report.answers.change import differences
     from quiltwork.report.pages.change import difference_report
-    from quiltwork.spec.anything import read_any
+    from quiltwork.spec.files.file import read_any
 
     if at_most_more is not None:
         checks.real("at-most-more", at_most_more)

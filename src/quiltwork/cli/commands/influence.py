@@ -12,7 +12,7 @@ from quiltwork.cli.options import AsJson
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quiltwork.spec.prior_file import PriorFile
+    from quiltwork.spec.files.prior import PriorFile
 
 LARGEST = 4096  # size that may be asked for
 PAIR = "P,Q, two probabilities of staying such as 0.8,0.9"
@@ -46,7 +46,7 @@ def influence(
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
     from quiltwork.report.answers.influence import sizes_csv, view
     from quiltwork.report.pages.influence import influence_report
-    from quiltwork.spec.read import read_plan
+    from quiltwork.spec.files.plan import read_plan
 
     figure_kind(figure)  # refused before the work, not after it
     if max_size is not None and not 1 <= max_size <= LARGEST:
@@ -70,7 +70,7 @@ def _file(path: Path | None, binary: str | None) -> PriorFile:
     from quiltwork import checks
     from quiltwork.cli.terminal import plan_at
     from quiltwork.numbers.digits import single as said
-    from quiltwork.spec.prior_file import prior_from, read_prior
+    from quiltwork.spec.files.prior import prior_from, read_prior
 
     if path is not None and binary is not None:
         raise InvalidParameter("the input", "both", "either a prior file or --binary")

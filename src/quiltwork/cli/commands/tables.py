@@ -34,7 +34,7 @@ def tables(
     from quiltwork.errors import UnboundedLossError
     from quiltwork.report.answers.tables import view
     from quiltwork.report.pages.tables import refused_table_report, table_report
-    from quiltwork.spec.table_plan import read_table_plan
+    from quiltwork.spec.files.table_plan import read_table_plan
 
     spec = plan_at(plan, read_table_plan)
     if delta is not None:
@@ -49,8 +49,8 @@ def tables(
 
 def _notion(text: str) -> Any:
     """A notion as it is written in a plan file, such as "add_remove" or "user: {id: patient, max_records: 3}"."""
-    from quiltwork.spec.notions import Notion
-    from quiltwork.spec.read import parse_as
+    from quiltwork.spec.fields.notions import Notion
+    from quiltwork.spec.text.read import parse_as
 
     try:
         return parse_as(Notion, text)

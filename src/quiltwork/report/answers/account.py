@@ -28,8 +28,8 @@ from quiltwork.losses.families.mixture import Mixture
 from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
 from quiltwork.numbers.digits import single
-from quiltwork.spec.budget_answers import BudgetAnswer
-from quiltwork.spec.plan import Plan, Target
+from quiltwork.spec.fields.budgets import BudgetAnswer
+from quiltwork.spec.files.plan import Plan, Target
 
 
 @attrs.frozen

@@ -27,7 +27,7 @@ from quiltwork.numbers.rounding import difference, down, up
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.report.answers.change_sides import Piece, Side, side_of
-from quiltwork.spec.plan import Target
+from quiltwork.spec.files.plan import Target
 
 __all__ = ["Change", "Cost", "Difference", "Retargeted", "Setting", "differences", "signed"]
 

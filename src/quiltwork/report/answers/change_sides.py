@@ -21,7 +21,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.views import Views
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.rounding import down
-from quiltwork.spec.plan import Plan, Target
+from quiltwork.spec.files.plan import Plan, Target
 
 __all__ = ["Piece", "Side", "Unbounded", "side_of"]
 

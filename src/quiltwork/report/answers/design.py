@@ -21,7 +21,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable, Unsupported
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import up
-from quiltwork.spec.world_file import Used, WorldFile
+from quiltwork.spec.files.world import Used, WorldFile
 
 __all__ = ["channel_csv", "to_json"]
 

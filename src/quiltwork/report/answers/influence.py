@@ -31,9 +31,9 @@ from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Translator
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.account import verdict as verdict_of
-from quiltwork.spec.plan import Plan, Release, Target
-from quiltwork.spec.prior_file import PriorFile
-from quiltwork.spec.priors import GAUSSIAN
+from quiltwork.spec.fields.priors import GAUSSIAN
+from quiltwork.spec.files.plan import Plan, Release, Target
+from quiltwork.spec.files.prior import PriorFile
 
 __all__ = ["TOTALS", "sizes_csv", "spread", "to_json"]
 

@@ -15,7 +15,7 @@ from quiltwork.numbers.digits import single
 from quiltwork.report.answers.account import Account, Baseline, Verdict, compared
 from quiltwork.report.parts import Judged, column, loss_fact, percent, promised, target_rows, targets_fact
 from quiltwork.report.points import bracket_json, charts_of, points_json, points_of
-from quiltwork.spec.plan import Plan
+from quiltwork.spec.files.plan import Plan
 
 __all__ = ["account_report", "composition_report", "drawn"]
 
@@ -69,7 +69,7 @@ def composition_report(plan: Plan, delta: float, detail: Detail = "quick") -> Re
     if len(plan.releases) > 1:
         heads = ("Mechanism", ("Times", "number"), (f"epsilon alone {at(delta)}, at most", "number"))
         rows = [(one.describe(), one.count, column(float(one.loss().epsilon(delta).upper))) for one in plan.releases]
-        sections.append(Section("Each of them alone", [Grid(heads, rows)]))
+        sections.append(Section("Each of them alone", [Grid(heads, rows, "Each kind of release by itself.")]))
     data = {"kind": "composition", "delta": delta, "epsilon": bracket_json(total), **curves}
     return Report(plan.title, f"{plan.loss().count:,} releases together.", sections, data)
 

@@ -9,7 +9,7 @@ from quiltwork.document.blocks import Code, Fact, Facts, Section
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.spec.anything import kind_of
+from quiltwork.spec.files.file import kind_of
 
 __all__ = ["document_of", "report_of", "saved_report"]
 
@@ -79,7 +79,7 @@ def _object_report(value: Any, delta: float | None, detail: Detail) -> Report:
 
 def saved_report(value: Any) -> Report:
     """An object without a page of its own: what was written of it."""
-    from quiltwork.spec.objects import dumps
+    from quiltwork.spec.objects.documents import dumps
 
     name, text = type(value).__name__, dumps(value)
     written = Code(text if len(text) <= MOST_WRITTEN else text[:MOST_WRITTEN] + "...")

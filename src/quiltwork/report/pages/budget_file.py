@@ -5,8 +5,8 @@ from __future__ import annotations
 from quiltwork.document.blocks import Cell, Fact, Facts, Grid, Section, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY
-from quiltwork.spec.budget_answers import answered
-from quiltwork.spec.budget_file import BudgetFile, FileBudget
+from quiltwork.spec.fields.budgets import answered
+from quiltwork.spec.files.budgets import BudgetFile, FileBudget
 
 __all__ = ["budget_file_report"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
-from quiltwork.document.blocks import Axis, Block, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Trace, Words
+from quiltwork.document.blocks import Axis, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Trace, Words
 from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, spoken
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, why
@@ -54,6 +54,7 @@ LONGEST = 40  # characters of a fraction that is printed
 PLACES = 301
 MOST_DRAWN = 40  # rows and columns of a table that is drawn or written out
 MOST_BOUNDED = 2_000_000  # X * X * Y up to which Theorem B is drawn, point by point
+READS = {"data": "the data", "secret": "the secret", "data and output": "the data and what was released before"}
 BECAUSE = (
     "the joint law of everything that was released, given each secret, is listed and compared pair by pair "
     "(theory/confounding.md 1)",
@@ -76,7 +77,7 @@ def world_report(found: View, detail: Detail = "whole") -> Report:
             "The curves" if found.design is None else "The curves and the new mechanism",
         ),
         *_existing(found.before, float(found.delta)),
-        *([] if found.design is None else [Section("The new mechanism", _mechanism(found, found.design))]),
+        *([] if found.design is None else [Section("The new mechanism", [_mechanism(found, found.design)])]),
         *_comparison(found),
         *why(BECAUSE if found.design is not None else BECAUSE[:1]),
     ]
@@ -134,6 +135,8 @@ def _told(found: View) -> list[str]:
     if found.refused:
         lines.append(f"Under the target {target(found)} nothing may be added: {found.refused}.")
     if made is not None:
+        family = "" if made.scale is None else f"; it is {made.method} of scale {made.scale:.6g}"
+        lines.append(f"The new mechanism reads {READS[made.task.reads]}{family}.")
         low, high = at_least(float(made.delta.lower), DIGITS), kept(float(made.delta.upper), made)
         at = f"at epsilon {made.task.epsilon:.{DIGITS}g}"
         lines.append(f"With the new mechanism, delta of everything together lies between {low} and {high} {at}.")
@@ -159,7 +162,7 @@ def _existing(before: Evaluated, delta: float) -> list[Section]:
     return [Section("What was released before", [Grid(columns, rows, caption, foot)])]
 
 
-def _mechanism(found: View, made: Design) -> list[Block]:
+def _mechanism(found: View, made: Design) -> Grid:
     """The most likely outputs for some inputs, in percent; the rest is joined."""
     rows = spread(len(found.input_labels), ROWS)
     weight = made.channel.mean(axis=0)
@@ -178,7 +181,7 @@ def _mechanism(found: View, made: Design) -> list[Block]:
     caption = (
         f"Percent of each output for each input, rounded; the exact table is in whole numbers of 2^{made.bits}.{some}"
     )
-    return [Grid(columns, table, caption)]
+    return Grid(columns, table, caption)
 
 
 def _percent(share: float) -> str:
@@ -273,4 +276,4 @@ def _profile(found: View) -> Chart:
     title = "Privacy profile: delta for each epsilon of what was released"
     caption = "The same as pairs of epsilon and delta, beside what other ways of reasoning would say."
     sides = Axis("epsilon", 0.0, float(places[-1])), Axis("delta", 0.0, max(top, 1.5 * float(found.delta), 0.01))
-    return Chart("profile", title, *sides, traces, Grid(heads, rows), caption)
+    return Chart("profile", title, *sides, traces, Grid(heads, rows, "delta at several epsilons, rounded up"), caption)

@@ -188,6 +188,11 @@ def _influence(found: View) -> Chart:
     words = "approximate, no promise" if approximate else name
     role = "bad" if approximate else "accent"
     line = Trace(words, sizes[shown], values[shown], role, kind="steps", marks=True, texts=texts)
+    traces = [line]
+    if not finite.all():
+        last_infinite = float(sizes[~finite].max())
+        edge = (last_infinite, last_infinite), (0.0, 1.08 * top if top else 1.0)
+        traces.append(Trace(f"infinite up to b = {last_infinite:,.0f}", *edge, "bad", dash="dash"))
     wide = sizes[end - 1] > 60 and bool(finite[0])
     first, last = float(sizes[0]), float(sizes[end - 1])
     around = (0.9 * first, 1.1 * last) if wide else (first - 0.5, last + 0.5)
@@ -195,7 +200,7 @@ def _influence(found: View) -> Chart:
     title = "Influence curve: what the rest still tells when b entries are left out"
     caption = "How much everything outside some b entries around a secret still tells about it. It never rises with b."
     along = Axis(name, 0.0, 1.08 * top if top else 1.0)
-    return Chart("influence", title, across, along, [line], _sizes(found), caption)
+    return Chart("influence", title, across, along, traces, _sizes(found), caption)
 
 
 def _leaking(found: View, detail: Detail) -> list[Chart]:

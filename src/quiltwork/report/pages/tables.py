@@ -9,7 +9,7 @@ from quiltwork.errors import UnboundedLossError
 from quiltwork.report.answers.tables import Found, certainty, moved, records, step, to_json
 from quiltwork.report.pages.account import drawn
 from quiltwork.report.parts import Judged, column, loss_fact, promised, target_rows, targets_fact
-from quiltwork.spec.table_plan import TablePlan
+from quiltwork.spec.files.table_plan import TablePlan
 
 __all__ = ["refused_table_report", "table_report"]
 

@@ -8,7 +8,7 @@ from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.design import view
 from quiltwork.report.pages.design import world_charts
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.world_file import parse_world
+from quiltwork.spec.files.world import parse_world
 
 
 def told() -> Told:

@@ -7,7 +7,7 @@ from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.influence import GROUP_PRIVACY, view
 from quiltwork.report.pages.influence import influence_charts
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.prior_file import parse_prior
+from quiltwork.spec.files.prior import parse_prior
 
 
 def told() -> Told:
