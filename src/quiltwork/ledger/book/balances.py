@@ -103,6 +103,11 @@ class Balance:
     def left(self) -> Bracket:
         return self.amounts[0].left
 
+    def __bool__(self) -> bool:
+        """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""
+        left = float(self.left.lower) > 0 if not self.runs else any(ran < most for ran, most in self.runs.values())
+        return self.budget.state == "open" and left
+
     @property
     def used(self) -> float:
         """The share of the budget that is spent, rounded up: of the unit that is spent most."""
