@@ -119,7 +119,7 @@ def test_an_exact_design(capsys):
     assert data["comparison"] == []
     assert data["target"] == {"epsilon": pytest.approx(math.log(6)), "odds": "6", "delta": 0.02}
     assert main(["design", XOR, "--exact", "--no-compare"]) == 0
-    assert "the best cost as a fraction: 907/1520" in capsys.readouterr().out
+    assert "The best cost as a fraction: 907/1520." in capsys.readouterr().out
 
 
 def test_the_pad_is_harmless_by_halves(capsys):

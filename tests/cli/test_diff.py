@@ -33,7 +33,8 @@ def test_a_change_that_costs(files, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     for words in (
-        "counts  changed",
+        "counts (gaussian.sigma: 20.0",
+        "changed",
         "sigma 20",
         "sigma 10",
         "Difference: epsilon grows by",

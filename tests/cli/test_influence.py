@@ -144,7 +144,7 @@ def test_a_plan_about_records_that_come_and_go_is_warned_about(capsys, tmp_path)
     plan.write_text("quiltwork: 1\nreleases: [{name: noisy, pure: {epsilon: 0.2}}]\n")
     assert main(["influence", *BINARY, "--plan", str(plan)]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "warning: the plan's losses must hold when the value of one entry changes" in out
+    assert "Warning: the plan's losses must hold when the value of one entry changes" in out
     assert "protects one record, added or removed" in out
 
 

@@ -115,7 +115,7 @@ def test_a_missed_target(file, capsys):
     out = squeezed(capsys.readouterr().out)
     assert "epsilon \N{LESS-THAN OR EQUAL TO} 0.5 at delta 0 missed" in out
     assert "epsilon \N{LESS-THAN OR EQUAL TO} 1 at delta 0 met" in out
-    assert "(at delta 0;" in out  # the first target's
+    assert "at delta 0; the truth lies between" in out  # the first target's
 
 
 def test_a_target_too_close_to_call(file, capsys):

@@ -88,7 +88,7 @@ def draw_chart(chart: Chart, axes: Any) -> None:
     axes.set_ylabel(plain(chart.y.title))
     if chart.square:
         axes.set_aspect("equal")
-    if not heat and len(chart.traces) > 1:
+    if not heat and (len(chart.traces) > 1 or chart.traces[0].name != chart.y.title):
         axes.legend(loc="best", fontsize=8.5)
 
 
