@@ -210,7 +210,7 @@ def test_a_change_is_priced() -> None:
     assert cost["upper"] >= float(after.lower) - float(before.upper)
     assert fact(page, "Difference")["tone"] == "bad"
     assert table(page, "Release")["rows"][0][:2] == ["counts", "changed"]
-    lines = chart(page, "change")["traces"]
+    lines = chart(page, "before-after")["traces"]
     assert [line["name"] for line in lines[1:]] == ["before", "after"]
     assert all(
         one >= two - 1e-3 for one, two in zip(lines[1]["y"], lines[2]["y"], strict=True)

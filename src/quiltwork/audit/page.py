@@ -11,8 +11,9 @@ import numpy as np
 
 from quiltwork.audit.bounds.counts import Counts, Limits
 from quiltwork.audit.bounds.gdp import epsilon_of
+from quiltwork.audit.bounds.one_run import Guesses
 from quiltwork.audit.report import AuditReport
-from quiltwork.audit.result import Audit, Guesses, share
+from quiltwork.audit.result import Audit, share
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
 from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn

@@ -278,6 +278,7 @@ class Picture:
 
 Role = Literal["accent", "ink", "muted", "good", "warm", "bad"]
 Dash = Literal["", "dash", "dot"]
+Symbol = Literal["circle", "x", "diamond"]
 Numbers = tuple[float | None, ...]
 
 
@@ -326,9 +327,13 @@ class Trace:
     fill: bool = False
     marks: bool = False
     thin: bool = False
-    symbol: Literal["circle", "x", "diamond"] = "circle"
+    symbol: Symbol = "circle"
     texts: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     z: tuple[Numbers, ...] = attrs.field(default=(), converter=_table_of)
+
+
+def _traces(values: Iterable[Trace]) -> tuple[Trace, ...]:
+    return tuple(values)
 
 
 @attrs.frozen
@@ -339,7 +344,7 @@ class Chart:
     title: str = attrs.field(converter=as_text)
     x: Axis
     y: Axis
-    traces: tuple[Trace, ...] = attrs.field(converter=tuple)
+    traces: tuple[Trace, ...] = attrs.field(converter=_traces)
     table: Grid | None = None
     caption: str = attrs.field(default="", converter=as_text)
     square: bool = False

@@ -25,7 +25,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
-from quiltwork.document.blocks import Axis, Chart, Grid, Trace
+from quiltwork.document.blocks import Axis, Chart, Grid, Role, Symbol, Trace
 from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, spoken
 from quiltwork.errors import QuiltworkError
 from quiltwork.losses.transforms.transform import TooCostly
@@ -46,6 +46,12 @@ ASKED_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 ASKED_DELTAS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 BETWEEN = "both certified ends"
 THESE = "these releases"
+
+MARKS: dict[str, tuple[Role, Symbol]] = {
+    "met": ("good", "circle"),
+    "missed": ("bad", "x"),
+    "undecided": ("bad", "diamond"),
+}
 
 Targets = Sequence[tuple[float, float]]
 
@@ -217,7 +223,7 @@ def _profile_table(found: Points, delta: float) -> Grid:
 def _marks(verdicts: Sequence[Verdict]) -> list[Trace]:
     """Targets as points, by their verdict."""
     found = []
-    for word, role, symbol in (("met", "good", "circle"), ("missed", "bad", "x"), ("undecided", "bad", "diamond")):
+    for word, (role, symbol) in MARKS.items():
         chosen = [v.target for v in verdicts if v.word == word and v.target.delta > 0]
         if chosen:
             places = [t.epsilon for t in chosen], [t.delta for t in chosen]

@@ -179,4 +179,4 @@ def _curves(found: Difference, detail: Detail) -> list[Chart]:
     title = "Trade-off curves before and after: the least share of misses for each share of false alarms"
     caption = "A curve further down leaves an attacker fewer errors: less is protected."
     columns = [(f"missed {words}, at least", one.curve) for one, (words, *_) in zip(seen, looks, strict=True)]
-    return [Chart("change", title, ALARMS, MISSES, traces, alarms_table(columns), caption, square=True)]
+    return [Chart("before-after", title, ALARMS, MISSES, traces, alarms_table(columns), caption, square=True)]

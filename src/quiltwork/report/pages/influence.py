@@ -104,7 +104,7 @@ def _told(found: View) -> list[Block]:
     return lines
 
 
-def _sizes(found: View) -> Block:
+def _sizes(found: View) -> Grid:
     epsilon = None if found.leak is None or found.gaussian else found.leak.epsilon
     special = [bound.size for bound in (*found.budgets, *(found.leak.bounds if found.leak else ())) if bound.size]
     chosen, rows = spread(found.sizes, special), []
@@ -186,7 +186,7 @@ def _influence(found: View) -> Chart:
     texts = [f"b = {sizes[i]:,}: at most {at_most(float(values[i]), DIGITS)}" for i in shown]
     approximate = any(entry.status == "approximate" for entry in found.sizes)
     words = "approximate, no promise" if approximate else name
-    role = "bad" if approximate else "accent"
+    role: Role = "bad" if approximate else "accent"
     line = Trace(words, sizes[shown], values[shown], role, kind="steps", marks=True, texts=texts)
     traces = [line]
     if not finite.all():

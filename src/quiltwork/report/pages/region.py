@@ -9,7 +9,7 @@ import numpy as np
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.region import Region
-from quiltwork.document.blocks import Axis, Block, Chart, Fact, Facts, Grid, Section, Trace, Words
+from quiltwork.document.blocks import Axis, Block, Chart, Fact, Facts, Grid, Role, Section, Symbol, Trace, Words
 from quiltwork.document.charts import nothing_to_learn
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section, why
@@ -139,7 +139,8 @@ def _region(found: View) -> Chart:
     x, y = np.vstack((outline, outline[:1])).T
     traces = [nothing_to_learn(), Trace("all at once", x, y, fill=True)]
     if found.naive:
-        traces.append(Trace("one at a time", *thinned(found.naive).polygon.T, "bad", dash="dash"))
+        across, along = thinned(found.naive).polygon.T
+        traces.append(Trace("one at a time", across, along, "bad", dash="dash"))
     title = "Privacy region: every pair of false alarms and misses that some test may reach"
     caption = "Every pair of error rates that some test may reach. The smaller the region, the less can be told apart."
     sides = Axis("type I error (false alarms)", 0.0, 1.0), Axis("type II error (misses)", 0.0, 1.0)
@@ -161,7 +162,7 @@ def _profile(found: View) -> Chart:
         traces.append(Trace("one at a time", places, np.ravel(found.naive.delta(places).upper), "bad", dash="dash"))
     for one in found.verdicts:
         met, place = one.word == "met", ((one.target.epsilon,), (one.target.delta,))
-        look = ("good", "circle") if met else ("bad", "x")
+        look: tuple[Role, Symbol] = ("good", "circle") if met else ("bad", "x")
         traces.append(Trace(f"target, {one.word}", *place, look[0], kind="points", symbol=look[1]))
     title = "Privacy profile: delta for each epsilon, on a logarithmic scale"
     caption = "The same as pairs of epsilon and delta; each straight side of the region is one corner here."
