@@ -16,7 +16,7 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.attack_words import defender, population_of, prices_in
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.cli.terminal import PIPED_WIDTH, grid
 from quiltwork.curves.bracket import Bracket
 from quiltwork.document.draw.style import figure_format

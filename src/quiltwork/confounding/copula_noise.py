@@ -34,8 +34,8 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import fraction
 from quiltwork.numbers.rounding import down, up
+from quiltwork.numbers.stated import fraction
 
 __all__ = ["CopulaCurve", "CopulaPerturbation", "effective_correlation", "gaussian_copula"]
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,8 +27,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import Stated
 
-__all__ = ["Contrast", "contrast", "odds_ends", "odds_for", "stated", "stick"]
+__all__ = ["Contrast", "contrast", "odds_ends", "odds_for", "stick"]
 
 BLOCK = 1 << 22  # entries worked on at once
 STEPS = 60  # doublings of the margin before an inverse gives up and says what holds at delta = 0
@@ -48,16 +48,6 @@ def odds_ends(epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
     lower, upper = np.where(epsilon == np.inf, np.inf, lower), np.where(epsilon == -np.inf, 0.0, upper)
     known = epsilon == 0
     return np.where(known, 1.0, lower), np.where(known, 1.0, upper)
-
-
-def stated(value: float) -> tuple[float, float]:
-    """Two floats around a number that may be read as the decimal typed or as its double.
-
-    >>> stated(0.5), stated(0.1) == (0.1 - 2.0**-56, 0.1)
-    ((0.5, 0.5), True)
-    """
-    typed, double = Decimal(repr(value)), Decimal(value)
-    return (value if double <= typed else down(value)), (value if double >= typed else up(value))
 
 
 def _rounding(count: int) -> float:
@@ -120,7 +110,7 @@ class Contrast:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Both ends of the smallest epsilon >= 0 with D <= delta."""
-        below, above = stated(delta)
+        below, above = Stated(delta).below, Stated(delta).above
         return self._lowest(above), self._highest(below)
 
     def _highest(self, delta: float) -> float:
@@ -160,7 +150,7 @@ class Contrast:
 
         For every t >= 0 the power of a test is at most D(t) + t alpha; a real test bounds it from the other side.
         """
-        read = np.array([stated(float(value)) for value in np.ravel(alpha)])
+        read = np.array([(read.below, read.above) for read in map(Stated, np.ravel(alpha).tolist())])
         flat, most = read[:, 0], read[:, 1]
         order = np.argsort(-self.ratio_high, kind="stable")
         spent = np.cumsum(self.q_high[order]) * (1.0 + 2.0 * self.size * UNIT)

@@ -12,10 +12,10 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.finite import stated
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import Stated
 
 __all__ = ["Searched"]
 
@@ -68,7 +68,7 @@ class Searched(Views, ABC):
 
     def _search(self, delta: float) -> float:
         """The true delta falls with epsilon, so that whatever holds at one epsilon holds above it."""
-        delta, _ = stated(delta)
+        delta = Stated(delta).below
         if self._upper(0.0) <= delta:
             return 0.0
         if not self._upper(math.inf) <= delta:
@@ -88,7 +88,7 @@ class Searched(Views, ABC):
     def beta(self, alpha: Any) -> Bracket:
         """Every (epsilon, delta) that holds bounds the type II error, in both orders."""
         asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        alphas = np.array([stated(float(value))[1] for value in np.ravel(asked)])
+        alphas = np.array([Stated(float(value)).above for value in np.ravel(asked)])
         epsilons, kept = self._points
         grown, shrunk = up(np.exp(epsilons), 4), down(np.exp(-epsilons), 4)
         with np.errstate(over="ignore"):

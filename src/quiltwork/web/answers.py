@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
+from quiltwork.numbers.stated import typed
 from quiltwork.web.bounds import (
     LONGEST_CHAIN,
     MOST_LOSSES,
@@ -198,7 +198,7 @@ def _binary(asked: Json) -> PriorFile:
     from quiltwork.spec.files.prior import prior_from
 
     p, q = (checks.probability(name, asked.get(name)) for name in ("p", "q"))
-    leaves = [float(1 - Fraction(str(stay))) for stay in (p, q)]  # 0.2 beside 0.8, as a person would write it
+    leaves = [float(1 - typed(stay)) for stay in (p, q)]  # 0.2 beside 0.8, as a person would write it
     chain: Json = {"transition": [[p, leaves[0]], [leaves[1], q]]}
     if asked.get("length") is not None:
         chain["length"] = checks.count("length", asked["length"], least=1)
@@ -246,7 +246,7 @@ def small_world(strength: Any, badge: Any) -> WorldFile:
 
     strength = checks.probability("strength", STRENGTH if strength is None else strength)
     badge = checks.non_negative("badge", BADGE if badge is None else badge)
-    weights = [1 - Fraction(str(strength)) * x / (LEVELS - 1) for x in range(LEVELS)]
+    weights = [1 - typed(strength) * x / (LEVELS - 1) for x in range(LEVELS)]
     falling = [str(weight / sum(weights)) for weight in weights]  # fractions, so that the two laws are mirror images
     told = {"epsilon": badge} if badge else {"odds": 1}
     return world_from(

@@ -81,7 +81,7 @@ def audit(
     from quiltwork.audit.bounds.threshold import SHARE
     from quiltwork.audit.page import audit_report_page
     from quiltwork.audit.score_files import read_scores
-    from quiltwork.cli.ledger_files import check_writable
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.progress import progress
     from quiltwork.cli.terminal import detail, figure_kind, told, written
 

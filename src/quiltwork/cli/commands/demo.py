@@ -37,7 +37,7 @@ def demo(
     """
     from functools import partial
 
-    from quiltwork.cli.ledger_files import check_writable
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.progress import progress
     from quiltwork.cli.terminal import console, grid
     from quiltwork.document.page import report_format

@@ -33,7 +33,7 @@ def diff(
     than --at-most-more allows.
     """
     from quiltwork import checks
-    from quiltwork.cli.ledger_files import check_writable
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.terminal import detail, plan_at, told, written
     from quiltwork.document.page import report_format
     from quiltwork.report.answers.change import differences

@@ -43,7 +43,7 @@ def region(
     Give a plan file or --constraint. With both --epsilon and --delta it also says whether that pair holds.
     """
     from quiltwork import checks
-    from quiltwork.cli.ledger_files import check_writable
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.terminal import detail, figure_kind, told, written
     from quiltwork.report.answers.region import faces_csv, view
     from quiltwork.report.pages.region import region_report

@@ -68,10 +68,10 @@ def _lead(found: Sequence[Report]) -> str:
 
 def _budgets(ledger: str, names: list[str]) -> list[Report]:
     """The named budgets; all of them when none is named."""
-    from quiltwork.cli.ledger_reach import Where, reached
+    from quiltwork.cli.ledger.connection import Where
     from quiltwork.report.pages.budget import budget_report
 
-    with reached(Where(ledger, None, None, False)) as book:
+    with Where(ledger).reached() as book:
         chosen = names or [one.name for one in book.budgets()]
         if not chosen:
             raise InvalidParameter("ledger", ledger, "a ledger with at least one budget")

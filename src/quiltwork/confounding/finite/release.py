@@ -26,8 +26,9 @@ from quiltwork.curves.finite import Contrast, contrast, odds_ends
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.laws import Laws, fraction
-from quiltwork.numbers.rounding import down, up
+from quiltwork.numbers.laws import Laws
+from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import fraction
 
 if TYPE_CHECKING:
     from quiltwork.confounding.bounds import Bounds
@@ -230,7 +231,7 @@ class Release(WorstPair):
         if odds is None:
             return Bracket(math.inf, math.inf, "epsilon", "exact fractions")
         value = math.log1p(float(odds - 1)) if odds < 2 else math.log(odds.numerator) - math.log(odds.denominator)
-        radius = (8.0 * value if odds < 2 else 4.0 + 4.0 * math.log(odds.numerator)) * 2.0**-53
+        radius = (8.0 * value if odds < 2 else 4.0 + 4.0 * math.log(odds.numerator)) * UNIT
         return Bracket(max(down(value - radius), 0.0), up(value + radius), "epsilon", "exact fractions")
 
     def __repr__(self) -> str:

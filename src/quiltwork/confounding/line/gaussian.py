@@ -32,6 +32,7 @@ from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import pair
 from quiltwork.numbers.rounding import down, up
+from quiltwork.numbers.stated import root, typed
 
 __all__ = ["GaussianCurve", "marginal_separations", "product", "root_ends", "separations", "worst_square"]
 
@@ -123,11 +124,8 @@ def root_ends(square: Fraction) -> tuple[float, float]:
     """Doubles on both sides of the square root that stay there when they are read as decimals."""
     if square == 0:
         return 0.0, 0.0
-    shift = (square.denominator.bit_length() - square.numerator.bit_length()) // 2 + 80
-    scaled = square * Fraction(4) ** shift
-    root = math.isqrt(scaled.numerator // scaled.denominator)
-    near = float(Fraction(root) / Fraction(2) ** shift)
-    if Fraction(repr(near)) ** 2 == square:
+    near = float(root(square)[0])
+    if typed(near) ** 2 == square:
         return near, near
     return down(near, 2), up(near, 2)
 

@@ -19,7 +19,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.views import Views
 from quiltwork.errors import NotCertified, Unsupported
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import typed_above
 
 if TYPE_CHECKING:
     from quiltwork.confounding.line.world import ContinuousWorld
@@ -96,7 +96,7 @@ class Readout(Views):
         widest, losses = max(values) - min(values), []
         for row, kind, scale in zip(self.readings.rows, self.readings.kinds, self.readings.scales, strict=True):
             if row[0] and widest:
-                reach = at_least(abs(row[0]) * widest)
+                reach = typed_above(abs(row[0]) * widest)
                 losses.append((gaussian if kind == "gaussian" else laplace)(float(scale), reach))
         return compose(*losses)
 

@@ -21,6 +21,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable, Unsupported
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import up
+from quiltwork.numbers.stated import typed
 from quiltwork.spec.files.world import Used, WorldFile
 
 __all__ = ["channel_csv", "to_json"]
@@ -138,7 +139,7 @@ def view(
     target = file.target
     share = target.share if target is not None else Fraction(0)
     if delta is not None:
-        share = Fraction(str(delta))
+        share = typed(delta)
     odds = None
     if epsilon is None and target is not None:
         epsilon, odds = target.epsilon, target.exact_odds

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from quiltwork.numbers.matrices import TOLERANCE
+from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.spec.fields.columns import Value
 from quiltwork.spec.fields.fields import Probability, refused
 from quiltwork.spec.text.document import MOST_CHARACTERS, shown

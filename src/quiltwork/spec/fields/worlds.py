@@ -19,7 +19,8 @@ from pydantic import (
 )
 
 from quiltwork.confounding.pairs import Within, within
-from quiltwork.numbers.laws import TOLERANCE, fraction
+from quiltwork.numbers.laws import TOLERANCE
+from quiltwork.numbers.stated import fraction
 from quiltwork.spec.fields.fields import Strict, Words, located, refused
 from quiltwork.spec.fields.matrices import even_rows, given_rows
 from quiltwork.spec.text.document import shown

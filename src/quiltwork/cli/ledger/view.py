@@ -15,12 +15,14 @@ from rich.text import Text
 from quiltwork.cli.terminal import PIPED_WIDTH, grid
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.book.book import STARTED, Principal, Reservation
 from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.numbers.digits import single
-from quiltwork.report.pages.budget_history import clean, named, said
+from quiltwork.report.pages.budget_history import clean, details, named, said
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {
@@ -41,6 +43,11 @@ DONE = {
 def console() -> Console:
     """The terminal, or a page of fixed width when piped."""
     return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+
+
+def say(text: str, style: str = "") -> None:
+    """One line, as it is."""
+    console().print(Text(text, style=style))
 
 
 def state_of(budget: Budget) -> Text:
@@ -135,12 +142,8 @@ def _whose(balance: Balance) -> str:
     if balance.block is not None:
         beside = "" if blocks.most == 1 else f" and the {blocks.most - 1} spent most beside it"
         return f"{blocks.label} {balance.block}{beside}"
-    worst = (
-        f"the {blocks.label} that is spent most"
-        if blocks.most == 1
-        else f"the {blocks.most} {blocks.label}s spent most"
-    )
-    return worst
+    many = f"the {blocks.most} {blocks.label}s spent most"
+    return f"the {blocks.label} that is spent most" if blocks.most == 1 else many
 
 
 def _runs(balance: Balance) -> Table:
@@ -219,3 +222,81 @@ def _done(receipt: Receipt) -> str:
 
 def _of_block(balance: Balance) -> str:
     return "" if balance.block is None else f" in {_whose(balance)}"
+
+
+def show_reservations(found: Sequence[tuple[Reservation, Entry]]) -> None:
+    """Reservations, each with the entry that made it."""
+    page = console()
+    if not found:
+        page.print("no reservation is held or running")
+        return
+    people = any(entry.principal is not None for _, entry in found)
+    columns = [("number", True), ("budget", False), ("state", False), ("reserved (UTC)", False), ("what", False)]
+    if people:
+        columns.insert(4, ("who", False))
+    table = grid(*columns)
+    for one, entry in found:
+        held = "" if one.status == STARTED else f" until {_second(one.until)}"
+        cells = [clean(one.budget, 40), f"{clean(one.status)}{held}", _second(entry.time), details(entry, "spend")]
+        if people:
+            cells.insert(3, _or_dash(entry.principal))
+        table.add_row(f"{one.seq}", *map(Text, cells))
+    page.print(table)
+    if any(one.status == STARTED for one, _ in found):
+        page.print()
+        page.print(Text("started ones count as run until they are settled, and stay spent: did each job end?"))
+
+
+def show_history(kept: Sequence[Entry], earlier: int) -> None:
+    """Entries, oldest first."""
+    page = console()
+    if not kept:
+        page.print("no entries")
+        return
+    if earlier > 0:
+        page.print(Text(f"{earlier:,} earlier entries (--all shows them)", style="dim"))
+    people = any(entry.principal is not None for entry in kept)
+    columns = [("entry", True), ("time (UTC)", False), ("what", False), ("budget", False), ("details", False)]
+    if people:
+        columns.insert(4, ("who", False))
+    table = grid(*columns)
+    for entry in kept:
+        cells = [_second(entry.time), clean(entry.kind), _or_dash(entry.budget)]
+        if people:
+            cells.append(_or_dash(entry.principal))
+        table.add_row(f"{entry.seq}", *map(Text, cells), Text(details(entry)))
+    page.print(table)
+
+
+def _second(time: str) -> str:
+    return clean(time)[:19].replace("T", " ")
+
+
+def _or_dash(name: str | None) -> str:
+    return "-" if name is None else clean(name, 40)
+
+
+def show_principals(found: Sequence[Principal]) -> None:
+    """One line a principal."""
+    if not found:
+        console().print("nobody was admitted: whoever reaches the database may use this ledger")
+        return
+    table = grid(("name", False), ("role", False), ("token", False), ("until", False))
+    for one in found:
+        until = "-" if one.expires is None else clean(one.expires)[:16].replace("T", " ")
+        cells = (one.name, one.role, "revoked" if one.revoked else f"qw_{one.identity}_...", until)
+        table.add_row(*map(Text, cells))
+    console().print(table)
+
+
+def show_check(receipt: Receipt, problem: str | None, public_key: str | None) -> None:
+    """A receipt, and whether it holds."""
+    page = console()
+    page.print(Text(receipt.show()), soft_wrap=True)
+    page.print()
+    if problem is not None:
+        page.print(Text(f"does not hold: {problem}", style="bold red"))
+    elif public_key is None:
+        page.print(Text("holds, by the key that it names itself; --public-key says whose it must be"))
+    else:
+        page.print(Text("holds: the ledger with this public key wrote it", style="green"))

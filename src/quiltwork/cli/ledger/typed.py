@@ -10,8 +10,10 @@ from typing import Any
 from quiltwork.cli.terminal import plan_at
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan
+from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec import read_plan
 from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.budgets import read_budgets
 from quiltwork.spec.files.plan import Plan
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import parse_as
@@ -33,6 +35,12 @@ def loss_of(text: str) -> Loss:
 def plan_file(path: Path) -> Plan:
     """A plan file; errors name it."""
     return plan_at(path, read_plan)
+
+
+def budget_file(path: Path) -> list[dict[str, Any]]:
+    """The budgets of a file, each as `Ledger.open` takes it."""
+    said = [one.opening() for one in plan_at(path, read_budgets).budgets]
+    return [one | {"blocks": None if one.get("blocks") is None else Blocks(**one["blocks"])} for one in said]
 
 
 def plan_loss(plan: Plan) -> Any:
