@@ -4,14 +4,13 @@ import importlib
 import inspect
 import pkgutil
 
-from quiltwork.report.change.sides import Unbounded
-
 import quiltwork as qw
 from quiltwork import confounding as cf
 from quiltwork import pufferfish as pf
 from quiltwork.confounding.copula_noise import CopulaPerturbation
 from quiltwork.confounding.line.noise import noise
 from quiltwork.curves import Guarantee, Profile
+from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.spec import parse_world
 
 FLAG = [["3/5", "2/5"], ["11/20", "9/20"], ["9/20", "11/20"], ["2/5", "3/5"]]
