@@ -22,6 +22,7 @@ NUMBERS = {  # kind of a page, and where its data has what the command writes wi
     "region": "region",
     "difference": "difference",
     "audit": "audit",
+    "attack": "attack",
 }
 
 
