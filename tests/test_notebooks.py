@@ -18,7 +18,7 @@ from quiltwork import pufferfish as pf
 from quiltwork.curves import Guarantee, Profile
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
-from quiltwork.report.accounts import account
+from quiltwork.report.answers.account import account
 from quiltwork.spec import parse_plan
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -29,6 +29,7 @@ HOMES = {
     "ledger.course": "ledger.acts.history",
     "losses.two_constraints": "losses.papers.two_constraints",
     "pufferfish.metrics": "pufferfish.ranking_metrics",
+    "report.figures": "document.draw.svg",
     "report.layout": "document",
     "report.layout.blocks": "document.blocks",
     "report.layout.page": "document.page",

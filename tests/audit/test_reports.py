@@ -13,7 +13,7 @@ import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import AuditReport, Counts
 from quiltwork.audit.bounds.counts import MAX_STEPS_DRAWN, steps
-from quiltwork.audit.figure import hull
+from quiltwork.audit.page import hull
 from quiltwork.curves import Guarantee
 from quiltwork.errors import InvalidParameter, MissingExtra
 

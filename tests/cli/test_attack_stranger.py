@@ -5,14 +5,16 @@ import json
 import pytest
 from tests.cli.lines import one_line
 
-from quiltwork.cli import attack, main
+from quiltwork.cli import main
+from quiltwork.cli.commands import attack_inputs
+from quiltwork.game import learned
 
 SMALL = ["--from", "independent", "--candidates", "12", "--reference", "20", "--attributes", "20", "--quick"]
 
 
 @pytest.mark.parametrize("option", ["--html", "--figure", "--scores"])
 def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(option, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(attack, "population_of", lambda *_: pytest.fail("work began"))
+    monkeypatch.setattr(attack_inputs, "population_of", lambda *_: pytest.fail("work began"))
     assert main(["attack", *SMALL, option, str(tmp_path / "missing" / "x.svg")]) == 2
     assert "a file that can be written" in one_line(capsys.readouterr().err)
     assert main(["attack", *SMALL, "--html", "."]) == 2
@@ -56,7 +58,7 @@ def test_an_interrupted_training_goes_on(capsys, tmp_path, monkeypatch):
     whole = ["attack", *SMALL, "--defence", "generative:2", "--no-gate", "--steps", "6", "--json"]
     assert main(whole) == 0
     expected = json.loads(capsys.readouterr().out)
-    trained = attack.train
+    trained = learned.train
 
     def stopped(*given, **options):
         def stop(step, objective):
@@ -65,10 +67,10 @@ def test_an_interrupted_training_goes_on(capsys, tmp_path, monkeypatch):
 
         return trained(*given, **options, progress=stop)
 
-    monkeypatch.setattr(attack, "train", stopped)
+    monkeypatch.setattr(learned, "train", stopped)
     assert main([*whole, "--checkpoint", str(place)]) == 130
     assert "--resume continues from" in capsys.readouterr().err
-    monkeypatch.setattr(attack, "train", trained)
+    monkeypatch.setattr(learned, "train", trained)
     assert main([*whole, "--checkpoint", str(place), "--resume"]) == 0
     found = json.loads(capsys.readouterr().out)
     areas = [[entry["auc"] for entry in run["defences"][0]["attackers"]] for run in (found, expected)]

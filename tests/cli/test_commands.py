@@ -31,7 +31,7 @@ def test_account_prints_the_table(capsys):
         "2.13302 and 2.13303",
         "met",
         "moments accountant",
-        "assumes:",
+        "What is assumed",
     ):
         assert words in out
     assert max(map(len, out.splitlines())) <= 120

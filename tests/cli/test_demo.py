@@ -7,7 +7,7 @@ import pytest
 from tests.cli.lines import one_line
 from tests.cli.test_start import on_terminal
 
-import quiltwork.cli.demo as command
+import quiltwork.report.tour as command
 from quiltwork.cli import main
 from quiltwork.report.tour import STOPS, Stop, Tour
 from quiltwork.report.tour.stop import Told

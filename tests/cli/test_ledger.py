@@ -12,7 +12,7 @@ import quiltwork as qw
 from quiltwork.cli import main
 from quiltwork.cli.ledger.typed import moment, span
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.report.budgets.history import said
+from quiltwork.report.pages.budget_history import said
 
 HOSPITAL = os.path.abspath("examples/plans/hospital.yaml")
 GAUSSIAN = "gaussian: {sigma: 40}"

@@ -9,10 +9,10 @@ from tests.cli.lines import one_line
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.cli.region import parsed
+from quiltwork.cli.commands.region import parsed
 from quiltwork.curves import Bracket
-from quiltwork.report.region.figure import thinned
-from quiltwork.report.region.view import spread
+from quiltwork.report.answers.region import spread
+from quiltwork.report.pages.region import thinned
 
 PLAN = "examples/plans/constraints.yaml"
 PAIR = ["--constraint", "0.3,0", "--constraint", "0.15,0.02"]
@@ -112,7 +112,8 @@ def test_a_release_without_constraints_stays_as_it_is(capsys, tmp_path):
 def test_the_asked_pair_decides_the_exit_code(capsys, epsilon, code, word):
     arguments = ["region", *PAIR, "--times", "20", "--epsilon", str(epsilon), "--delta", "1e-6"]
     assert main(arguments) == code
-    assert f"target (epsilon {epsilon:g}, delta 1e-06): {word}" in capsys.readouterr().out
+    goal = f"epsilon \N{LESS-THAN OR EQUAL TO} {epsilon:g} at delta 1e-06 {word}"
+    assert goal in " ".join(capsys.readouterr().out.split())
 
 
 def test_targets_of_a_plan_decide_too(capsys):
@@ -132,9 +133,9 @@ def test_the_printed_view(capsys):
         "3 guarantees at once, 20 times",
         "idle: the others imply it",
         "0.249952  randomized response at 0.3",
-        "41 faces (exact atoms: every face), 12 shown",
+        "41 faces (exact atoms: every face); 16 are shown.",
         "total variation",
-        "one at a time",
+        "One at a time",
         "epsilon at delta 1e-06",
     ):
         assert words in out
@@ -143,7 +144,7 @@ def test_the_printed_view(capsys):
 
 def test_one_guarantee_has_no_baseline(capsys):
     assert main(["region", "--constraint", "0.3,0"]) == 0
-    assert "one at a time" not in capsys.readouterr().out
+    assert "One at a time" not in capsys.readouterr().out
 
 
 def test_nothing_promised(capsys):

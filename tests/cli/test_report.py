@@ -79,9 +79,7 @@ def test_account_of_what_has_no_finite_epsilon(tmp_path, capsys):
     path, page = tmp_path / "t.yaml", tmp_path / "t.html"
     path.write_text(UNBOUNDED, encoding="utf-8")
     assert main(["account", str(path), "--html", str(page)]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Do one of:" in err
+    assert "Do one of:" in capsys.readouterr().out
     assert "halves" in text_of(page.read_text(encoding="utf-8"))
     assert main(["account", str(path), "--figure", str(tmp_path / "t.svg")]) == 2
     assert "figure" in capsys.readouterr().err
@@ -112,7 +110,7 @@ def test_a_budget_that_the_plan_exceeds(tmp_path, capsys):
     path = tmp_path / "p.yaml"
     path.write_text("quiltwork: 1\nbudgets: [{name: b, epsilon: 0.5}]\nreleases: [{name: a, pure: {epsilon: 1}}]\n")
     assert main(["account", str(path)]) == 1
-    assert "budget b: does not fit" in capsys.readouterr().out
+    assert "does not fit" in capsys.readouterr().out
 
 
 # ---- report

@@ -67,11 +67,6 @@ def post(path: str, **body: Any) -> tuple[str, str, Any]:
     return "POST", path, body
 
 
-def timed(path: str, **body: Any) -> tuple[str, str, Any]:
-    """A question whose charts have as many places as there was time for: its curves and charts are not recorded."""
-    return "TIMED", path, body
-
-
 SESSIONS: dict[str, list[tuple[str, str, Any]]] = {
     "nothing": [  # a service without a ledger
         *map(get, PAGES),
@@ -80,8 +75,8 @@ SESSIONS: dict[str, list[tuple[str, str, Any]]] = {
         get("/api/budgets"),
         post("/api/account", plan=PLAN),
         post("/api/account", plan=PLAN.replace("20", "2"), delta=1e-5),
-        timed("/api/account", plan=TABLE),
-        timed("/api/account", plan=PRIOR),
+        post("/api/account", plan=TABLE),
+        post("/api/account", plan=PRIOR),
         post("/api/account", plan=WORLD),
         post("/api/account", plan=(ROOT / "examples/budgets/hospital.yaml").read_text(encoding="utf-8")),
         post("/api/account", plan={"quiltwork": 1, "releases": [{"name": "a", **GAUSSIAN}]}),
@@ -96,13 +91,13 @@ SESSIONS: dict[str, list[tuple[str, str, Any]]] = {
         post("/api/report", plan=PLAN, format="md"),
         post("/api/report", plan=PLAN),
         post("/api/report", plan=PLAN, format="pdf"),
-        timed(TRADEOFF, losses=[{**GAUSSIAN, "count": 3}, LAPLACE]),
-        timed(TRADEOFF, losses=[POISSON], delta=1e-6),
+        post(TRADEOFF, losses=[{**GAUSSIAN, "count": 3}, LAPLACE]),
+        post(TRADEOFF, losses=[POISSON], delta=1e-6),
         post(TRADEOFF, losses=[{**GAUSSIAN, "count": 3}]),
         post(TRADEOFF, losses=[{"pure": {"epsilon": -1}}]),
         post(TRADEOFF, losses=[]),
-        timed(INFLUENCE, p=0.8, q=0.9, length=20, epsilon=1.0),
-        timed(INFLUENCE, p=0.8, q=0.9, per_entry=0.1),
+        post(INFLUENCE, p=0.8, q=0.9, length=20, epsilon=1.0),
+        post(INFLUENCE, p=0.8, q=0.9, per_entry=0.1),
         post(INFLUENCE, p=2),
         post(DESIGN, strength=0.6, badge=0.5, epsilon=0.5, delta=0.01),
         post(DESIGN, world=WORLD),
@@ -235,13 +230,6 @@ def told(answer: Any) -> dict[str, Any]:
     return dict(normal(found))
 
 
-def _uncharted(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with the names of its charts alone, and without its curves."""
-    answer["json"]["curves"] = None
-    answer["json"]["page"]["charts"] = [chart["name"] for chart in answer["json"]["page"]["charts"]]
-    return answer
-
-
 def session(name: str) -> dict[str, Any]:
     """The answers to a session's requests, one after the other to one service."""
     found: dict[str, Any] = {}
@@ -255,8 +243,6 @@ def session(name: str) -> dict[str, Any]:
             elif method == "SEND":
                 scores = {"scores": ("scores.csv", _scores(), "text/csv")}
                 found[case] = told(client.post(path, files=scores, data=body))
-            elif method == "TIMED":
-                found[case] = _uncharted(told(client.post(path, json=body)))
             elif method == "FORM":  # a browser's session, without the word of its page
                 client.get("/plan")
                 found[case] = told(client.post(path, json=body))

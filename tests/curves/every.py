@@ -10,7 +10,7 @@ from quiltwork import pufferfish as pf
 from quiltwork.confounding.copula_noise import CopulaPerturbation
 from quiltwork.confounding.line.noise import noise
 from quiltwork.curves import Guarantee, Profile
-from quiltwork.report.change.sides import Unbounded
+from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.spec import parse_world
 
 FLAG = [["3/5", "2/5"], ["11/20", "9/20"], ["9/20", "11/20"], ["2/5", "3/5"]]

@@ -12,7 +12,7 @@ from quiltwork.document.page import Report
 from quiltwork.ledger.acts.history import POINTS, followed
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.figure import drawn
-from quiltwork.report.budgets.page import budget_report, forecasts
+from quiltwork.report.pages.budget import budget_report, forecasts
 
 NASTY = "a <script>x</script> | $x$ `b`"
 

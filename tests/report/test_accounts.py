@@ -8,8 +8,9 @@ import pytest
 import quiltwork as qw
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter
-from quiltwork.report import account, accounts
-from quiltwork.report.text import column, ends, percent
+from quiltwork.report import account
+from quiltwork.report.answers import account as accounts
+from quiltwork.report.parts import column, ends, percent
 from quiltwork.spec import parse_plan, plan_of, read_plan
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from quiltwork.compose.papers.simple_rules import advanced
-from quiltwork.report.baselines import compared
+from quiltwork.report.answers.account import compared
 from quiltwork.spec import Plan, plan_of, read_plan
 
 DELTA = 1e-6

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.report.change.cost import Cost
-from quiltwork.report.change.differences import differences
-from quiltwork.report.change.sides import Unbounded
+from quiltwork.report.answers.change import Cost, differences
+from quiltwork.report.answers.change_sides import Unbounded
+from quiltwork.report.pages.change import difference_report
 from quiltwork.spec import parse_plan, parse_prior, parse_table_plan, parse_world, plan_of
 from quiltwork.spec.files.budgets import parse_budgets
 
@@ -309,7 +309,7 @@ def test_a_bad_delta_is_refused(delta):
 
 def test_the_report_says_what_changed():
     found = differences(plan_of([("a", qw.gaussian(5.0))]), plan_of([("b", qw.laplace(5.0))]), DELTA)
-    page = found.to_report()
+    page = difference_report(found)
     text = page.to_markdown({})
     assert "added" in text
     assert "removed" in text

@@ -11,12 +11,12 @@ from quiltwork.document.draw.svg import alone
 from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.digits import at_most
-from quiltwork.report.anything import report_of
-from quiltwork.report.design.view import view as design_view
-from quiltwork.report.influence.view import view as influence_view
-from quiltwork.report.region.page import region_report
-from quiltwork.report.region.view import view as region_view
-from quiltwork.report.tables.view import view as table_view
+from quiltwork.report.answers.design import view as design_view
+from quiltwork.report.answers.influence import view as influence_view
+from quiltwork.report.answers.region import view as region_view
+from quiltwork.report.answers.tables import view as table_view
+from quiltwork.report.pages.anything import report_of
+from quiltwork.report.pages.region import region_report
 from quiltwork.spec.files.file import parse_any, read_any
 
 NASTY = "<script>x</script> | `a` [b](c) \\"

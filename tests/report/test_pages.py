@@ -7,11 +7,12 @@ import pytest
 from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import figure, pictured
 from quiltwork.document.page import Report
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import MissingExtra
 from quiltwork.report import Account, account
-from quiltwork.report.account_page import account_report
-from quiltwork.report.figures import COLOURS, profile_picture, save_figure, tradeoff_picture
+from quiltwork.report.pages.account import account_report
 from quiltwork.spec import parse_plan, plan_of, read_plan
 
 
@@ -52,7 +53,7 @@ def test_the_page_says_what_matters(page, hospital):
 def test_markdown_says_the_same(report, hospital):
     text = report.to_markdown()
     tables = tables_of(text)
-    assert [len(table) - 2 for table in tables] == [2, len(hospital.entries) + 1, len(hospital.baselines) + 1]
+    assert [len(table) - 2 for table in tables] == [2, 6, 5, len(hospital.entries) + 1, len(hospital.baselines) + 1]
     assert "certified privacy loss: **epsilon \N{LESS-THAN OR EQUAL TO} 2.134**" in text.lower()
 
 
@@ -104,16 +105,17 @@ def test_hostile_words_are_only_words():
     tables_of(found.to_markdown())
 
 
-@pytest.mark.parametrize("draw", [tradeoff_picture, profile_picture])
-def test_figures_follow_the_page(hospital, draw):
-    text = draw(hospital).svg
+@pytest.mark.parametrize("name", ["tradeoff", "profile"])
+def test_figures_follow_the_page(report, name):
+    text = report.pictures[name].svg
     root = ElementTree.fromstring(text)
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"]
     assert "var(--accent)" in text
     assert not any(colour in text for colour in COLOURS.values())
     assert "<text" in text
-    assert draw(hospital).svg == text
+    pictured.cache_clear()
+    assert report.pictures[name].svg == text
 
 
 @pytest.mark.parametrize(
@@ -130,25 +132,20 @@ def test_figures_follow_the_page(hospital, draw):
 )
 def test_figures_of_extreme_plans(loss, delta):
     found = account(plan_of([("a", loss)], targets=[{"epsilon": 1.0, "delta": delta}]))
-    assert ElementTree.fromstring(profile_picture(found).svg) is not None
-    assert ElementTree.fromstring(tradeoff_picture(found).svg) is not None
+    pictures = account_report(found).pictures
+    assert [ElementTree.fromstring(pictures[name].svg) is not None for name in ("tradeoff", "profile")] == [True, True]
 
 
-@pytest.mark.parametrize(("name", "start"), [("f.svg", b"<?xml"), ("f.png", b"\x89PNG"), ("F.PDF", b"%PDF")])
-def test_saved_figures(hospital, tmp_path, name, start):
-    first, second = tmp_path / name, tmp_path / f"again-{name}"
-    save_figure(hospital, first)
-    save_figure(hospital, second)
-    assert first.read_bytes().startswith(start)
-    assert first.read_bytes() == second.read_bytes()
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_figures_as_files(report, kind, start):
+    charts = list(report.drawings.values())
+    first, second = (figure(charts, kind, "account") for _ in range(2))
+    assert first.startswith(start)
+    assert first == second
 
 
-def test_unknown_formats(hospital, tmp_path):
-    with pytest.raises(InvalidParameter, match=r"\.svg or \.png or \.pdf"):
-        save_figure(hospital, tmp_path / "f.gif")
-
-
-def test_a_missing_extra_says_how_to_install_it(hospital, monkeypatch):
+def test_a_missing_extra_says_how_to_install_it(report, monkeypatch):
+    pictured.cache_clear()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'quiltwork\[report\]'"):
-        account_report(hospital)
+        report.to_html()

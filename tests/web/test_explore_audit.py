@@ -12,15 +12,15 @@ from quiltwork.audit import report
 from quiltwork.audit.score_files import parse_scores
 from quiltwork.compose.constructors import approximate
 from quiltwork.errors import InvalidParameter
-from quiltwork.web.explore import audit
-from quiltwork.web.explore.limits import MOST_SCORES
+from quiltwork.web.answers import METHODS, audit, audit_html, example
+from quiltwork.web.bounds import MOST_SCORES
 
-TEXT = audit.example(trials=400)
+TEXT = example(trials=400)
 CLAIM = {"epsilon": 1.0, "claimed_delta": 1e-5}
 
 
 def test_the_answer_is_that_of_the_library() -> None:
-    answer = audit.answer(TEXT, CLAIM)
+    answer = audit(TEXT, CLAIM)
     page = checked(answer)
     found = report(approximate(1.0, 1e-5), *parse_scores(TEXT).sides("x"), 1e-5, 0.95)
     assert answer["contradicted"] is True
@@ -30,14 +30,14 @@ def test_the_answer_is_that_of_the_library() -> None:
     assert fact(page, "The guarantee is")["value"] == "contradicted"
 
 
-@pytest.mark.parametrize("method", audit.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_drawn(method: str) -> None:
-    page = checked(audit.answer(TEXT, {"method": method, **CLAIM}))
+    page = checked(audit(TEXT, {"method": method, **CLAIM}))
     assert [one["name"] for one in page["charts"]] == ["errors", "epsilons"]
 
 
 def test_audited_lines_lie_left_of_a_true_guarantee() -> None:
-    page = checked(audit.answer(TEXT, {"mu": 2.0}))
+    page = checked(audit(TEXT, {"mu": 2.0}))
     drawn = chart(page, "epsilons")
     refuted, promised = trace(drawn, "audited"), trace(drawn, "guaranteed")
     assert np.all(np.array(refuted["x"]) <= np.interp(refuted["y"], promised["y"], promised["x"]) + 1e-9)
@@ -45,21 +45,21 @@ def test_audited_lines_lie_left_of_a_true_guarantee() -> None:
 
 
 def test_without_a_claim_nothing_is_judged() -> None:
-    answer = audit.answer(TEXT.encode(), {})
+    answer = audit(TEXT.encode(), {})
     page = checked(answer)
-    assert [one["label"] for one in page["facts"]] == ["Audited, method counts"]
+    assert [one["label"] for one in page["facts"]] == ["Audited, by counts"]
     assert answer["report"]["contradicted"] is None
 
 
 def test_a_page_to_keep_is_whole() -> None:
-    text = audit.html(TEXT, CLAIM)
+    text = audit_html(TEXT, CLAIM)
     assert "<script" not in text
     assert "contradicted" in text
 
 
 def test_the_example_is_the_same_every_time() -> None:
-    assert audit.example() == audit.example()
-    assert parse_scores(audit.example()).member.sum() == 1000
+    assert example() == example()
+    assert parse_scores(example()).member.sum() == 1000
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_the_example_is_the_same_every_time() -> None:
 )
 def test_bad_questions_are_refused(text: Any, asked: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidParameter, match=words):
-        audit.answer(text, asked)
+        audit(text, asked)

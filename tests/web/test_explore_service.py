@@ -80,7 +80,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 def test_questions_are_answered(client: TestClient, path: str, body: dict[str, Any]) -> None:
     answer = client.post(path, json=body)
     assert answer.status_code == 200, answer.text
-    assert answer.json()["page"]["facts"]
+    assert answer.json()["page"]["sections"][0]["blocks"][0]["items"]
 
 
 def test_programs_get_a_status_and_pages_an_answer(client: TestClient) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.web.answers import chart, checked, fact, numbers, trace
+from tests.web.answers import chart, checked, fact, numbers, table, trace
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.web.explore import tradeoff
-from quiltwork.web.explore.limits import MOST_LOSSES
+from quiltwork.web.answers import tradeoff
+from quiltwork.web.bounds import MOST_LOSSES
 
 
 @settings(max_examples=4, deadline=None)
@@ -21,27 +21,27 @@ from quiltwork.web.explore.limits import MOST_LOSSES
 def test_the_answer_is_the_composition(sigma: float, scale: float, count: int, power: int) -> None:
     delta = 10.0**-power
     losses = [{"gaussian": {"sigma": sigma}, "count": count}, {"laplace": {"scale": scale}}]
-    answer = tradeoff.answer(losses, delta)
+    answer = tradeoff(losses, delta)
     truth = (count * qw.gaussian(sigma) + qw.laplace(scale)).epsilon(delta, rtol=1e-5)
     assert answer["epsilon"]["lower"] <= float(truth.upper)
     assert float(truth.lower) <= answer["epsilon"]["upper"]
     page = checked(answer)
     assert numbers(fact(page, "Certified")["value"])[0] >= float(truth.lower)
-    ours, *rules = (row for row in page["tables"][0]["rows"])
+    ours, *rules = table(page, "Rule")["rows"]
     assert ours[0] == "this account"
     assert all(rule[1] == "\N{EN DASH}" or float(rule[1]) >= float(truth.lower) for rule in rules)
 
 
 def test_a_curve_moves_with_its_parameter() -> None:
-    one, two = (tradeoff.answer([{"gaussian": {"sigma": sigma}}], 1e-6) for sigma in (4.0, 2.0))
-    upper = [trace(chart(answer["page"], "tradeoff"), "these releases")["y"] for answer in (one, two)]
+    one, two = (tradeoff([{"gaussian": {"sigma": sigma}}], 1e-6) for sigma in (4.0, 2.0))
+    upper = [trace(chart(checked(answer), "tradeoff"), "these releases")["y"] for answer in (one, two)]
     assert np.all(np.array(upper[0]) >= np.array(upper[1]))
     assert max(np.array(upper[0]) - np.array(upper[1])) > 0.05
 
 
 def test_a_random_sample_is_written_as_in_a_plan() -> None:
     sampled = {"poisson": {"rate": 0.01, "of": {"gaussian": {"sigma": 1.0}}}, "count": 100}
-    answer = tradeoff.answer([sampled], 1e-6)
+    answer = tradeoff([sampled], 1e-6)
     truth = (100 * qw.poisson(qw.gaussian(1.0), 0.01)).epsilon(1e-6)
     assert answer["epsilon"]["upper"] == float(truth.upper)
 
@@ -67,4 +67,4 @@ def test_a_random_sample_is_written_as_in_a_plan() -> None:
 )
 def test_bad_questions_are_refused(losses: Any, delta: float, words: str) -> None:
     with pytest.raises((InvalidParameter, InvalidPlan), match=words):
-        tradeoff.answer(losses, delta)
+        tradeoff(losses, delta)

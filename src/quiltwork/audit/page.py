@@ -1,145 +1,253 @@
-"""A report as one HTML file: no script, no network, figures inside, fit for screens and for paper."""
+"""An audit as a page: what an attack showed, beside what a guarantee promises; its charts are also its figure."""
 
 from __future__ import annotations
 
-from html import escape
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from quiltwork import __version__
-from quiltwork.audit.figure import draw_epsilons, draw_errors, inline
+import numpy as np
+
+from quiltwork.audit.bounds.counts import Counts, Limits
+from quiltwork.audit.bounds.gdp import epsilon_of
+from quiltwork.audit.bounds.one_run import Guesses
 from quiltwork.audit.report import AuditReport
-from quiltwork.audit.result import Audit
+from quiltwork.audit.result import Audit, share
+from quiltwork.checks import FloatArray
+from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
+from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn
+from quiltwork.document.draw.style import drawn_figure
+from quiltwork.document.draw.svg import SIZE, draw_chart, figure
+from quiltwork.document.page import Report
+from quiltwork.document.parts import (
+    AT_LEAST,
+    AT_MOST,
+    SUMMARY,
+    Detail,
+    assumed,
+    curves_section,
+    plain_words,
+    warned,
+    why,
+)
+from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 
-STYLE = """
-:root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f7f9; --line: #d9dee4;
-  --ink: #24292f; --muted: #656d78; --accent: #1f5f99; --bad: #b3342d; --warm: #8f5a08; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14181d; --panel: #1c2229; --line: #333b45;
-  --ink: #e4e8ec; --muted: #98a2ad; --accent: #6fb1e8; --bad: #ef8078; --warm: #e0ab5a; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 62rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; text-wrap: balance; }
-h2 { font-size: 1.15rem; margin: 2.6rem 0 .7rem; }
-p { margin: .5rem 0; max-width: 46rem; }
-ul { margin: .3rem 0; padding-left: 1.2rem; max-width: 46rem; }
-.muted, figcaption, caption, footer { color: var(--muted); }
-.bad { color: var(--bad); }
-.headline { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1.6rem 0; }
-.headline > div { flex: 1 1 12rem; background: var(--panel); border: 1px solid var(--line); border-radius: .6rem;
-  padding: 1rem 1.2rem; }
-.headline strong { display: block; font-size: 1.6rem; line-height: 1.25; font-weight: 650; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .93rem; min-width: 24rem; }
-caption { text-align: left; padding-bottom: .5rem; }
-th, td { text-align: right; padding: .4rem 0 .4rem 2rem; border-bottom: 1px solid var(--line);
-  font-variant-numeric: tabular-nums; white-space: nowrap; }
-th:first-child, td:first-child { padding-left: 0; text-align: left; }
-thead th { border-bottom: 1.5px solid var(--muted); }
-tr.asked td { font-weight: 600; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1.5rem; }
-figure { margin: 0; }
-figure svg { width: 100%; height: auto; display: block; }
-figcaption { font-size: .9rem; margin-top: .4rem; }
-footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .87rem; }
-@media print { :root { color-scheme: light; --paper: #fff; --panel: #fff; --line: #ccc; --ink: #000; --muted: #555;
-  --accent: #1f5f99; --bad: #b3342d; --warm: #8f5a08; } body { max-width: none; padding: 0; font-size: 10.5pt; }
-  h2 { break-after: avoid; } tr, figure, .headline > div { break-inside: avoid; }
-  .figures { grid-template-columns: 1fr 1fr; } }
-"""
-ERRORS = "Trade-off plane: the share of misses for each share of false alarms, guaranteed and audited"
-EPSILONS = "Guaranteed and audited epsilon for each delta, on a logarithmic scale"
+__all__ = ["audit_charts", "audit_report_page", "drawn", "drawn_on", "hull", "panels"]
+
+PLACES = 121
+LOWEST = 1e-12  # delta in the picture when none above 0 is asked
+ROLES: dict[str, Role] = {"gdp": "warm"}
 
 
-def page(report: AuditReport) -> str:
-    """The whole page; the same report gives the same text."""
-    title = escape(report.title)
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-        f"<header>\n<h1>{title}</h1>",
-        f'<p class="muted">Guarantee: {escape(report.claim)}.</p>' if report.curve is not None else "",
-        "</header>",
-        _headline(report),
-        _section("In plain words", "".join(f"<p>{escape(line)}</p>\n" for line in _story(report))),
-        _section("What is possible, what was seen", _figures(report)),
-        _section("Numbers", _table(report)),
-        _section("What is assumed", _list([text for audit in report.audits for text in audit.assumes])),
-        _section("Why it holds", _list([text for audit in report.audits for text in audit.because])),
-        f"<footer>Made with quiltwork {__version__}. Bounds are rounded to the safe side.</footer>\n</body>\n</html>",
+def audit_report_page(report: AuditReport, detail: Detail = "whole", trials: str = "") -> Report:
+    """Everything that is said about an audit; `trials` says how many runs there were."""
+    lead = f"Guarantee: {report.claim}." if report.curve is not None else "No guarantee was given to hold this against."
+    told = [line for line in report.explain().splitlines() if not line.startswith("Guarantee:")]
+    notes = [note for audit in report.audits for note in audit.notes]
+    sections = [
+        Section(SUMMARY, [Facts(_facts(report)), *([Words(trials)] if trials else []), *warned(notes)]),
+        Section("In plain words", plain_words(told)),
+        *curves_section(audit_charts(report, detail), "What is possible, what was seen"),
+        Section("The numbers", [*_counted(report), _deltas(report)]),
+        *assumed(text for audit in report.audits for text in audit.assumes),
+        *why(text for audit in report.audits for text in audit.because),
     ]
-    return "\n".join(part for part in parts if part) + "\n"
-
-
-def _headline(report: AuditReport) -> str:
-    boxes = [
-        _box(f"Audited, {_named(audit)}", f"epsilon &ge; {at_least(audit.epsilon_lower)}", _under(audit))
-        for audit in report.audits
-    ]
-    if report.curve is not None and report.certified is not None:
-        boxes.append(
-            _box("Guaranteed", f"epsilon &le; {at_most(report.certified)}", f"at delta {single(report.delta)}")
-        )
-        word, css = ("contradicted", "bad") if report.contradicted else ("not contradicted", "")
-        sure = (
-            f"with {single(100 * report.confidence)}% confidence" if report.contradicted else "no proof that it holds"
-        )
-        boxes.append(_box("The guarantee is", f'<span class="{css}">{word}</span>', sure))
-    return '<div class="headline">\n' + "\n".join(boxes) + "\n</div>"
-
-
-def _box(above: str, large: str, below: str) -> str:
-    return f'<div><span class="muted">{above}</span>\n<strong>{large}</strong>\n{below}</div>'
+    data = {"kind": "audit", "met": not report.contradicted, "audit": report.to_json()}
+    return Report(report.title, lead, sections, data)
 
 
 def _named(audit: Audit) -> str:
     return "if Gaussian" if audit.method == "gdp" else f"by {audit.method}" if audit.method != "one run" else "one run"
 
 
-def _under(audit: Audit) -> str:
-    return f"at delta {single(audit.delta)}, {single(100 * audit.confidence)}% confidence"
+def _facts(report: AuditReport) -> list[Fact]:
+    facts = []
+    for audit in report.audits:
+        label, sure = f"Audited, {_named(audit)}", f"{at(audit.delta)}, {single(100 * audit.confidence)}% confidence"
+        if audit.epsilon_lower <= 0:
+            facts.append(Fact(label, "nothing is refuted", f"{sure}; that is no sign of privacy"))
+            continue
+        mu = "" if audit.mu_lower is None else f"; mu is at least {at_least(audit.mu_lower)}"
+        facts.append(Fact(label, f"epsilon {AT_LEAST} {at_least(audit.epsilon_lower)}", f"{sure}{mu}"))
+    if report.curve is None or report.certified is None:
+        return facts
+    facts.append(Fact("Guaranteed", f"epsilon {AT_MOST} {at_most(report.certified)}", at(report.delta)))
+    if report.contradicted:
+        sure = f"with {single(100 * report.confidence)}% confidence"
+        return [*facts, Fact("The guarantee is", "contradicted", sure, "bad")]
+    return [*facts, Fact("The guarantee is", "not contradicted", "no proof that it holds")]
 
 
-def _story(report: AuditReport) -> list[str]:
-    said = ("Guarantee:", "This assumes", "It follows from")
-    return [line for line in report.explain().splitlines() if not line.startswith(said)]
+def _counted(report: AuditReport) -> list[Block]:
+    """What each audit counted."""
+    found: list[Block] = []
+    for audit in report.audits:
+        if audit.counts is not None:
+            found.append(_counts(audit, audit.counts))
+        elif audit.guesses is not None:
+            found.append(_guesses(audit, audit.guesses))
+    return found
 
 
-def _figures(report: AuditReport) -> str:
-    one = (
+def _counts(audit: Audit, counts: Counts) -> Grid:
+    corner = counts.limits(audit.confidence)
+    inside = counts.trials_in, counts.true_positives, share(counts.detected)
+    outside = counts.trials_out, counts.false_positives, share(counts.false_alarms)
+    rows = [
+        ("with the record", *inside, f"at least {at_least(100 * corner.tpr, 3)}%"),
+        ("without it", *outside, f"at most {at_most(100 * corner.fpr, 3)}%"),
+    ]
+    sure = f"{single(100 * audit.confidence)}% confidence, jointly"
+    heads = (f"Method {audit.method}", ("Runs", "number"), ('Said "in"', "number"), ("Share", "number"), sure)
+    return Grid(heads, rows, "What the attack said in how many runs.")
+
+
+def _guesses(audit: Audit, guesses: Guesses) -> Grid:
+    row = (audit.method, guesses.canaries, guesses.made, guesses.correct, share(guesses.correct / guesses.made))
+    heads = ("Method", ("Coins", "number"), ("Guessed", "number"), ("Right", "number"), ("Share", "number"))
+    return Grid(heads, [row], "What the attack guessed of how many coins.")
+
+
+def _deltas(report: AuditReport) -> Grid:
+    columns: list[tuple[str, str]] = [("delta", "number")]
+    columns += [(f"Audited, {_named(audit)}", "number") for audit in report.audits]
+    columns += [("Guaranteed", "number")] if report.curve is not None else []
+    rows = []
+    for row in report.rows:
+        asked = row.delta == report.delta
+        texts = [single(row.delta), *("-" if value is None else at_least(value) for value in row.audited)]
+        texts += [] if row.certified is None else [at_most(row.certified)]
+        rows.append([Cell(text, strong=asked) for text in texts])
+    caption = "epsilon at several deltas: at least, by the audit; at most, by the guarantee. All rows hold at once."
+    return Grid(columns, rows, caption)
+
+
+# ---- the charts
+
+
+def audit_charts(report: AuditReport, detail: Detail = "whole") -> list[Chart]:
+    """The errors that are possible and were made, and the epsilons that this leaves."""
+    return [] if detail == "words" else [_errors(report), _epsilons(report)]
+
+
+def _errors(report: AuditReport) -> Chart:
+    """Misses against false alarms: below the guaranteed line nobody can come, at or below the other somebody did."""
+    traces, rows = [nothing_to_learn("blind guessing")], []
+    if report.curve is not None:
+        alpha = cosine()
+        least = np.ravel(report.curve.beta(alpha).safe)
+        traces.append(Trace("guaranteed: nobody below", alpha, least, under=True))
+    if report.roc is not None:
+        seen = report.roc.false_alarms, report.roc.misses
+        traces.append(Trace("the attack, all thresholds", *seen, "ink", thin=True))
+    for audit in report.audits:
+        corner = audit.limits
+        if corner is None:
+            continue
+        role, sure = ROLES.get(audit.method, "bad"), f"{single(100 * audit.confidence)}%"
+        name = f"audited ({audit.method}): at or below, {sure}"
+        traces.append(Trace(name, *hull(corner), role, marks=True))
+        alarms, misses = f"{at_most(100 * corner.fpr, 3)}%", f"{at_most(100 * corner.fnr, 3)}%"
+        kept = "-" if report.curve is None else f"{at_least(100 * float(report.curve.beta(corner.fpr).safe), 3)}%"
+        rows.append((audit.method, alarms, misses, kept))
+    heads = ("method", ("false alarms, at most", "number"), ("misses, at most", "number"), ("guaranteed", "number"))
+    table = Grid(heads, rows, "The corner that each audit shows, and the misses that the guarantee promises there")
+    title = "Trade-off plane: the share of misses for each share of false alarms, guaranteed and audited"
+    caption = (
         "An attacker errs in two ways. A guarantee says that nobody comes into the shaded region; an audit that, with "
         "the stated confidence, the mechanism's own curve lies at or below the line through the corner."
     )
-    two = (
+    return Chart("errors", title, ALARMS, MISSES, traces, table, caption, square=True)
+
+
+def hull(corner: Limits) -> tuple[FloatArray, FloatArray]:
+    """What every true trade-off curve lies below: the hull of the corner, its mirror image and blind guessing."""
+    if corner.fpr + corner.fnr >= 1.0:
+        return np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    one, two = sorted([(corner.fpr, corner.fnr), (corner.fnr, corner.fpr)])
+    points = [(0.0, 1.0), one, two, (1.0, 0.0)] if one != two else [(0.0, 1.0), one, (1.0, 0.0)]
+    return np.array([p[0] for p in points]), np.array([p[1] for p in points])
+
+
+def _epsilons(report: AuditReport) -> Chart:
+    """delta against epsilon: left of an audited line is refuted, right of the guaranteed one is promised."""
+    floor = max(min(report.delta / 1000, 1e-4), 1e-300) if report.delta > 0 else LOWEST
+    deltas = np.geomspace(floor, 1.0, PLACES)
+    traces, ends = [], [0.5]
+    if report.curve is not None:
+        epsilons = np.ravel(report.curve.epsilon(deltas).safe)
+        known = np.isfinite(epsilons)
+        traces.append(Trace("guaranteed: at most", epsilons[known], deltas[known]))
+        ends += epsilons[known][:1].tolist()
+    for audit in report.audits:
+        line, role = _refuted(audit, deltas), ROLES.get(audit.method, "bad")
+        words = f"audited ({audit.method}): at least"
+        if line is None:
+            place = max(audit.delta, floor)
+            traces.append(Trace(words, (0.0, audit.epsilon_lower), (place, place), role, marks=True))
+            ends.append(audit.epsilon_lower)
+        else:
+            gaussian = audit.method == "gdp"
+            name = "audited (gdp), if Gaussian" if gaussian else words
+            traces.append(Trace(name, line, deltas, role, dash="dash" if gaussian else ""))
+            ends.append(float(line[0]))
+    reach = 1.08 * max(end for end in ends if math.isfinite(end))
+    if report.delta > 0:
+        words = f"delta = {single(report.delta)}"
+        traces.append(Trace(words, (0.0, reach), (report.delta, report.delta), "muted", dash="dot"))
+    title = "Guaranteed and audited epsilon for each delta, on a logarithmic scale"
+    caption = (
         "The same as pairs of epsilon and delta. Pairs left of an audited line are refuted, pairs right of the "
         "guaranteed line are promised; the truth lies between them."
     )
-    return (
-        f'<div class="figures">\n<figure>\n{inline(report, draw_errors, "errors", ERRORS)}\n'
-        f"<figcaption>{one}</figcaption>\n</figure>\n"
-        f"<figure>\n{inline(report, draw_epsilons, 'epsilons', EPSILONS)}\n"
-        f"<figcaption>{two}</figcaption>\n</figure>\n</div>"
-    )
+    sides = Axis("epsilon", 0.0, reach), Axis("delta", floor, 1.0, "log")
+    return Chart("epsilons", title, *sides, traces, _deltas(report), caption)
 
 
-def _table(report: AuditReport) -> str:
-    heads = ["delta", *(f"audited, {_named(audit)}" for audit in report.audits)]
-    heads += ["guaranteed"] if report.curve is not None else []
-    rows = []
-    for row in report.rows:
-        cells = [single(row.delta), *("-" if value is None else at_least(value) for value in row.audited)]
-        cells += [] if row.certified is None else [at_most(row.certified)]
-        mark = ' class="asked"' if row.delta == report.delta else ""
-        rows.append(f"<tr{mark}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    words = "Epsilon at several deltas: at least, by the audit; at most, by the guarantee. All rows hold at once."
-    table = f"<table>\n<caption>{words}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
-    return '<div class="scroll">\n' + table + "\n".join(rows) + "\n</tbody>\n</table>\n</div>"
+def _refuted(audit: Audit, deltas: FloatArray) -> FloatArray | None:
+    """The refuted epsilon at each delta; None for an audit that answers at one delta only."""
+    corner = audit.limits
+    if corner is None:
+        return None
+    if audit.method == "gdp":
+        mu = audit.mu_lower or 0.0
+        return np.array([epsilon_of(mu, float(delta)) for delta in deltas])
+    return np.array([corner.epsilon(float(delta)) for delta in deltas])
 
 
-def _list(lines: list[str]) -> str:
-    return "<ul>\n" + "".join(f"<li>{escape(line)}</li>\n" for line in dict.fromkeys(lines)) + "</ul>"
+# ---- the figure
 
 
-def _section(title: str, body: str) -> str:
-    return f"<h2>{title}</h2>\n{body}"
+def panels(report: AuditReport) -> Any:
+    """A matplotlib figure with the errors on the left and the epsilons on the right."""
+    charts = audit_charts(report)
+
+    def draw(shown: Any) -> None:
+        for chart, axes in zip(charts, np.ravel(shown.subplots(1, len(charts))), strict=True):
+            draw_chart(chart, axes)
+        shown.suptitle(report.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
+
+    return drawn_figure((SIZE[0] * len(charts), SIZE[1]), draw)
+
+
+def drawn(report: AuditReport, kind: str) -> bytes:
+    """Both panels as the bytes of a file."""
+    return figure(audit_charts(report), kind, "audit", report.title)
+
+
+def drawn_on(report: AuditReport, axes: Any, kind: str = "errors") -> Any:
+    """Draw one panel on axes of the caller, or both on two of them, and give them back."""
+    charts = {chart.name: partial(draw_chart, chart) for chart in audit_charts(report)}
+    if kind not in charts:
+        raise InvalidParameter("kind", kind, "'errors' or 'epsilons'")
+    if not isinstance(axes, (Sequence, np.ndarray)):
+        charts[kind](axes)
+        return axes
+    both = list(np.ravel(np.asarray(axes, dtype=object)))
+    if len(both) != len(charts):
+        raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
+    for draw, one in zip(charts.values(), both, strict=True):
+        draw(one)
+    return axes

@@ -240,7 +240,7 @@ class AuditReport:
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
-        from quiltwork.audit.figure import drawn, panels
+        from quiltwork.audit.page import drawn, panels
         from quiltwork.document.draw.style import figure_format
 
         if path is None:
@@ -253,7 +253,7 @@ class AuditReport:
 
         Without axes it is the same as `figure`: a figure, or a file when a path is given (in either place).
         """
-        from quiltwork.audit.figure import drawn_on
+        from quiltwork.audit.page import drawn_on
 
         if isinstance(ax, (str, os.PathLike)):
             ax, path = None, ax
@@ -261,9 +261,9 @@ class AuditReport:
 
     def to_html(self) -> str:
         """One self-contained page: no script, no network, figures inside."""
-        from quiltwork.audit.page import page
+        from quiltwork.audit.page import audit_report_page
 
-        return page(self)
+        return audit_report_page(self).to_html()
 
     def __str__(self) -> str:
         return self.explain()

@@ -1,4 +1,4 @@
-"""The pieces of a report: words, lists, facts, tables, pictures, sections. Plain values, drawn by other files.
+"""The pieces of a page: words, lists, facts, tables, pictures, charts, sections. Plain values, drawn by other files.
 
 Every text is text: what a reader of HTML or Markdown would take for markup is escaped where it is drawn. Only the
 markup of a `Picture` is passed on, and it is looked through first.
@@ -6,6 +6,7 @@ markup of a `Picture` is passed on, and it is looked through first.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
@@ -16,9 +17,11 @@ import attrs
 from quiltwork.errors import InvalidParameter
 
 __all__ = [
+    "Axis",
     "Block",
     "Bullets",
     "Cell",
+    "Chart",
     "Code",
     "Details",
     "Fact",
@@ -27,6 +30,7 @@ __all__ = [
     "Picture",
     "Section",
     "Terms",
+    "Trace",
     "Words",
     "as_text",
     "checked_svg",
@@ -272,6 +276,80 @@ class Picture:
     svg: str = attrs.field(converter=checked_svg, repr=False)
 
 
+Role = Literal["accent", "ink", "muted", "good", "warm", "bad"]
+Dash = Literal["", "dash", "dot"]
+Symbol = Literal["circle", "x", "diamond"]
+Numbers = tuple[float | None, ...]
+
+
+def _numbers(values: Any) -> Numbers:
+    """Places for a drawing: what is not finite is left out."""
+    return tuple(None if value is None or not math.isfinite(value) else float(value) for value in values)
+
+
+def _table_of(rows: Any) -> tuple[Numbers, ...]:
+    return tuple(_numbers(row) for row in rows)
+
+
+def _names(values: Any) -> tuple[Any, ...]:
+    """The places of a trace: names for a table of colours, numbers for all others."""
+    found = tuple(values)
+    return found if found and isinstance(found[0], str) else _numbers(found)
+
+
+@attrs.frozen
+class Axis:
+    """One side of a chart; without ends the drawing chooses them."""
+
+    title: str = attrs.field(converter=as_text)
+    low: float | None = None
+    high: float | None = None
+    scale: Literal["linear", "log"] = "linear"
+
+
+@attrs.frozen
+class Trace:
+    """What is drawn: a line, steps, points, or a table of colours, in the role of a colour of the page.
+
+    `to` makes a band between two ends, `under` fills to zero, `fill` what a closed line encloses, `marks` puts
+    a dot at each place. `texts` say each place,
+    rounded to the safe side. A table of colours ("heat") has names along both sides and a row of shares for each `y`.
+    """
+
+    name: str = attrs.field(converter=as_text)
+    x: tuple[Any, ...] = attrs.field(converter=_names)
+    y: tuple[Any, ...] = attrs.field(converter=_names)
+    role: Role = "accent"
+    kind: Literal["line", "steps", "points", "heat"] = "line"
+    dash: Dash = ""
+    to: Numbers | None = attrs.field(default=None, converter=attrs.converters.optional(_numbers))
+    under: bool = False
+    fill: bool = False
+    marks: bool = False
+    thin: bool = False
+    symbol: Symbol = "circle"
+    texts: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    z: tuple[Numbers, ...] = attrs.field(default=(), converter=_table_of)
+
+
+def _traces(values: Iterable[Trace]) -> tuple[Trace, ...]:
+    return tuple(values)
+
+
+@attrs.frozen
+class Chart:
+    """A drawing as plain values, with the same numbers as a table of words: each drawer has its own way to show it."""
+
+    name: str = attrs.field(converter=as_text)
+    title: str = attrs.field(converter=as_text)
+    x: Axis
+    y: Axis
+    traces: tuple[Trace, ...] = attrs.field(converter=_traces)
+    table: Grid | None = None
+    caption: str = attrs.field(default="", converter=as_text)
+    square: bool = False
+
+
 @attrs.frozen
 class Details:
     """Blocks that a reader opens when they are wanted; on paper they are open."""
@@ -292,9 +370,9 @@ class Section:
     name: str = attrs.field(default="", converter=_anchor)
 
 
-Block: TypeAlias = Words | Bullets | Code | Facts | Terms | Grid | Picture | Details | Section
+Block: TypeAlias = Words | Bullets | Code | Facts | Terms | Grid | Picture | Chart | Details | Section
 KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Words, Bullets, Code, Facts, Terms, Grid, Picture, Details, Section)
+    kind.__name__.lower(): kind for kind in (Words, Bullets, Code, Facts, Terms, Grid, Picture, Chart, Details, Section)
 }
 
 

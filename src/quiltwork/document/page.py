@@ -18,9 +18,11 @@ import numpy as np
 
 from quiltwork.document.blocks import (
     KINDS,
+    Axis,
     Block,
     Bullets,
     Cell,
+    Chart,
     Code,
     Details,
     Fact,
@@ -29,6 +31,7 @@ from quiltwork.document.blocks import (
     Picture,
     Section,
     Terms,
+    Trace,
     Words,
     as_text,
     nested,
@@ -87,18 +90,20 @@ def block_json(block: Any) -> dict[str, Any]:
 
 
 def _field_json(value: Any) -> Any:
-    if isinstance(value, Cell | Fact):
+    if isinstance(value, Cell | Fact | Axis | Trace):
         return _short(value)
     if isinstance(value, tuple):
         return [_field_json(entry) for entry in value]
     return block_json(value) if type(value) in KINDS.values() else plain(value)
 
 
-def _short(value: Cell | Fact) -> Any:
+def _short(value: Cell | Fact | Axis | Trace) -> Any:
     """Without the fields that say nothing; a cell that is only a text is that text."""
     fields = attrs.asdict(value)
     kept = {
-        name: entry for name, entry in fields.items() if entry not in ("", None, False) or name in ("text", "value")
+        name: plain(entry)
+        for name, entry in fields.items()
+        if not (entry is None or entry is False or entry == "" or entry == ()) or name in ("text", "value")
     }
     return value.text if isinstance(value, Cell) and list(kept) == ["text"] else kept
 
@@ -113,6 +118,10 @@ def block_from(document: Mapping[str, Any]) -> Any:
         fields["blocks"] = [block_from(block) for block in fields["blocks"]]
     if kind in (KINDS["facts"], KINDS["terms"]):
         fields["items"] = [Fact(**{"label": "", **item}) for item in fields["items"]]
+    if kind is Chart:
+        fields |= {side: Axis(**fields[side]) for side in ("x", "y")}
+        fields["traces"] = [Trace(**trace) for trace in fields["traces"]]
+        fields["table"] = None if fields.get("table") is None else block_from(fields["table"])
     if kind is KINDS["grid"]:
         fields["rows"] = [_cells(row) for row in fields["rows"]]
         fields["foot"] = None if fields.get("foot") is None else _cells(fields["foot"])
@@ -154,15 +163,21 @@ class Report:
         return bool(self.data.get("met", True))
 
     @property
-    def pictures(self) -> dict[str, Picture]:
-        """Every picture under a name that no other has, fit for a file."""
-        found: dict[str, Picture] = {}
+    def drawings(self) -> dict[str, Picture | Chart]:
+        """Every picture and chart under a name that no other has, fit for a file."""
+        found: dict[str, Picture | Chart] = {}
         for block in nested(self.sections):
-            if isinstance(block, Picture):
+            if isinstance(block, Picture | Chart):
                 base = slug(block.name) or "picture"
                 name = next(n for n in (base, *(f"{base}-{i}" for i in range(2, len(found) + 3))) if n not in found)
                 found[name] = block
         return found
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """The same, with charts drawn."""
+        draw = _drawer("svg").pictured
+        return {name: draw(one) if isinstance(one, Chart) else one for name, one in self.drawings.items()}
 
     def to_html(self) -> str:
         """One file for a browser or for paper: no script, no network, light and dark."""
@@ -181,6 +196,10 @@ class Report:
             "sections": [block_json(section) for section in self.sections],
             "data": self.data,
         }
+
+    def to_browser(self) -> dict[str, Any]:
+        """What a page's script lays out: all of it is text, and no number is computed or rounded in a browser."""
+        return {"title": self.title, "lead": self.lead, "sections": [block_json(one) for one in self.sections]}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Report:

@@ -1,39 +1,63 @@
-"""Parts that every kind of report has: the headline, the targets, plain words, assumptions, references."""
+"""Parts that every kind of report has: the headline, the targets, plain words, assumptions, references.
+
+Numbers as words, rounded to the safe side.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 
 import attrs
 
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.document.blocks import Block, Bullets, Cell, Details, Fact, Grid, Section, Tone, Words
-from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.text import ends
+from quiltwork.document.blocks import Block, Cell, Fact, Grid, Tone
+from quiltwork.document.parts import AT_MOST, plain_words
+from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.spec.files.plan import Target
 
 __all__ = [
-    "AT_MOST",
-    "SUMMARY",
     "Judged",
-    "assumed",
+    "column",
+    "ends",
     "loss_fact",
-    "plain_words",
+    "percent",
     "promised",
     "target_rows",
     "targets_fact",
     "tone_of",
-    "why",
 ]
 
-NAMES = "Papers and notes that are named by number or file here are listed on the page theory.md of the documentation."
-_SAID_ELSEWHERE = ("Protected:", "This assumes", "It follows from")
-SUMMARY = "At a glance"
-FOLDED = 5  # items of a list that is shown at once
-AT_MOST = "\N{LESS-THAN OR EQUAL TO}"
+
+def column(value: float) -> str:
+    """An upper end for a column of numbers: four decimals, or four digits where those say little.
+
+    >>> column(0.146), column(2.13302), column(float('inf'))
+    ('0.1460', '2.1331', 'inf')
+    """
+    if 0.001 <= value < 1000:
+        return f"{Decimal(value).quantize(Decimal('0.0001'), ROUND_CEILING)}"
+    return at_most(value)
+
+
+def ends(bracket: Bracket) -> str:
+    """Both ends, rounded outward.
+
+    >>> ends(Bracket(2.1330208, 2.1330209, "epsilon"))
+    '2.13302 and 2.13303'
+    """
+    return f"{at_least(float(bracket.lower), 6)} and {at_most(float(bracket.upper), 6)}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, to read at a glance.
+
+    >>> percent(0.337), percent(0.0123)
+    ('34%', '1.2%')
+    """
+    return f"{100 * share:.0f}%" if share >= 0.095 else f"{100 * share:.1f}%"
 
 
 @attrs.frozen
@@ -102,33 +126,3 @@ def target_rows(judged: Sequence[Judged]) -> list[Block]:
 def promised(guarantee: Guarantee, delta: float | None) -> list[Block]:
     """What the guarantee means, in plain language."""
     return plain_words(guarantee.explain(delta).splitlines())
-
-
-def plain_words(lines: Iterable[str]) -> list[Block]:
-    """Paragraphs and lists, without what other sections say; a long list is folded."""
-    blocks: list[Block] = []
-    told = [line for line in lines if not line.startswith(_SAID_ELSEWHERE)]
-    for listed, group in groupby(told, lambda line: line.startswith("- ")):
-        if not listed:
-            blocks += [Words(line) for line in group]
-            continue
-        items = Bullets([line.removeprefix("- ") for line in group])
-        blocks.append(items if len(items.items) <= FOLDED else Details("One by one", [items]))
-    return blocks
-
-
-def assumed(lines: Iterable[str]) -> list[Section]:
-    """What every number rests on."""
-    found = list(dict.fromkeys(lines))
-    return [Section("What is assumed", [Bullets(found)])] if found else []
-
-
-def why(lines: Iterable[str]) -> list[Section]:
-    """The theorems, and where their short names are explained."""
-    found = list(dict.fromkeys(lines))
-    if not found:
-        return []
-    blocks: list[Block] = [Bullets(found)]
-    if any("theory/" in line or "seed 00" in line for line in found):
-        blocks.append(Words(NAMES))
-    return [Section("Why it holds", blocks)]

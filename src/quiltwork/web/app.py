@@ -27,7 +27,7 @@ from quiltwork.web.site import Site, plotly_script
 __all__ = ["app_from_environment", "create_app"]
 
 API = ("about", "budgets", "spending", "principals", "account", "explore")
-PAGES = ("home", "sign_in", "budgets", "budget", "plan", "tradeoff", "influence", "design", "audit")
+PAGES = ("home", "sign_in", "budgets", "budget", "explorers")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 DESCRIPTION = (
     "Every number is a bracket or a proven bound, rounded to the safe side. Programs send a token of the ledger as "

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from quiltwork import __version__
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.text import column, ends, percent
+from quiltwork.report.parts import column, ends, percent
 from quiltwork.web.service.access import Rates, Tokens
 from quiltwork.web.service.problems import Busy
 from quiltwork.web.service.sessions import Session, Sessions

@@ -1,4 +1,4 @@
-"""The options of `quiltwork account`."""
+"""`quiltwork account`: account what a file holds."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ def account(
     figure: Figure = None,
 ) -> None:
     """Account a plan: the certified total, each release, the targets, simpler rules beside it."""
-    from quiltwork.cli.account import run
+    from quiltwork import checks
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.report.pages.anything import report_of
+    from quiltwork.spec.files.file import read_any
 
-    raise typer.Exit(run(plan, delta, as_json, html, figure, markdown))
+    value = plan_at(plan, read_any)
+    figure_kind(figure)  # refused before the work, not after it
+    at = None if delta is None else checks.probability("delta", delta)
+    report = report_of(value, at, detail(html, markdown, figure))
+    code = told(report, as_json)
+    written(report, html=html, markdown=markdown, figure=figure)
+    raise typer.Exit(code)

@@ -1,14 +1,24 @@
-"""The options of `quiltwork attack`."""
+"""`quiltwork attack`: retrain every attacker against one defence or more, and say what the best of them can tell."""
 
 from __future__ import annotations
 
+import csv
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quiltwork.cli.help import one_of, single
 from quiltwork.cli.options import AsJson
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.curves.bracket import Bracket
+    from quiltwork.game.learned import Generative, Trained
+    from quiltwork.game.people.population import Population
+    from quiltwork.game.releases.release import Defence, SummaryStatistics
+    from quiltwork.report.pages.attack import Attacked
 
 DEFENCES = (
     "none", "constant", "constant-reference", "gaussian:", "laplace:", "rate-distortion:", "water-filling:",
@@ -89,33 +99,129 @@ def attack(
     Prints what each attacker knows and reaches, beside what is certified. With `paper:0` it shows how a learned defence
     fools the attacker it was trained with, and no other (add --no-gate to attack it nevertheless).
     """
-    from quiltwork.cli.attack import run
+    from quiltwork import checks
+    from quiltwork.cli.commands.attack_inputs import defender, population_of, prices_in
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.terminal import detail, figure_kind, told, written
+    from quiltwork.game.learned import Generative
+    from quiltwork.game.measures.roc import confident
+    from quiltwork.report.pages.attack import attack_report
 
     chosen = source or ("genotypes" if data is None else "rows")
-    sizes = (candidates, reference, attributes)
-    defences = defence or ["gaussian:0.1"]
-    raise typer.Exit(
-        run(
-            data,
-            chosen,
-            defences,
-            sizes,
-            prior,
-            quick,
-            delta,
-            at_most,
-            gate,
-            steps,
-            seed,
-            cache,
-            as_json,
-            html,
-            figure,
-            scores,
-            trials,
-            checkpoint,
-            resume,
-            weights,
-            confidence,
+    prices = None if weights is None else prices_in(weights)
+    # all of it is refused before the work, not after it
+    defenders = [(words, defender(words, prices)) for words in defence or ["gaussian:0.1"]]
+    confident(confidence)
+    learned = sum(isinstance(made, Generative) for _, made in defenders)
+    if steps is not None and not learned:
+        raise InvalidParameter("steps", steps, "left out", "none of these defences is trained")
+    if checkpoint is not None and learned != 1:
+        raise InvalidParameter("checkpoint", str(checkpoint), "left out unless exactly one defence is trained")
+    if resume and checkpoint is None:
+        raise InvalidParameter("resume", resume, "left out without --checkpoint")
+    if cache is not None and chosen != "genotypes":
+        raise InvalidParameter("cache", str(cache), "left out", "it keeps simulated genomes")
+    figure_kind(figure)
+    for option, path in (("html", html), ("figure", figure), ("scores", scores)):
+        if path is not None:
+            check_writable(option, path)
+    checks.count("trials", trials, 2)
+    if at_most is not None:
+        checks.probability("at-most", at_most)
+    checks.probability("delta", delta)
+    if scores is not None and len(defenders) > 1:
+        raise InvalidParameter("scores", str(scores), "written for one defence at a time")
+    people = population_of(chosen, data, candidates, reference, attributes, prior, seed, cache, _notice)
+    training = {"gate": gate, "steps": steps, "checkpoint": checkpoint, "resume": resume}
+    how = {"seed": seed, "confidence": confidence}
+    found = [_attacked(words, made, people, quick, delta, how, training) for words, made in defenders]
+    if scores is not None:
+        _write_scores(found[0].release, scores, trials, seed)
+    report = attack_report(found, people, delta, at_most, detail(html))
+    code = told(report, as_json)
+    written(report, html=html)
+    if figure is not None:
+        for place, entry in enumerate(found):
+            name = figure if len(found) == 1 else figure.with_name(f"{figure.stem}_{place + 1}{figure.suffix}")
+            entry.board.plot(name)
+            print(f"wrote {name}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _notice(message: str) -> None:
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr)
+
+
+def _attacked(
+    words: str, made: Any, people: Population, quick: bool, delta: float, how: dict[str, Any], training: dict[str, Any]
+) -> Attacked:
+    from quiltwork.game.ladder import default_attackers, ladder
+    from quiltwork.game.learned import Generative
+    from quiltwork.game.releases.release import SummaryStatistics
+    from quiltwork.report.pages.attack import Attacked
+
+    in_loop = None
+    if isinstance(made, Generative):
+        trained = _trained(made, people, how["seed"], training)
+        defence: Defence = trained.defence
+        in_loop = _training_words(trained)
+    else:
+        defence = made.prepare(people)
+    release = SummaryStatistics(defence)
+    board = ladder(default_attackers(quick=quick), release, **how)
+    epsilon, certified, holds_for = _certified(defence, delta)
+    return Attacked(words, release, board, epsilon, certified, in_loop, holds_for)
+
+
+def _trained(made: Generative, people: Population, seed: int, training: dict[str, Any]) -> Trained:
+    from quiltwork.game.learned import train
+
+    try:
+        return train(made, None, people, seed=seed, **training)
+    except KeyboardInterrupt:
+        if training["checkpoint"] is not None and training["checkpoint"].exists():
+            print(f"stopped: --resume continues from {training['checkpoint']}", file=sys.stderr)
+        raise
+
+
+def _training_words(trained: Trained) -> str:
+    """What training showed, and what the gate decided."""
+    lines = []
+    if trained.in_loop is not None:
+        lines.append(
+            f"Against the attacker it was trained with it ends at AUC {trained.in_loop.auc:.3f}. That is no measure of "
+            "protection: see the attackers below, trained afterwards."
         )
-    )
+    if trained.verdict is not None:
+        used = "The learned defence is used" if trained.verdict.accepted else "The closed form is used instead"
+        lines.append(f"{used}, because {trained.verdict.reason}.")
+    return " ".join(lines)
+
+
+def _certified(defence: Defence, delta: float) -> tuple[Bracket | None, str, str]:
+    """The certificate's epsilon at delta and whose rows it holds for, or why there is none."""
+    from quiltwork.errors import NotCertified, Unsupported
+    from quiltwork.game.defenders.noise import POOL
+
+    try:
+        promise = defence.certificate()
+    except (NotCertified, Unsupported) as error:
+        return None, str(error), "-"
+    words = f"protects {promise.protects}; assumes: {'; '.join(promise.assumes) or 'nothing else'}"
+    return promise.epsilon(delta), words, "this pool" if POOL in promise.assumes else "any rows"
+
+
+def _write_scores(release: SummaryStatistics, path: Path, count: int, seed: int) -> None:
+    """Trials of the worst pair, for `quiltwork audit`."""
+    import numpy as np
+
+    from quiltwork.game.trials import trials
+
+    drawn = trials(release, count, np.random.default_rng([seed, 1]))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["score", "member"])
+        writer.writerows((repr(float(score)), 1) for score in drawn.inside)
+        writer.writerows((repr(float(score)), 0) for score in drawn.outside)
+    print(f"wrote {path}: {count} trials, {drawn.pair}", file=sys.stderr)

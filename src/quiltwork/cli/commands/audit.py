@@ -1,15 +1,23 @@
-"""The options of `quiltwork audit`."""
+"""`quiltwork audit`: scores of an attack in, a valid lower bound out, held against a guarantee."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.audit.claim import Claim
+    from quiltwork.audit.report import AuditReport
+    from quiltwork.audit.score_files import Scores
+
+USUAL_DELTA = 1e-5  # when nobody names one
 
 
 class AuditMethod(StrEnum):
@@ -66,25 +74,80 @@ def audit(
 
     Larger scores mean that the record was in. Exit code 1 says that the audit contradicts the guarantee.
     """
-    from quiltwork.cli.audit import run
+    from quiltwork import checks
+    from quiltwork.audit import AuditReport, report
+    from quiltwork.audit import one_run as run_once
+    from quiltwork.audit.audit import CONFIDENCE
+    from quiltwork.audit.bounds.threshold import SHARE
+    from quiltwork.audit.page import audit_report_page
+    from quiltwork.audit.score_files import read_scores
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.progress import progress
+    from quiltwork.cli.terminal import detail, figure_kind, told, written
 
-    kind = None if method is None else method.value
-    raise typer.Exit(
-        run(
-            scores,
-            delta,
-            confidence,
-            kind,
-            one_run,
-            guesses,
-            threshold,
-            claim,
-            mu,
-            plan,
-            split,
-            seed,
-            as_json,
-            html,
-            figure,
+    figure_kind(figure)  # refused before the work, not after it
+    for option, path in (("html", html), ("figure", figure)):
+        if path is not None:
+            check_writable(option, path)
+    claimed = _claim(claim, mu, plan)
+    asked = delta if delta is not None else claimed.delta if claimed.delta is not None else USUAL_DELTA
+    settings: dict[str, Any] = {
+        "delta": checks.probability("delta", asked),
+        "confidence": CONFIDENCE if confidence is None else confidence,
+        "guesses": _guesses(guesses),
+    }
+    if seed is not None:
+        settings["seed"] = checks.count("seed", seed)
+    if one_run and (method, threshold, split) != (None, None, None):
+        raise InvalidParameter("--one-run", "with --method, --threshold or --split", "alone", "it guesses canaries")
+    with progress("reading") as advance:
+        read = read_scores(scores, advance)
+    title = f"Privacy audit of {scores.name if str(scores) != '-' else 'standard input'}"
+    if one_run:
+        found = AuditReport.of(
+            claimed.curve, run_once(read.values, read.member, **settings), title=title, claim=claimed.words
         )
-    )
+    else:
+        chosen = "counts" if method is None else method.value
+        settings |= {"method": chosen, "threshold": threshold, "split": SHARE if split is None else split}
+        found = report(claimed.curve, *read.sides(str(scores)), title=title, claim=claimed.words, **settings)
+    page = audit_report_page(found, detail(html, figure), _trials(found, read))
+    code = told(page, as_json)
+    written(page, html=html, figure=figure)
+    raise typer.Exit(code)
+
+
+def _claim(pair: str | None, mu: float | None, plan: Path | None) -> Claim:
+    from quiltwork.audit.claim import NOTHING, Claim, mu_claim, parse_claim
+    from quiltwork.cli.terminal import plan_at
+    from quiltwork.spec.files.plan import read_plan
+
+    if sum(given is not None for given in (pair, mu, plan)) > 1:
+        raise InvalidParameter("the guarantee", "several", "one of --claim, --mu and --plan")
+    if mu is not None:
+        return mu_claim(mu)
+    if plan is not None:
+        read = plan_at(plan, read_plan)
+        return Claim(read.guarantee(), "", read.targets[0].delta if read.targets else None)
+    return NOTHING if pair is None else parse_claim(pair, "--claim")
+
+
+def _guesses(text: str | None) -> int | tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise InvalidParameter("--guesses", text, "a number, or how many IN,OUT, such as 100 or 80,20")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _trials(found: AuditReport, read: Scores) -> str:
+    audit, size = found.audit, read.member.size
+    inside = int(read.member.sum())
+    if audit.method == "one run":
+        return f"{size:,} canaries of one run, {inside:,} of them included."
+    rest = f"; {audit.set_aside:,} trials chose the attack and are not counted" if audit.set_aside else ""
+    return f"{size:,} trials, {inside:,} with the record and {size - inside:,} without it{rest}."

@@ -1,14 +1,21 @@
-"""The options of `quiltwork calibrate`."""
+"""`quiltwork calibrate`: the noise that meets a target, as a line for a plan file."""
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.compose.loss import Loss
+
+DIGITS = 8
 
 
 class Mechanism(StrEnum):
@@ -21,6 +28,18 @@ class Mechanism(StrEnum):
     pure = "pure"
     gdp = "gdp"
     zcdp = "zcdp"
+
+
+# the parameter that is turned, and whether it is noise or a budget of each release
+DIALS = {
+    Mechanism.gaussian: ("sigma", True),
+    Mechanism.laplace: ("scale", True),
+    Mechanism.discrete_gaussian: ("sigma", True),
+    Mechanism.discrete_laplace: ("scale", True),
+    Mechanism.pure: ("epsilon", False),
+    Mechanism.gdp: ("mu", False),
+    Mechanism.zcdp: ("rho", False),
+}
 
 
 @single(
@@ -37,6 +56,56 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Find the least noise (or the largest budget of each release) that meets a target."""
-    from quiltwork.cli.calibrate import run
+    from quiltwork import checks
+    from quiltwork.compose import constructors
+    from quiltwork.compose.calibrate import calibrate as search
+    from quiltwork.numbers.digits import at_least, at_most
+    from quiltwork.numbers.digits import single as said
+    from quiltwork.report.parts import ends
+    from quiltwork.spec import plan_of
+    from quiltwork.spec.text.write import yaml_text
 
-    raise typer.Exit(run(mechanism.value, epsilon, delta, count, rate, sensitivity, as_json))
+    parameter, noise = DIALS[mechanism]
+    family = getattr(constructors, mechanism.value)
+    checks.count("count", count, least=1)
+    checks.rate("rate", rate)
+    known = _sensitivity(mechanism, noise, sensitivity)
+
+    def make(value: float) -> Loss:
+        return count * constructors.poisson(family(value, *known), rate)
+
+    found = search(make, epsilon, delta, start=float(known[0]) if known else 1.0)
+    value = float((at_most if noise else at_least)(found, DIGITS))  # rounded to the safe side; this is certified below
+    bracket = make(value).epsilon(delta, rtol=1e-6)
+    release = plan_of([(mechanism.value, make(value))]).to_dict()["releases"][0]
+    if as_json:
+        answer = {
+            "schema": "quiltwork/calibration/1",
+            "mechanism": mechanism.value,
+            "parameter": parameter,
+            "value": value,
+            "target": {"epsilon": epsilon, "delta": delta},
+            "epsilon": bracket.to_json(),
+            "release": release,
+        }
+        print(json.dumps(answer, indent=2, allow_nan=False))
+    else:
+        print(f"{parameter} = {value!r}")
+        print(f"epsilon between {ends(bracket)} at delta {said(delta)}, target {said(epsilon)}")
+        print(f"\nreleases:\n{yaml_text([release])}", end="")
+
+
+def _sensitivity(mechanism: Mechanism, noise: bool, given: float | None) -> tuple[float, ...]:
+    """The second argument of the mechanism, if it has one."""
+    from quiltwork import checks
+
+    if not noise:
+        if given is not None:
+            raise InvalidParameter("sensitivity", given, f"left out: {mechanism} has none")
+        return ()
+    value = checks.positive("sensitivity", 1.0 if given is None else given)
+    if mechanism.startswith("discrete"):
+        if value != int(value):
+            raise InvalidParameter("sensitivity", given, f"a whole number for {mechanism}")
+        return (int(value),)
+    return (value,)

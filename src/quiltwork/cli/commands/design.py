@@ -1,7 +1,8 @@
-"""The options of `quiltwork design`."""
+"""`quiltwork design`: what releases tell about a secret behind the data, and the next one designed."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson
+from quiltwork.errors import InvalidParameter
 
 
 class NoiseFamily(StrEnum):
@@ -44,7 +46,30 @@ def design(
 
     Without a target in the world file, and without --epsilon, what was released is evaluated only.
     """
-    from quiltwork.cli.design import run
+    from quiltwork import checks
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.report.answers.design import channel_csv, view
+    from quiltwork.report.pages.design import world_report
+    from quiltwork.spec.files.world import read_world
 
-    kind = None if family is None else family.value
-    raise typer.Exit(run(world, epsilon, delta, time_limit, gap, exact, kind, not no_compare, as_json, csv, figure))
+    figure_kind(figure)  # refused before the work, not after it
+    file = plan_at(world, read_world)
+    if csv is not None and epsilon is None and file.target is None:
+        raise InvalidParameter("--csv", str(csv), "given with a target", "without one nothing is designed")
+    found = view(
+        file,
+        epsilon=None if epsilon is None else checks.non_negative("epsilon", epsilon),
+        delta=None if delta is None else checks.probability("delta", delta),
+        time_limit=None if time_limit is None else checks.positive("time-limit", time_limit),
+        gap=None if gap is None else checks.rate("gap", gap),
+        exact=exact,
+        family=None if family is None else family.value,
+        compare=not no_compare,
+    )
+    report = world_report(found, detail(figure))
+    code = told(report, as_json)
+    if csv is not None and found.design is None:
+        print(f"{csv} was not written: there is no table", file=sys.stderr)
+    table = None if found.design is None else channel_csv(found, found.design)
+    written(report, figure=figure, csv=csv, table=table)
+    raise typer.Exit(code)

@@ -1,4 +1,4 @@
-"""The options of `quiltwork diff`."""
+"""`quiltwork diff`: what changed between two files of one kind, and what that costs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson, Delta, Html, Markdown
+from quiltwork.errors import InvalidParameter
 
 
 @single(
@@ -31,6 +32,25 @@ def diff(
     Plans, table plans, prior, world and budget files. Exit code 1 says that AFTER misses a target, or may cost more
     than --at-most-more allows.
     """
-    from quiltwork.cli.diff import run
+    from quiltwork import checks
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.terminal import detail, plan_at, told, written
+    from quiltwork.document.page import report_format
+    from quiltwork.report.answers.change import differences
+    from quiltwork.report.pages.change import difference_report
+    from quiltwork.spec.files.file import read_any
 
-    raise typer.Exit(run(before, after, delta, at_most_more, as_json, html, markdown))
+    if at_most_more is not None:
+        checks.real("at-most-more", at_most_more)
+    if delta is not None:
+        checks.probability("delta", delta)
+    for option, path in (("html", html), ("markdown", markdown)):
+        if path is not None:
+            check_writable(option, path)
+    if markdown is not None and report_format(markdown) != ".md":
+        raise InvalidParameter("markdown", str(markdown), "a file name that ends in .md")
+    found = differences(plan_at(before, read_any), plan_at(after, read_any), delta)
+    report = difference_report(found, detail(html, markdown), at_most_more)
+    told(report, as_json, {**found.to_json(), "holds": found.holds(at_most_more)})
+    written(report, html=html, markdown=markdown)
+    raise typer.Exit(0 if found.holds(at_most_more) else 1)

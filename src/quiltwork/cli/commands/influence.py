@@ -1,14 +1,21 @@
-"""The options of `quiltwork influence`."""
+"""`quiltwork influence`: what correlated entries tell about each other, and what releases then leak."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.spec.files.prior import PriorFile
+
+LARGEST = 4096  # size that may be asked for
+PAIR = "P,Q, two probabilities of staying such as 0.8,0.9"
 
 
 @single(
@@ -35,6 +42,48 @@ def influence(
 
     Give a prior file or --binary.
     """
-    from quiltwork.cli.influence import run
+    from quiltwork import checks
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.report.answers.influence import sizes_csv, view
+    from quiltwork.report.pages.influence import influence_report
+    from quiltwork.spec.files.plan import read_plan
 
-    raise typer.Exit(run(prior, binary, max_size, epsilon, per_entry, delta, plan, as_json, csv, figure))
+    figure_kind(figure)  # refused before the work, not after it
+    if max_size is not None and not 1 <= max_size <= LARGEST:
+        raise InvalidParameter("max-size", max_size, f"a number from 1 to {LARGEST}")
+    found = view(
+        _file(prior, binary),
+        None if plan is None else plan_at(plan, read_plan),
+        max_size=max_size,
+        epsilon=None if epsilon is None else checks.moderate("epsilon", epsilon),
+        per_entry=None if per_entry is None else checks.moderate("per-entry", per_entry),
+        delta=None if delta is None else checks.probability("delta", delta),
+    )
+    report = influence_report(found, detail(figure))
+    code = told(report, as_json)
+    written(report, figure=figure, csv=csv, table=sizes_csv(found))
+    raise typer.Exit(code)
+
+
+def _file(path: Path | None, binary: str | None) -> PriorFile:
+    """The prior file, or one of the binary chain that is named."""
+    from quiltwork import checks
+    from quiltwork.cli.terminal import plan_at
+    from quiltwork.numbers.digits import single as said
+    from quiltwork.spec.files.prior import prior_from, read_prior
+
+    if path is not None and binary is not None:
+        raise InvalidParameter("the input", "both", "either a prior file or --binary")
+    if path is not None:
+        return plan_at(path, read_prior)
+    if binary is None:
+        raise InvalidParameter("the input", "nothing", "a prior file, or --binary P,Q")
+    try:
+        p, q = (checks.probability(f"each number of --binary {binary!r}", float(part)) for part in binary.split(","))
+    except InvalidParameter:
+        raise
+    except ValueError:
+        raise InvalidParameter("--binary", binary, PAIR) from None
+    chain = {"transition": [[p, 1 - p], [1 - q, q]]}
+    title = f"Binary chain that stays with probability {said(p)} in 0 and {said(q)} in 1"
+    return prior_from({"quiltwork": 1, "title": title, "prior": {"markov_chain": chain}})

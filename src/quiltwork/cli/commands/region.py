@@ -1,14 +1,21 @@
-"""The options of `quiltwork region`."""
+"""`quiltwork region`: the privacy region of a set of constraints, or of a plan, composed any number of times."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quiltwork.cli.help import single
 from quiltwork.cli.options import AsJson, Html, Markdown
+from quiltwork.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quiltwork.spec import Plan
+
+PAIR = "EPSILON,DELTA, two numbers such as 0.5,1e-6"
 
 
 @single(
@@ -35,6 +42,54 @@ def region(
 
     Give a plan file or --constraint. With both --epsilon and --delta it also says whether that pair holds.
     """
-    from quiltwork.cli.region import run
+    from quiltwork import checks
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.terminal import detail, figure_kind, told, written
+    from quiltwork.report.answers.region import faces_csv, view
+    from quiltwork.report.pages.region import region_report
 
-    raise typer.Exit(run(plan, constraint or [], times, delta, epsilon, alpha, as_json, csv, figure, html, markdown))
+    figure_kind(figure)  # refused before the work, not after it
+    for option, path in (("html", html), ("markdown", markdown)):
+        if path is not None:
+            check_writable(option, path)
+    asked: dict[str, float] = {}
+    if delta is not None:
+        asked["delta"] = checks.probability("delta", delta)
+    if epsilon is not None:
+        asked["epsilon"] = checks.non_negative("epsilon", epsilon)
+    if alpha is not None:
+        asked["alpha"] = checks.probability("alpha", alpha)
+    found = view(_plan(plan, constraint or []), checks.count("times", times, least=1), asked)
+    report = region_report(found, detail(figure, html, markdown))
+    code = told(report, as_json)
+    written(report, html=html, markdown=markdown, figure=figure, csv=csv, table=faces_csv(found.region))
+    raise typer.Exit(code)
+
+
+def _plan(path: Path | None, constraints: Sequence[str]) -> Plan:
+    """The plan file, or a plan of the one release that satisfies every constraint."""
+    from quiltwork.cli.terminal import plan_at
+    from quiltwork.spec import plan_from, read_plan
+
+    if path is not None and constraints:
+        raise InvalidParameter("the input", "both", "either a plan file or --constraint")
+    if path is not None:
+        return plan_at(path, read_plan)
+    if not constraints:
+        raise InvalidParameter("the input", "nothing", "a plan file, or --constraint EPSILON,DELTA once or more")
+    points = [dict(zip(("epsilon", "delta"), parsed(text), strict=True)) for text in constraints]
+    title = "One guarantee" if len(points) == 1 else f"{len(points)} guarantees at once"
+    release = {"name": "release", "constraints": {"points": points}}
+    return plan_from({"quiltwork": 1, "title": title, "releases": [release]})
+
+
+def parsed(text: str) -> tuple[float, float]:
+    """The constraint in a text such as "0.5,1e-6"."""
+    from quiltwork import checks
+
+    try:
+        epsilon, delta = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameter("--constraint", text, PAIR) from None
+    of = f"of --constraint {text!r}"
+    return checks.non_negative(f"epsilon {of}", epsilon), checks.probability(f"delta {of}", delta)

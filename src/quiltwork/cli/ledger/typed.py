@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from quiltwork.cli.account import plan_at
+from quiltwork.cli.terminal import plan_at
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.ledger.book.terms import Blocks

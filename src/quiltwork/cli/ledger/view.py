@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quiltwork.cli.account import PIPED_WIDTH, grid
+from quiltwork.cli.terminal import PIPED_WIDTH, grid
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.book.book import STARTED, Principal, Reservation
@@ -22,7 +22,7 @@ from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.numbers.digits import single
-from quiltwork.report.budgets.history import clean, details, named, said
+from quiltwork.report.pages.budget_history import clean, details, named, said
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {

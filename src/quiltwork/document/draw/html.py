@@ -16,6 +16,7 @@ from quiltwork.document.blocks import (
     Block,
     Bullets,
     Cell,
+    Chart,
     Code,
     Details,
     Fact,
@@ -30,7 +31,7 @@ from quiltwork.document.blocks import (
     slug,
 )
 from quiltwork.document.draw.style import COLOURS
-from quiltwork.document.draw.svg import apart
+from quiltwork.document.draw.svg import apart, pictured
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
@@ -40,6 +41,7 @@ __all__ = ["cell", "fragment", "html_text", "page", "style"]
 LISTED = 3  # sections up to which a page needs no table of contents
 DEEPEST = 6  # levels of headings
 NARROW = 64  # characters of a table that is not stretched over the page
+NUMBERS = "The numbers as a table"
 FOOTER = f"Made with quiltwork {__version__}. Every bound is rounded to the safe side."
 
 
@@ -115,7 +117,7 @@ class _Writer:
         found: list[str] = []
         row: list[str] = []
         for block in blocks:
-            if isinstance(block, Picture):
+            if isinstance(block, Picture | Chart):
                 row.append(self._picture(block))
                 continue
             found += _side_by_side(row)
@@ -163,10 +165,15 @@ class _Writer:
         self.names.add(name)
         return name
 
-    def _picture(self, block: Picture) -> str:
+    def _picture(self, block: Picture | Chart) -> str:
+        """A chart has its numbers below it, for those who cannot see it."""
         self.pictures += 1
+        shown = pictured(block) if isinstance(block, Chart) else block
         caption = f"\n<figcaption>{html_text(block.caption)}</figcaption>" if block.caption else ""
-        return f"<figure>\n{apart(block.svg, f'picture{self.pictures}-')}{caption}\n</figure>"
+        numbers = ""
+        if isinstance(block, Chart) and block.table is not None:
+            numbers = f"\n<details>\n<summary>{NUMBERS}</summary>\n{_table(block.table)}\n</details>"
+        return f"<figure>\n{apart(shown.svg, f'picture{self.pictures}-')}{caption}{numbers}\n</figure>"
 
 
 def _side_by_side(row: list[str]) -> list[str]:

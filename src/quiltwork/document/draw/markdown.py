@@ -7,7 +7,20 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from quiltwork import __version__
-from quiltwork.document.blocks import Block, Bullets, Cell, Code, Details, Facts, Grid, Picture, Terms, Words, clean
+from quiltwork.document.blocks import (
+    Block,
+    Bullets,
+    Cell,
+    Chart,
+    Code,
+    Details,
+    Facts,
+    Grid,
+    Picture,
+    Terms,
+    Words,
+    clean,
+)
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
@@ -21,7 +34,7 @@ _STARTS = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
 
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """The whole text."""
-    names = {id(picture): pictures[name] for name, picture in report.pictures.items() if name in pictures}
+    names = {id(picture): pictures[name] for name, picture in report.drawings.items() if name in pictures}
     parts = [f"# {markdown_line(report.title)}"]
     parts += [markdown_line(report.lead)] if report.lead else []
     parts += _all(report.sections, 2, names)
@@ -46,8 +59,8 @@ def _parts(block: Block, level: int, names: Mapping[int, str]) -> list[str]:
         return [_fenced(block.text)]
     if isinstance(block, Grid):
         return [*([markdown_line(block.caption)] if block.caption else []), _table(block)]
-    if isinstance(block, Picture):
-        return _picture(block, names)
+    if isinstance(block, Picture | Chart):
+        return [*_picture(block, names), *([] if isinstance(block, Picture) else _numbers(block))]
     if isinstance(block, Details):
         return [f"**{markdown_line(block.summary)}**", *_all(block.blocks, level, names)]
     anchor = [f'<a id="{block.name}"></a>'] if block.name else []  # hosts name headings in ways of their own
@@ -73,13 +86,18 @@ def _fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _picture(block: Picture, names: Mapping[int, str]) -> list[str]:
+def _picture(block: Picture | Chart, names: Mapping[int, str]) -> list[str]:
     words = [f"*{markdown_line(block.caption)}*"] if block.caption else []
     place = names.get(id(block))
     if place is None:
         return words
     place = re.sub(r"[<>\\\s]", "-", place)
     return [f"![{markdown_line(block.title)}](<{place}>)", *words]
+
+
+def _numbers(block: Chart) -> list[str]:
+    table = block.table
+    return [] if table is None else [*([markdown_line(table.caption)] if table.caption else []), _table(table)]
 
 
 def _table(block: Grid) -> str:

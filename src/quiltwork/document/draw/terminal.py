@@ -128,8 +128,10 @@ def _row(texts: Sequence[str], tones: Sequence[str], grid: Grid, widths: Sequenc
             text = part[index] if index < len(part) else ""
             space = " " * (wide - cells(text))
             shown = space + text if grid.columns[place][1] else text + space
-            line.append((shown + GAP if place < len(widths) - 1 else shown.rstrip(), tones[place]))
-        yield tuple(line)
+            line.append((shown + GAP, tones[place]))
+        while line and not line[-1][0].strip():
+            line.pop()
+        yield (*line[:-1], (line[-1][0].rstrip(), line[-1][1])) if line else EMPTY
 
 
 def _parted(text: str, width: int) -> list[str]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
+from quiltwork.audit.page import audit_charts
 from quiltwork.audit.report import AuditReport, report
 from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.document.draw.svg import picture
 from quiltwork.game.populations import independent
 from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.game.trials import trials
@@ -53,12 +50,7 @@ def told() -> Told:
     blocks: list[Block] = [
         Words(words),
         facts,
-        picture(
-            "audit",
-            "Epsilon for each delta: certified from above, audited from below",
-            "The true curve lies between the two.",
-            partial(_draw, found),
-        ),
+        *audit_charts(found)[1:],
         Grid((("delta", "number"), *heads, ("At most, certified", "number")), rows, found.verdict()),
         *ask_again("quiltwork audit scores.csv --plan plan.yaml --html audit.html"),
     ]
@@ -68,7 +60,3 @@ def told() -> Told:
 
 def _sure(found: AuditReport) -> str:
     return f"{single(100 * found.confidence)}% confidence"
-
-
-def _draw(found: AuditReport, axes: Any) -> None:
-    found.plot(axes, kind="epsilons")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.errors import NotCertified
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.design.figure import pictures
-from quiltwork.report.design.view import view
+from quiltwork.report.answers.design import view
+from quiltwork.report.pages.design import world_charts
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec.files.world import parse_world
 
@@ -39,7 +39,7 @@ def told() -> Told:
     blocks: list[Block] = [
         Words(words),
         facts,
-        *pictures(found),
+        *world_charts(found),
         Grid(("Mechanism", ("Cost", "number"), ""), rows, "Ways to release the score next."),
         *ask_again("quiltwork design world.yaml --csv channel.csv --figure design.svg"),
         written("world.yaml"),

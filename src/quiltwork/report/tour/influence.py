@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quiltwork.document.blocks import Block, Fact, Facts, Words
 from quiltwork.numbers.digits import at_least, single
-from quiltwork.report.influence.figure import pictures
-from quiltwork.report.influence.view import GROUP_PRIVACY, view
+from quiltwork.report.answers.influence import GROUP_PRIVACY, view
+from quiltwork.report.pages.influence import influence_charts
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec.files.prior import parse_prior
 
@@ -32,7 +32,7 @@ def told() -> Told:
     blocks: list[Block] = [
         Words(words),
         facts,
-        *pictures(found),
+        *influence_charts(found),
         *ask_again("quiltwork influence prior.yaml --figure influence.svg"),
         written("prior.yaml"),
     ]

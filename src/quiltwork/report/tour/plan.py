@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.accounts import account
-from quiltwork.report.figures import profile_picture, tradeoff_picture
-from quiltwork.report.text import column, percent
+from quiltwork.report.answers.account import account
+from quiltwork.report.pages.account import drawn
+from quiltwork.report.parts import column, percent
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec import parse_plan
 
@@ -43,8 +43,7 @@ def told() -> Told:
     blocks: list[Block] = [
         Words(words),
         facts,
-        tradeoff_picture(found),
-        profile_picture(found),
+        *drawn(found.guarantee, total, found.delta, found.verdicts, "whole")[0],
         Grid(columns, rows, f"Each release; alone: its epsilon by itself {at}."),
         Grid(
             ("Rule", ("epsilon", "number"), "Reference"), [ours, *rules], f"The same releases by simpler rules, {at}."

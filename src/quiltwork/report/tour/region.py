@@ -6,8 +6,8 @@ from quiltwork.compose.constructors import approximate, pure
 from quiltwork.compose.loss import Loss
 from quiltwork.document.blocks import Block, Fact, Facts, Words
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.region.figure import pictures
-from quiltwork.report.region.view import view
+from quiltwork.report.answers.region import view
+from quiltwork.report.pages.region import region_charts
 from quiltwork.report.tour.stop import Told, ask_again
 from quiltwork.spec import plan_from
 
@@ -45,7 +45,7 @@ def told() -> Told:
     blocks: list[Block] = [
         Words(words),
         facts,
-        *pictures(found),
+        *region_charts(found),
         *ask_again(f"quiltwork region {options} --times {TIMES} --delta {DELTA:g}"),
     ]
     return Told(line, blocks, {"epsilon": epsilon.to_json(), "delta": DELTA, "one_at_a_time": alone, "runs": TIMES})

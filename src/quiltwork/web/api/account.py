@@ -62,19 +62,19 @@ class DiffAnswer(BaseModel):
 @router.post("/account", responses=usual(), response_model=PlanAnswer)
 def account(request: Request, asked: PlanQuestion, _: Works) -> Response:
     """Everything that is certified about a file, at once."""
-    return answered(request, "account:answer", asked.plan, asked.delta)
+    return answered(request, "account", asked.plan, asked.delta)
 
 
 @router.post("/diff", responses=usual(), response_model=DiffAnswer)
 def diff(request: Request, asked: DiffQuestion, _: Works) -> Response:
     """What a change of a file costs: before, after, and the certified difference."""
-    return answered(request, "changes:answer", asked.before, asked.after, asked.delta)
+    return answered(request, "changes", asked.before, asked.after, asked.delta)
 
 
 @router.post("/report", responses=usual(), response_class=Response)
 def report(request: Request, asked: ReportQuestion, _: Works) -> Response:
     """The report of a file as one HTML page without scripts, as Markdown, or as JSON."""
-    made = computed(request, "reports:made", asked.plan, asked.format, asked.delta)
+    made = computed(request, "made", asked.plan, asked.format, asked.delta)
     return saved(made["text"], made["name"], made["type"])
 
 

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from quiltwork.web.service.access import Works
+from quiltwork.web.answers import METHODS, example
 from quiltwork.web.api.account import saved
 from quiltwork.web.api.live import answered, computed
 from quiltwork.web.api.models import Document, Sent
-from quiltwork.web.explore.audit import METHODS, example
-from quiltwork.web.explore.limits import MOST_LOSSES
-from quiltwork.web.service.access import Works
+from quiltwork.web.bounds import MOST_LOSSES
 from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api/explore", tags=["explorers"])
@@ -81,19 +81,19 @@ class AuditAnswer(BaseModel):
 @router.post("/tradeoff", responses=usual(), response_model=TradeoffAnswer)
 def tradeoff(request: Request, asked: TradeoffQuestion, _: Works) -> Response:
     """The certified composition of a few losses."""
-    return answered(request, "tradeoff:answer", asked.losses, asked.delta)
+    return answered(request, "tradeoff", asked.losses, asked.delta)
 
 
 @router.post("/influence", responses=usual(), response_model=ExploreAnswer)
 def influence(request: Request, asked: InfluenceQuestion, _: Works) -> Response:
     """What correlated entries tell about each other, the per-entry epsilon that is allowed, and what leaks."""
-    return answered(request, "influence:answer", asked.model_dump())
+    return answered(request, "influence", asked.model_dump())
 
 
 @router.post("/design", responses=usual(), response_model=ExploreAnswer)
 def design(request: Request, asked: DesignQuestion, _: Works) -> Response:
     """The cheapest mechanism that may be released next, with a bound on every other."""
-    return answered(request, "design:answer", asked.model_dump())
+    return answered(request, "design", asked.model_dump())
 
 
 Given = Annotated[Number, Form(allow_inf_nan=False)]
@@ -125,13 +125,13 @@ Scores = Annotated[UploadFile, File(description="A csv file with the columns sco
 @router.post("/audit", responses=usual(), response_model=AuditAnswer)
 def audit(request: Request, scores: Scores, asked: Audited, _: Works) -> Response:
     """A valid lower bound on epsilon from the scores of an attack, beside the guarantee that was claimed."""
-    return answered(request, "audit:answer", scores.file.read(), asked)
+    return answered(request, "audit", scores.file.read(), asked)
 
 
 @router.post("/audit/report", responses=usual(), response_class=Response)
 def audit_report(request: Request, scores: Scores, asked: Audited, _: Works) -> Response:
     """The same as one HTML page without scripts."""
-    text = computed(request, "audit:html", scores.file.read(), asked)
+    text = computed(request, "audit_html", scores.file.read(), asked)
     return saved(text, "privacy-audit.html", "text/html; charset=utf-8")
 
 

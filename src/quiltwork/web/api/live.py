@@ -18,15 +18,15 @@ from quiltwork.web.service.problems import problem_of, status_of
 __all__ = ["LIVE", "answered", "computed"]
 
 LIVE = "X-Live"
-WORK = "quiltwork.web.explore"
+WORK = "quiltwork.web.answers"
 OF_THE_QUESTION = (404, 409, 422)
 
 
 def computed(request: Request, work: str, *arguments: Any) -> Any:
-    """What `module:function` of the explorers gives."""
+    """What this function of the answers gives."""
     who = getattr(request.state, "caller", None)
     return site_of(request).workers.run(
-        f"{WORK}.{work}", *arguments, who=client_of(request) if who is None or who.name is None else who.name
+        f"{WORK}:{work}", *arguments, who=client_of(request) if who is None or who.name is None else who.name
     )
 
 

@@ -13,7 +13,7 @@ from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.book.book import Reservation
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.budgets.history import said
+from quiltwork.report.pages.budget_history import said
 from quiltwork.web.pages.balances import tone_of
 from quiltwork.web.pages.entries import Line, line_of, minute
 from quiltwork.web.pages.losses import EXAMPLE, WRITTEN, offered

@@ -10,7 +10,7 @@ from quiltwork.compose.filters.opening import Filter
 from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book.book import Charge
 from quiltwork.ledger.chain.entries import Entry, canonical
-from quiltwork.report.budgets.history import details
+from quiltwork.report.pages.budget_history import details
 
 __all__ = ["Line", "line_of", "minute"]
 

@@ -1,4 +1,4 @@
-// What the server says, laid out: facts, verdicts, tables, sections and warnings. All of it is text, none of it markup.
+// What the server says, laid out block by block: see document/blocks.py. All of it is text, none of it markup.
 
 export function make(tag, words, name) {
   const found = document.createElement(tag);
@@ -11,23 +11,26 @@ export function table(grid) {
   const found = make("table");
   if (grid.caption) found.append(make("caption", grid.caption));
   const head = found.createTHead().insertRow();
-  for (const column of grid.columns) {
-    const cell = make("th", column.text, column.number ? "number" : "");
+  for (const [text, number] of grid.columns) {
+    const cell = make("th", text, number ? "number" : "");
     cell.scope = "col";
     head.append(cell);
   }
   const body = found.createTBody();
-  grid.rows.forEach((row, at) => line(body.insertRow(), row, grid, at === grid.strong));
-  if (grid.foot) line(found.createTFoot().insertRow(), grid.foot, grid, false);
+  for (const row of grid.rows) line(body.insertRow(), row, grid);
+  if (grid.foot) line(found.createTFoot().insertRow(), grid.foot, grid);
   return found;
 }
 
-function line(row, cells, grid, strong) {
-  cells.forEach((text, at) => {
-    const cell = make(at ? "td" : "th", null, grid.columns[at] && grid.columns[at].number ? "number" : "");
+function line(row, cells, grid) {
+  cells.forEach((given, at) => {
+    const said = typeof given === "string" ? { text: given } : given;
+    const [name, number] = grid.columns[at];
+    const cell = make(at ? "td" : "th", null, [number ? "number" : "", said.tone || ""].join(" ").trim());
     if (!at) cell.scope = "row";
-    else if (grid.columns[at] && grid.columns[at].text) cell.dataset.label = grid.columns[at].text;
-    cell.append(strong ? make("strong", text) : text);
+    else if (name) cell.dataset.label = name;
+    cell.append(said.strong ? make("strong", said.text) : said.text);
+    if (said.note) cell.append(make("small", said.note));
     row.append(cell);
   });
 }
@@ -55,48 +58,53 @@ function facts(entries) {
   return list;
 }
 
-function verdicts(entries) {
-  const list = make("ul", null, "verdicts");
-  for (const entry of entries) {
-    const item = make("li");
-    item.append(make("span", entry.word, `tag ${entry.tone}`), ` ${entry.goal}; ${entry.note}`);
-    list.append(item);
-  }
+function listed(items) {
+  const list = make("ul");
+  list.append(...items.map((words) => make("li", words)));
   return list;
 }
 
-function section(entry) {
-  const found = make("section");
-  found.append(make("h2", entry.heading));
-  if (entry.bullets) {
-    const list = make("ul");
-    list.append(...entry.lines.map((words) => make("li", words)));
-    found.append(list);
-  } else {
-    found.append(...entry.lines.map((words) => make("p", words)));
-  }
-  return found;
+// The elements of blocks; charts and pictures have their own places.
+function laid(blocks, level) {
+  return blocks.flatMap((block) => {
+    if (block.kind === "words") return block.text.split(/\n\s*\n/).map((words) => make("p", words));
+    if (block.kind === "bullets") return [listed(block.items)];
+    if (block.kind === "code") return [make("pre", block.text)];
+    if (block.kind === "facts" || block.kind === "terms") return [facts(block.items)];
+    if (block.kind === "grid") return [scrolled(block)];
+    if (block.kind === "details") {
+      const found = make("details");
+      found.append(make("summary", block.summary), ...laid(block.blocks, level));
+      return [found];
+    }
+    if (block.kind !== "section") return [];
+    const inner = laid(block.blocks, level + 1);
+    if (!inner.length) return [];
+    const found = make("section");
+    found.append(make(`h${level}`, block.heading), ...inner);
+    return [found];
+  });
 }
 
-// Fill the parts of a page: elements with data-part="title", "lead", "facts", "verdicts", "warnings", "tables", "sections".
+// Every chart of a page, in the order of reading.
+export function charts(blocks) {
+  return blocks.flatMap((block) => (block.kind === "chart" ? [block] : block.blocks ? charts(block.blocks) : []));
+}
+
+// Fill the parts of a page: elements with data-part="lead", "glance" (the first section) and "rest" (all others).
 export function show(root, page) {
-  const part = (name) => root.querySelector(`[data-part="${name}"]`);
-  const fill = (name, ...content) => part(name) && part(name).replaceChildren(...content);
-  fill("title", page.title);
+  const fill = (name, ...content) => {
+    const part = root.querySelector(`[data-part="${name}"]`);
+    if (part) part.replaceChildren(...content);
+  };
+  const [glance, ...rest] = page.sections;
   fill("lead", page.lead);
-  fill("facts", facts(page.facts));
-  fill("verdicts", ...(page.verdicts.length ? [verdicts(page.verdicts)] : []));
-  fill("warnings", ...page.warnings.map((words) => {
-    const box = make("div", null, "message warn");
-    box.append(make("p", words));
-    return box;
-  }));
-  fill("tables", ...page.tables.map(scrolled));
-  fill("sections", ...page.sections.map(section));
+  fill("glance", ...(glance ? laid(glance.blocks, 3) : []));
+  fill("rest", ...laid(rest, root.id === "rest" ? 2 : 4));
 }
 
 // One sentence for those who hear the page.
 export function sentence(page) {
-  return page.facts.map((entry) => `${entry.label}: ${entry.value} ${entry.note}`).concat(
-    page.verdicts.map((entry) => `target ${entry.goal}: ${entry.word}`)).join(". ");
+  const found = page.sections.length ? page.sections[0].blocks.filter((block) => block.kind === "facts") : [];
+  return found.flatMap((block) => block.items).map((entry) => `${entry.label}: ${entry.value} ${entry.note || ""}`).join(". ");
 }

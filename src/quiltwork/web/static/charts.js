@@ -1,7 +1,7 @@
 // Charts as the server describes them, drawn with Plotly in the colours of the page.
 //
-// A chart is {name, title, x, y, traces, table}; see web/explore/charts.py. No number is rounded here: what a pointer
-// shows are texts of the server.
+// A chart is {name, title, x, y, traces, table}; see document/blocks.py. No number is rounded here: what a pointer shows
+// are texts of the server.
 
 import { table } from "./answers.js";
 
@@ -49,6 +49,7 @@ function lines(trace) {
   const found = { ...shared(trace), type: "scatter", mode: trace.marks ? "lines+markers" : "lines", line };
   if (trace.dash) line.width = 1.5;
   if (trace.marks) found.marker = { color: colour(trace.role), size: 7 };
+  if (trace.fill) Object.assign(found, { fill: "toself", fillcolor: faint(trace.role, 0.2) });
   if (trace.under) Object.assign(found, { fill: "tozeroy", fillcolor: faint(trace.role, 0.1) });
   return [found];
 }
@@ -58,29 +59,36 @@ function dots(trace) {
   return [{ ...shared(trace), type: "scatter", mode: "markers", marker, cliponaxis: false }];
 }
 
+// A share to read at a glance: no promise, so that it may be rounded.
+function percent(share) {
+  if (share < 1e-6) return "0";
+  return share < 0.01 ? "<1" : `${Math.round(100 * share)}`;
+}
+
 function heat(trace) {
   const few = trace.z.length <= 12 && trace.z[0].length <= 12;
   const scale = [[0, colour("panel")], [1, colour("accent")]];
   const names = (labels) => labels.map((label, at) => `${at}`);
   return [{
     type: "heatmap", z: trace.z, x: names(trace.x), y: names(trace.y), zmin: 0, zmax: 1, colorscale: scale, xgap: 1, ygap: 1,
-    text: trace.texts, hovertemplate: "%{text}<extra></extra>", texttemplate: few ? "%{text}" : "",
+    text: trace.z.map((row) => row.map(percent)), hovertemplate: "%{text}<extra></extra>", texttemplate: few ? "%{text}" : "",
     showscale: false,
   }];
 }
 
-function axisOf(side, ticks) {
+function axisOf(side, ticks, down = false) {
   const found = {
     title: { text: plain(side.title), font: { size: 13, color: colour("ink") }, standoff: 8 }, color: colour("muted"),
     tickfont: { size: 12, color: colour("muted") }, gridcolor: colour("line"), linecolor: colour("edge"), zeroline: false,
     showline: true, fixedrange: true, automargin: true, exponentformat: "e", type: side.scale || "linear",
   };
-  if (side.range) {
-    found.range = side.scale === "log" ? side.range.map(Math.log10) : side.range;
+  const range = side.low === undefined || side.high === undefined ? null : [side.low, side.high];
+  if (range) {
+    found.range = side.scale === "log" ? range.map(Math.log10) : range;
     found.autorange = false;
   }
-  if (side.scale === "log" && side.range && Math.log10(side.range[1] / side.range[0]) > 1.2) {
-    found.dtick = Math.max(1, Math.ceil(Math.log10(side.range[1] / side.range[0]) / 7));
+  if (side.scale === "log" && range && Math.log10(range[1] / range[0]) > 1.2) {
+    found.dtick = Math.max(1, Math.ceil(Math.log10(range[1] / range[0]) / 7));
   }
   if (ticks) {
     const short = (label) => (label.length > 14 ? `${label.slice(0, 12)}..` : label);
@@ -88,7 +96,7 @@ function axisOf(side, ticks) {
     const kept = ticks.map((label, at) => [`${at}`, plain(short(label))]).filter((entry, at) => at % step === 0);
     Object.assign(found, { type: "category", tickvals: kept.map((e) => e[0]), ticktext: kept.map((e) => e[1]), showgrid: false });
     delete found.range;
-    found.autorange = side.reversed ? "reversed" : true;
+    found.autorange = down ? "reversed" : true;
   }
   return found;
 }
@@ -98,7 +106,7 @@ function layout(chart) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 14, t: 10, b: 48 },
     font: { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", color: colour("ink"), size: 13 },
-    xaxis: axisOf(chart.x, map && map.x), yaxis: axisOf(chart.y, map && map.y), hovermode: map ? "closest" : "x", dragmode: false,
+    xaxis: axisOf(chart.x, map && map.x), yaxis: axisOf(chart.y, map && map.y, true), hovermode: map ? "closest" : "x", dragmode: false,
     legend: { orientation: "h", x: 0, y: -0.22, yanchor: "top", font: { size: 12 }, itemclick: false, itemdoubleclick: false },
     hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("edge"), font: { color: colour("ink") } },
     annotations: [], showlegend: !map,
@@ -157,7 +165,7 @@ export function figures(root, charts) {
     const figure = known.get(chart.name) || empty(chart.name);
     if (root.children[at] !== figure) root.insertBefore(figure, root.children[at] || null);
     figure.querySelector("figcaption").textContent = chart.title;
-    figure.querySelector(".numbers").replaceChildren(table(chart.table));
+    figure.querySelector(".numbers").replaceChildren(...(chart.table ? [table(chart.table)] : []));
     return figure.querySelector(".chart");
   });
   charts.forEach((chart, at) => draw(places[at], chart)); // when all have their places, and so their widths

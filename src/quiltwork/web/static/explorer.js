@@ -1,6 +1,6 @@
 // What the explorers share: ask, show, say it, and keep the state in the address.
 
-import { sentence, show } from "./answers.js";
+import { charts, sentence, show } from "./answers.js";
 import { Asker } from "./asking.js";
 import { figures } from "./charts.js";
 
@@ -9,7 +9,7 @@ const place = (id) => document.getElementById(id);
 export function present(page) {
   show(place("answer"), page);
   show(place("rest"), page);
-  figures(place("charts"), page.charts);
+  figures(place("charts"), charts(page.sections));
   if (place("lead")) place("lead").textContent = `${page.title}. ${page.lead}`;
   place("problem").hidden = true;
   place("announce").textContent = sentence(page);

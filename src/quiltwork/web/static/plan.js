@@ -1,6 +1,6 @@
 // An editor with the certified answer beside it.
 
-import { sentence, show } from "./answers.js";
+import { charts, sentence, show } from "./answers.js";
 import { Asker, download } from "./asking.js";
 import { figures } from "./charts.js";
 import { busy, present, settled, stale } from "./explorer.js";
@@ -82,13 +82,13 @@ const changes = new Asker("/api/diff", {
   shown: (answer) => {
     place("change").hidden = false;
     show(place("change"), answer.page);
-    figures(place("change-charts"), answer.page.charts);
+    figures(place("change-charts"), charts(answer.page.sections));
     place("announce").textContent += `. Against the version before: ${sentence(answer.page)}`;
   },
   failed: (problem) => {
     place("change").hidden = false;
     figures(place("change-charts"), []);
-    show(place("change"), { title: "", lead: problem.message, facts: [], verdicts: [], warnings: [], tables: [], sections: [] });
+    show(place("change"), { title: "", lead: problem.message, sections: [] });
   },
 });
 

@@ -1,1 +1,0 @@
-"""Budgets of a ledger and of a file: history in words, pages."""

@@ -1,1 +1,0 @@
-"""Two files of one kind: what changed, and what that costs."""

@@ -1,1 +1,0 @@
-"""How much correlated entries tell about each other: numbers, pictures, page."""

@@ -1,0 +1,1 @@
+"""Pages: each answer is put into words here, and nowhere else."""

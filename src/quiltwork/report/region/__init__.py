@@ -1,1 +1,0 @@
-"""Privacy regions of guarantees that hold at once: numbers, pictures, page."""

@@ -1,1 +1,0 @@
-"""Overlapping queries on one table: numbers and page."""
