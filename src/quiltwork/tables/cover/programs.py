@@ -19,7 +19,7 @@ from quiltwork.tables.cover.problem import Problem
 TOLERANCE = 1e-6  # for each query and each record: ten times the dual feasibility tolerance of HiGHS
 EFFORT = 200_000_000  # additions for one cover, about twenty seconds of one core
 SOLVE_EFFORT = 20_000  # additions that starting a solver amounts to
-NODE_ITERATIONS = 100  # of the simplex method that one node of an integer program is reckoned to take
+ROOT_EFFORT, NODE_EFFORT = 65_000, 1_000  # additions for each variable that the nodes of an integer program amount to
 NEAR = Fraction(1, 10**7)  # a share this near to a simple one is taken for it
 
 
@@ -35,7 +35,7 @@ class _Program(NamedTuple):
     @property
     def iteration(self) -> int:
         """Additions that one iteration of the simplex method amounts to."""
-        return 1 + self.costs.size // 16
+        return 1 + self.costs.size // 2
 
 
 class Suggested(NamedTuple):
@@ -114,6 +114,8 @@ def _neat(price: Fraction, reward: Fraction) -> Fraction:
 def integer_program(given: Problem, effort: int) -> tuple[Fraction | None, tuple[int, ...]]:
     """The dual bound of HiGHS, moved outward, and the cells it chose; the bound is None when there is none.
 
+    It stops after a number of nodes; where the effort does not pay for the first one, nothing is asked.
+
     The largest cost counts as 1 and the variables add up to at most queries + records: reduced costs that are wrong by
     TOLERANCE, costs rounded to doubles and branches pruned within TOLERANCE of the incumbent are all within
     TOLERANCE (queries + records + 1). The incumbent itself bounds nothing from above.
@@ -122,6 +124,9 @@ def integer_program(given: Problem, effort: int) -> tuple[Fraction | None, tuple
 
     program = _program(given)
     queries = len(given.reward)
+    nodes = (effort - ROOT_EFFORT * program.costs.size) // (NODE_EFFORT * program.costs.size)
+    if nodes < 1:
+        return None, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result: Any = milp(
@@ -129,7 +134,7 @@ def integer_program(given: Problem, effort: int) -> tuple[Fraction | None, tuple
             integrality=np.repeat([0, 1], [queries, len(given.rows)]),
             bounds=Bounds(0.0, program.most),
             constraints=LinearConstraint(program.matrix, -np.inf, program.limits),
-            options={"node_limit": max(1, effort // (SOLVE_EFFORT + NODE_ITERATIONS * program.iteration))},
+            options={"node_limit": nodes},
         )
     picks: tuple[int, ...] = ()
     if result.x is not None and np.all(np.isfinite(result.x)):
