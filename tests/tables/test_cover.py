@@ -11,6 +11,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables.cover.branch_and_bound import Found, search
@@ -33,7 +34,7 @@ cover_search = importlib.import_module("quiltwork.tables.cover.branch_and_bound"
 
 GREEDY_FAILS = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
 SOLVER = 1e-6  # relative, between what two runs of HiGHS say
-EVERY = settings(max_examples=200, deadline=None)
+EVERY = settings(max_examples=examples(200), deadline=None)
 
 costs = st.one_of(st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.floats(0.0, 3.0))
 
