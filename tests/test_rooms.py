@@ -12,5 +12,5 @@ def test_a_low_room_carries_many_and_a_high_one_itself():
 
 
 def test_an_unknown_room_is_refused_with_those_there_are():
-    with pytest.raises(SystemExit, match="there is no room 'attic'; rooms: .*compose"):
+    with pytest.raises(SystemExit, match=r"there is no room 'attic'; rooms: .*compose"):
         rooms_above("attic")
