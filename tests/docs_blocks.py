@@ -195,7 +195,7 @@ class Session:
 
     def document(self, block: Block) -> None:
         """A file that quiltwork reads, or a recipe whose commands run."""
-        from quiltwork.spec.anything import parse_any
+        from quiltwork.spec.files.file import parse_any
 
         tree = yaml.safe_load(block.text) if block.kind == "yaml" else json.loads(block.text)
         recipe = list(recipe_commands(tree))

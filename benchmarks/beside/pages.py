@@ -11,10 +11,10 @@ from benchmarks import report
 from benchmarks.beside import ours
 from benchmarks.beside.measured import shown_error
 from benchmarks.beside.scaling import Point, Series, exponent
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Bullets, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Bullets, Grid, Section, Words
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
+from quiltwork.document.page import Report
 
 Rows = Sequence[Sequence[str]]
 TITLE = "Everybody on the same questions"

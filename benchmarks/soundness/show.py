@@ -17,8 +17,8 @@ from benchmarks.report import plain
 from benchmarks.soundness.deal import Outcome
 from benchmarks.soundness.every import KINDS, ORDER
 from benchmarks.soundness.turns import Tally
-from quiltwork.report.layout.blocks import Fact, Facts, Grid, Section, Terms, Words
-from quiltwork.report.layout.page import Report
+from quiltwork.document.blocks import Fact, Facts, Grid, Section, Terms, Words
+from quiltwork.document.page import Report
 
 HEAD = (
     "room", "cases", "checks", "violations", "errors", "late", "skipped", "tightest margin", "median width", "widest",

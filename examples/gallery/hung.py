@@ -7,7 +7,7 @@ import textwrap
 import attrs
 
 from examples.gallery.item import Check, Finding, Item, Paper, Study, Verdict
-from quiltwork.report.layout.blocks import Block, Cell, Details, Fact, Grid, Section, Terms, Tone
+from quiltwork.document.blocks import Block, Cell, Details, Fact, Grid, Section, Terms, Tone
 
 TONES: dict[str, Tone] = {"agree": "good", "differ": "warm", "wrong in print": "bad", "not measured": "bad"}
 UNNAMED = "In numbers."

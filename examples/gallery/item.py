@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import attrs
 
-from quiltwork.report.layout.blocks import Block
-from quiltwork.report.layout.plain import block_from, block_json
+from quiltwork.document.blocks import Block
+from quiltwork.document.page import block_from, block_json
 
 Verdict = Literal["agree", "differ", "wrong in print"]
 

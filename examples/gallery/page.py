@@ -17,8 +17,8 @@ from examples.gallery.hung import TONES, Hung, section
 from examples.gallery.item import Effort
 from examples.gallery.keep import Outcome, written
 from examples.gallery.rooms import Room
-from quiltwork.report.layout.blocks import Block, Bullets, Cell, Details, Fact, Facts, Grid, Section, Terms, Words
-from quiltwork.report.layout.page import Report
+from quiltwork.document.blocks import Block, Bullets, Cell, Details, Fact, Facts, Grid, Section, Terms, Words
+from quiltwork.document.page import Report
 
 SCHEMA = "quiltwork/gallery/1"
 TITLE = "Gallery: what five papers print, measured again"

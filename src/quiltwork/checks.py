@@ -90,7 +90,8 @@ def count(name: str, value: Any, least: int = 0) -> int:
     except TypeError:
         raise InvalidParameter(name, value, allowed) from None
     if not least <= number <= MAX_COUNT:
-        raise InvalidParameter(name, value, allowed)
+        long = number.bit_length() > 256  # such a number is too long to print
+        raise InvalidParameter(name, f"an integer of {number.bit_length()} bits" if long else value, allowed)
     return number
 
 

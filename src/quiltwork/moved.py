@@ -12,6 +12,7 @@ __all__ = ["HOMES", "answer"]
 HOMES = {
     "compose.baselines": "compose.papers.simple_rules",
     "curves.digits": "numbers.digits",
+    "curves.drawing": "document.draw.style",
     "game.attackers.support_vector": "game.attackers.sklearn",
     "game.correlated": "game.gaussian.correlated_release",
     "game.generative": "game.learned",
@@ -27,6 +28,11 @@ HOMES = {
     "ledger.course": "ledger.acts.history",
     "losses.two_constraints": "losses.papers.two_constraints",
     "pufferfish.metrics": "pufferfish.ranking_metrics",
+    "report.layout": "document",
+    "report.layout.blocks": "document.blocks",
+    "report.layout.page": "document.page",
+    "report.layout.picture": "document.draw.svg",
+    "report.layout.plain": "document.page",
     "tables.channels": "tables.papers.small_channels",
     "tables.spaces": "tables.notions.spaces",
 }

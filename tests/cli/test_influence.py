@@ -19,7 +19,7 @@ from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.report.influence.data import spread
 from quiltwork.report.influence.view import Size
-from quiltwork.spec.prior_file import PriorFile
+from quiltwork.spec.files.prior import PriorFile
 
 ACTIVITY = "examples/plans/activity.yaml"
 BINARY = ["--binary", "0.8,0.8"]

@@ -10,7 +10,7 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.cli.ledger_words import moment, span
+from quiltwork.cli.ledger.typed import moment, span
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.report.budgets.history import said
 

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.lines import one_line
 from tests.cli.test_process import quiltwork
 
-from quiltwork.cli.ledger_care_work import progress
+from quiltwork.cli.progress import progress
 
 pytest.importorskip("sqlalchemy")
 

@@ -8,7 +8,7 @@ from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
 from quiltwork.cli import main
-from quiltwork.report.layout.page import Report
+from quiltwork.document.page import Report
 
 HOSPITAL, TOO_MUCH, CLINICS = (f"examples/plans/{name}.yaml" for name in ("hospital", "too_much", "clinics"))
 XOR = "examples/worlds/xor_pad.yaml"
@@ -100,7 +100,7 @@ def test_account_of_a_budget_file(text, code, tmp_path, capsys):
 
 
 def test_account_of_an_object_that_was_saved(tmp_path, capsys):
-    from quiltwork.spec.objects import save
+    from quiltwork.spec.objects.documents import save
 
     path = tmp_path / "g.yaml"
     save((2 * qw.gaussian(3.0)).guarantee(protects="one person"), path)

@@ -59,7 +59,7 @@ def test_help_loads_neither_rich_nor_a_command():
     done = subprocess.run([sys.executable, "-c", after], capture_output=True, check=True, encoding="utf-8")
     loaded = set(done.stderr.split())
     assert "typer" in loaded
-    assert not loaded & {"rich", "numpy", "quiltwork.spec", "quiltwork.cli.ledger_care"}
+    assert not loaded & {"rich", "numpy", "quiltwork.spec", "quiltwork.cli.ledger"}
     assert not any(name.startswith("quiltwork.cli.commands.") for name in loaded)
 
 

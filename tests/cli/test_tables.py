@@ -300,7 +300,7 @@ def test_help_loads_nothing_heavy():
 def test_other_plans_do_not_load_tables():
     code = "import sys, quiltwork.spec; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert "quiltwork.spec.plan" in done.stdout.split()
+    assert "quiltwork.spec.files.plan" in done.stdout.split()
     assert "quiltwork.tables" not in done.stdout.split()
 
 

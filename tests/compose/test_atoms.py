@@ -21,7 +21,7 @@ import quiltwork as qw
 from quiltwork.compose.engines import atoms as module
 from quiltwork.compose.engines.atoms import enumerate_atoms, power
 from quiltwork.compose.releases import directed
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 MOST = 100_000
 TINY = 1e-300  # smaller masses have no error bound, they only stay small

@@ -14,7 +14,7 @@ from tests.truth.numbers import mp
 
 from quiltwork.compose.engines import two_constraints as module
 from quiltwork.compose.engines.two_constraints import binomial, bivariate
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 EXTENDED = float(np.finfo(np.longdouble).eps) / 2
 TINY = 1e-300  # smaller masses have no error bound, they only stay small

@@ -31,7 +31,7 @@ from quiltwork.compose.engines.listed import (
     sticks,
     tails,
 )
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 LIST = "exact atoms"
 INPUT = mp.mpf(2) ** -52  # a stated delta is a decimal, the end of a bracket is a double

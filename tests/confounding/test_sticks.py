@@ -15,8 +15,9 @@ from tests.confounding import finite_truth as truth
 from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.finite.release import WorstPair
 from quiltwork.curves import finite as exact
-from quiltwork.curves.finite import contrast, odds_ends, stated
+from quiltwork.curves.finite import contrast, odds_ends
 from quiltwork.numbers.laws import laws
+from quiltwork.numbers.stated import Stated
 
 BOTH = np.array([(0, 1), (1, 0)])
 UNEQUAL = [["1/2", "1/3", "1/6", "0"], ["1/6", "1/3", "1/4", "1/4"]]
@@ -200,7 +201,7 @@ def test_odds_ends_hold_both_readings(epsilon: float) -> None:
 
 @given(st.one_of(st.floats(0.0, 1.0), st.sampled_from(truth.DELTAS)))
 def test_stated_numbers_have_two_readings(value: float) -> None:
-    low, high = stated(value)
+    low, high = Stated(value).below, Stated(value).above
     for reading in truth.readings(value):
         assert Fraction(low) <= reading <= Fraction(high)
     assert high <= math.nextafter(math.nextafter(value, 2.0), 2.0)

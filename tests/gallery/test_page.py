@@ -13,7 +13,7 @@ from examples.gallery.rooms import Room
 from tests.gallery import fakes
 from tests.report.outline import check_page, text_of
 
-from quiltwork.report.layout.blocks import Details, Grid, Picture, Terms, nested
+from quiltwork.document.blocks import Details, Grid, Picture, Terms, nested
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="a line" viewBox="0 0 9 9"><path d="M 0 0"/></svg>'
 NASTY = "<script>alert(1)</script> [a](b) | *c*"

@@ -9,7 +9,7 @@ from examples.gallery.item import Effort
 from examples.gallery.pufferfish import STUDIES, activities, collapse, influence, places, tables
 
 from quiltwork.data.generators import foursquare_like
-from quiltwork.report.layout.blocks import Grid, Picture, Words, nested
+from quiltwork.document.blocks import Grid, Picture, Words, nested
 
 QUICK = Effort(quick=True)
 ITEMS = {item.key: item for study in STUDIES for item in study.items}

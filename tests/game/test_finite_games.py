@@ -15,7 +15,7 @@ from tests.game.finite_cases import REFERENCE, games, laws, lie, rules, xor
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite import FiniteGame, dominates, exactly_half, independent, uniform
 from quiltwork.game.finite.theorems.gaussian_tests import beta_at
-from quiltwork.numbers.rationals import above, below, log_ends
+from quiltwork.numbers.stated import double_above, double_below, log_ends
 
 HALF = Fraction(1, 2)
 
@@ -223,15 +223,15 @@ def test_logarithms_hold_the_truth(value, power):
 @given(st.fractions())
 @settings(max_examples=examples(50))
 def test_rounding_of_fractions_is_outward_and_tight(value):
-    assert Fraction(below(value)) <= value <= Fraction(above(value))
-    assert above(value) <= np.nextafter(below(value), np.inf)
+    assert Fraction(double_below(value)) <= value <= Fraction(double_above(value))
+    assert double_above(value) <= np.nextafter(double_below(value), np.inf)
 
 
 def test_rounding_of_fractions_outside_the_floats():
     huge = Fraction(10) ** 400
-    assert (below(huge), above(huge)) == (np.finfo(float).max, math.inf)
-    assert (below(-huge), above(-huge)) == (-math.inf, -np.finfo(float).max)
-    assert (below(1 / huge), above(1 / huge)) == (0.0, 5e-324)
+    assert (double_below(huge), double_above(huge)) == (np.finfo(float).max, math.inf)
+    assert (double_below(-huge), double_above(-huge)) == (-math.inf, -np.finfo(float).max)
+    assert (double_below(1 / huge), double_above(1 / huge)) == (0.0, 5e-324)
 
 
 # ---- construction

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from quiltwork.compose.filters.costs import stated
 from quiltwork.curves.bracket import Bracket
 from quiltwork.ledger.book.balances import Amount
+from quiltwork.numbers.stated import typed
 
 
 def amount(limit, spent):
@@ -18,7 +18,7 @@ def amount(limit, spent):
 @pytest.mark.parametrize("spent", [0.9999999999999999, 0.99999951, 0.9999999, 1.0, 0.5, 0.0])
 def test_the_limit_is_not_passed_in_words(spent):
     limit, said, _ = amount(1.0, spent).texts()
-    assert stated(spent) <= Fraction(said) <= Fraction(limit) == 1
+    assert typed(spent) <= Fraction(said) <= Fraction(limit) == 1
 
 
 def test_what_really_passes_is_said_so():

@@ -8,11 +8,11 @@ import pytest
 from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
+from quiltwork.document.page import Report
 from quiltwork.ledger.acts.history import POINTS, followed
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.figure import drawn
 from quiltwork.report.budgets.page import budget_report, forecasts
-from quiltwork.report.layout.page import Report
 
 NASTY = "a <script>x</script> | $x$ `b`"
 

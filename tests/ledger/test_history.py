@@ -120,7 +120,7 @@ def test_a_history_longer_than_a_batch(ledger: Ledger, monkeypatch: pytest.Monke
     ledger.open("b", epsilon=10.0, protects="x")
     for _ in range(10):
         ledger.spend("b", qw.pure(0.5))
-    with ledger._store.reading() as connection:
+    with ledger._session.store.reading() as connection:
         for batch in (1, 2, 3, 5, 11, 12, 13):
             for limit in (None, 1, 5, 6, 12, 50):
                 found = [entry.seq for entry in rows.entries_after(connection, 0, None, limit, batch)]

@@ -213,7 +213,7 @@ def test_sums_of_awkward_fractions_are_never_too_small(ledger: Ledger) -> None:
             ledger.refund(seq)
             exact -= back
     assert exact.denominator > 2**512
-    account = ledger._read(lambda book, now: book.account("odd"))
+    account = ledger._session.read(lambda book, now: book.account("odd"))
     assert account is not None
     assert 0 <= account.standing.spent[0] - exact < Fraction(1, 10**70)
     for seq, _ in waiting:

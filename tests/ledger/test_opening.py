@@ -196,3 +196,11 @@ def test_budgets_are_listed_as_they_were_opened(ledger: Ledger) -> None:
         ledger.open(name, epsilon=1.0, protects="x")
     ledger.spend("a", qw.pure(0.1))
     assert [(budget.name, budget.entries) for budget in ledger.budgets()] == [("c", 1), ("a", 2), ("b", 1)]
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0])
+def test_a_delta_of_zero_opens_a_pure_budget(ledger: Ledger, zero: float) -> None:
+    budget = ledger.open("b", epsilon=0.3, delta=zero, protects="one record")
+    assert budget.terms.limit == ledger.open("c", epsilon=0.3, protects="one record").terms.limit
+    assert budget.terms.limit.kind == "pure"
+    assert budget.to_json()["limit"] == {"schema": "quiltwork/limit/1", "kind": "pure", "epsilon": 0.3}

@@ -104,7 +104,7 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "admit": (MANAGE, World.budget, lambda it, x: it.admit("somebody new", "viewer")),
 }
 # tell nothing, or check a token themselves; rotate has a test of its own
-FREE = {"dispose", "sign_in", "restore", "identity", "public_key", "rotate", "guarded"}
+FREE = {"disconnect", "dispose", "sign_in", "restore", "identity", "public_key", "rotate", "guarded"}
 
 
 def test_the_matrix_is_complete() -> None:
@@ -197,7 +197,7 @@ def test_signing_in_changes_nobody_else(world: World) -> None:
 
 
 def test_tokens_are_never_stored_in_clear(world: World) -> None:
-    file = Path(str(world.nobody._store.url.database))
+    file = Path(str(world.nobody._session.store.url.database))
     stored = b"".join(part.read_bytes() for part in file.parent.iterdir() if not part.name.endswith(".key"))
     text = chain(world.admin)
     for token in world.tokens.values():

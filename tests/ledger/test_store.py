@@ -114,7 +114,7 @@ def test_fork_inside_a_transaction(ledger):
     def task() -> None:
         ledger.spend("city", qw.pure(COST))
 
-    with ledger._store.reading() as connection:
+    with ledger._session.store.reading() as connection:
         connection.execute(text("SELECT 1"))
         joined([forked(task)])
         assert connection.execute(text("SELECT count(*) FROM ledger_entries")).scalar_one() >= 2
@@ -180,7 +180,7 @@ def test_many_more_threads_than_connections(ledger):
 
 def test_readers_do_not_wait_for_a_writer(ledger):
     """A transaction that holds the lock stops no balance and no verification."""
-    with ledger._store.writing():
+    with ledger._session.store.writing():
         assert ledger.balance("city").budget.name == "city"
         assert ledger.verify().holds
         assert len(list(ledger.history())) == 2

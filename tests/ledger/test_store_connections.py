@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 import quiltwork as qw
-from quiltwork.errors import LedgerUnavailable, QuiltworkError
+from quiltwork.errors import InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.ledger import Ledger
 
 COST = 2.0**-10
@@ -131,7 +131,7 @@ def test_disposed(ledger_url):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: ledger.balance("city"), range(8)))
     assert connections(ledger_url) == 0
-    ledger.dispose()
+    ledger.disconnect()
     assert ledger.balance("city").budget.name == "city"
     ledger.dispose()
     ledger.dispose()
@@ -161,6 +161,16 @@ def test_a_refused_ledger_leaves_nothing_open(ledger_url, tmp_path):
             Ledger(ledger_url, **{"key": tmp_path / "right.key", **options})
     gc.collect()
     assert connections(ledger_url) == 0
+
+
+def test_closing_without_a_name_says_what_closes_a_connection_and_what_a_budget(sqlite_url):
+    with Ledger(sqlite_url) as ledger:
+        ledger.open("b", epsilon=1.0, protects="one record")
+        with pytest.raises(InvalidParameter, match=r"budget.*`with`.*disconnect\(\)"):
+            ledger.close()
+        assert ledger.budget("b").state == "open"
+        ledger.close("b")
+        assert ledger.budget("b").state == "closed"
 
 
 def test_an_error_inside_with_comes_out(ledger_url):

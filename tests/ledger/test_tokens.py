@@ -13,7 +13,8 @@ from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.ledger import tokens
-from quiltwork.ledger.tokens import ROLES, decoy, identity_of, matches, may, new_token
+from quiltwork.ledger.book.rules import ROLES, may
+from quiltwork.ledger.tokens import decoy, identity_of, matches, new_token
 
 argon2 = pytest.importorskip("argon2")
 

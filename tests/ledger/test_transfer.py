@@ -46,7 +46,7 @@ def target(sqlite_url: str) -> Target:
 @pytest.mark.parametrize("way", ["file to file", "file to server", "server to file"])
 def test_there_and_back(request, source, tmp_path, way):
     made, key, content = source
-    before = made.ledger._store.url.render_as_string()
+    before = made.ledger._session.store.url.render_as_string()
     if way == "server to file":
         before = request.getfixturevalue("postgres_url")
         Ledger.restore(before, io.StringIO(content), key=key).dispose()
@@ -208,8 +208,10 @@ def test_export_of_a_broken_ledger_is_not_importable(tmp_path, target):
 
 def test_export_needs_a_token_and_a_stream(source):
     made, _, _ = source
-    with Ledger(made.ledger._store.url.render_as_string(), clock=lambda: datetime(2030, 1, 1, tzinfo=UTC)) as nobody:
-        nobody._key = None  # so that the refusal is not written
+    with Ledger(
+        made.ledger._session.store.url.render_as_string(), clock=lambda: datetime(2030, 1, 1, tzinfo=UTC)
+    ) as nobody:
+        nobody._session.key = None  # so that the refusal is not written
         with pytest.raises(AccessDenied):
             nobody.export(io.StringIO())
     for stream in (None, 7, "file", io.BytesIO()):

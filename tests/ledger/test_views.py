@@ -321,3 +321,31 @@ def test_the_reading_in_words(ledger: Ledger) -> None:
     assert balance.reading is not None
     assert float(balance.read) >= balance.reading
     assert float(balance.read) == pytest.approx(balance.reading, rel=1e-3)
+
+
+def test_a_balance_is_true_while_something_can_be_spent(ledger: Ledger) -> None:
+    ledger.open("b", epsilon=1.0, protects="one record")
+    assert ledger.balance("b")
+    ledger.spend("b", qw.pure(0.75))
+    assert ledger.balance("b")
+    ledger.pause("b")
+    assert not ledger.balance("b")
+    ledger.resume("b")
+    ledger.spend("b", qw.pure(0.25))
+    assert not ledger.balance("b")
+
+
+def test_a_planned_balance_is_true_while_a_run_is_left(ledger: Ledger) -> None:
+    ledger.open("b", epsilon=9.0, kind="planned", plan=[("a", qw.pure(0.5)), ("b", qw.pure(0.5), 2)], protects="x")
+    ledger.spend("b", release="a")
+    assert ledger.balance("b")
+    ledger.spend("b", release="b", times=2)
+    assert not ledger.balance("b")  # of epsilon much is left, and nothing may take it
+
+
+def test_a_forecast_is_true_when_one_more_fits(ledger: Ledger) -> None:
+    ledger.open("b", epsilon=1.0, protects="one record")
+    assert ledger.forecast("b", qw.pure(1.0))
+    assert not ledger.forecast("b", qw.pure(1.5))
+    ledger.pause("b")
+    assert not ledger.forecast("b", qw.pure(1.0))

@@ -14,7 +14,7 @@ import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.mechanisms import gaussian, gaussian_loss, gaussian_sigma, sampling
 from quiltwork.mechanisms.gaussian import integer_sigma
-from quiltwork.mechanisms.scales import drawn
+from quiltwork.numbers.stated import Stated
 
 DRAWS = 2000
 
@@ -67,10 +67,10 @@ def map_of_the_sampler(sigma: float, reach: float, kind: str) -> float:
 @given(st.floats(1e-3, 1e6), st.floats(1e-6, 1e6))
 def test_floats_claim_at_least_the_map_of_the_sampler(sigma: float, reach: float) -> None:
     rho = gaussian_loss(sigma, reach).single("a test").rho  # type: ignore[attr-defined]
-    exact = (Fraction(reach) / Fraction(drawn(sigma))) ** 2 / 2
+    exact = (Fraction(reach) / Fraction(Stated(sigma).above)) ** 2 / 2
     assert Fraction(rho) >= exact
     assert exact >= Fraction(rho) * (1 - Fraction(1, 10**14))
-    assert map_of_the_sampler(drawn(sigma), reach, "f64") <= math.nextafter(rho, math.inf)
+    assert map_of_the_sampler(Stated(sigma).above, reach, "f64") <= math.nextafter(rho, math.inf)
 
 
 @given(st.floats(6600, 1e9), st.integers(1, 2**40))

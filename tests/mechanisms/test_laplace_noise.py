@@ -14,7 +14,7 @@ from tests.mechanisms.laws import BROKEN, discrete_laplace_cdf, no_noise, noise_
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.mechanisms import bounded_sum, laplace, laplace_loss, laplace_scale, sampling
-from quiltwork.mechanisms.scales import drawn
+from quiltwork.numbers.stated import Stated
 
 DRAWS = 2000
 SCALES = st.floats(1e-3, 1e6)
@@ -78,18 +78,18 @@ def float_map(scale: float, reach: float) -> float:
 
 @given(SCALES, st.integers(1, 600_000))
 def test_claims_cover_the_map_of_the_sampler_on_integers(scale: float, step: int) -> None:
-    claimed, said = laplace_loss(scale, step).epsilon(0.0), integer_map(drawn(scale), step)
-    assert Fraction(claimed.upper) >= Fraction(step) / Fraction(drawn(scale))
+    claimed, said = laplace_loss(scale, step).epsilon(0.0), integer_map(Stated(scale).above, step)
+    assert Fraction(claimed.upper) >= Fraction(step) / Fraction(Stated(scale).above)
     assert said <= claimed.upper
     assert claimed.upper <= said * (1 + 1e-5 if step > 499_999 else 1 + 1e-12)
 
 
 @given(SCALES, st.floats(1e-6, 1e6))
 def test_claims_cover_the_map_of_the_sampler_on_floats(scale: float, reach: float) -> None:
-    loss, said = laplace_loss(scale, reach), float_map(drawn(scale), reach)
+    loss, said = laplace_loss(scale, reach), float_map(Stated(scale).above, reach)
     family = loss.single("a test")
     assert said <= family.epsilon <= said * (1 + 1e-15)  # type: ignore[attr-defined]
-    assert Fraction(family.epsilon) > Fraction(reach) / Fraction(drawn(scale))  # type: ignore[attr-defined]
+    assert Fraction(family.epsilon) > Fraction(reach) / Fraction(Stated(scale).above)  # type: ignore[attr-defined]
 
 
 def test_noise_on_floats_has_the_granularity_of_doubles() -> None:

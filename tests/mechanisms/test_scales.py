@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.mechanisms.scales import LEAST_SIGMA, above, certified_scale, drawn, exact_decimal, stated
+from quiltwork.mechanisms.scales import LEAST_SIGMA, certified_scale, exact_decimal, stated
+from quiltwork.numbers.stated import Stated, above
 
 POSITIVE = st.floats(1e-100, 1e100)
 
@@ -18,15 +19,15 @@ POSITIVE = st.floats(1e-100, 1e100)
 @example(0.3)
 @example(0.1)
 def test_what_is_drawn_is_no_less_than_what_was_typed(scale: float) -> None:
-    size = drawn(scale)
+    size = Stated(scale).above
     assert Fraction(size) >= Fraction(repr(scale))
     assert size in (scale, math.nextafter(scale, math.inf))
 
 
 def test_some_doubles_are_less_than_what_was_typed() -> None:
     assert Fraction(0.3) < Fraction(3, 10)
-    assert drawn(0.3) > 0.3
-    assert drawn(0.1) == 0.1
+    assert Stated(0.3).above > 0.3
+    assert Stated(0.1).above == 0.1
 
 
 @given(st.floats(1e-12, 10_000))

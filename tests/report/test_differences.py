@@ -15,7 +15,7 @@ from quiltwork.report.change.cost import Cost
 from quiltwork.report.change.differences import differences
 from quiltwork.report.change.sides import Unbounded
 from quiltwork.spec import parse_plan, parse_prior, parse_table_plan, parse_world, plan_of
-from quiltwork.spec.budget_file import parse_budgets
+from quiltwork.spec.files.budgets import parse_budgets
 
 DELTA = 1e-6
 

@@ -8,7 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from quiltwork.report.layout.escape import clean, html_text, markdown_line, slug
+from quiltwork.document.blocks import clean, slug
+from quiltwork.document.draw.html import html_text
+from quiltwork.document.draw.markdown import markdown_line
 
 markdown_it = pytest.importorskip("markdown_it")
 READER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -7,17 +7,17 @@ import pytest
 from tests.report.outline import check_page, check_picture, tables_of, text_of
 
 import quiltwork as qw
+from quiltwork.document.draw.svg import alone
+from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.digits import at_most
 from quiltwork.report.anything import report_of
 from quiltwork.report.design.view import view as design_view
 from quiltwork.report.influence.view import view as influence_view
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.svg import alone
 from quiltwork.report.region.page import region_report
 from quiltwork.report.region.view import view as region_view
 from quiltwork.report.tables.view import view as table_view
-from quiltwork.spec.anything import parse_any, read_any
+from quiltwork.spec.files.file import parse_any, read_any
 
 NASTY = "<script>x</script> | `a` [b](c) \\"
 UNBOUNDED = """

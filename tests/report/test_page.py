@@ -9,10 +9,9 @@ import attrs
 import pytest
 from tests.report.outline import check_page, check_picture, outline, tables_of, text_of
 
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.errors import InvalidParameter
-from quiltwork.report.layout.html import style
-from quiltwork.report.layout.page import (
+from quiltwork.document.draw.html import style
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.page import (
     Bullets,
     Cell,
     Code,
@@ -28,6 +27,7 @@ from quiltwork.report.layout.page import (
     joined,
     report_format,
 )
+from quiltwork.errors import InvalidParameter
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '

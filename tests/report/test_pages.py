@@ -7,11 +7,11 @@ import pytest
 from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
+from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.report import Account, account
 from quiltwork.report.account_page import account_report
 from quiltwork.report.figures import COLOURS, profile_picture, save_figure, tradeoff_picture
-from quiltwork.report.layout.page import Report
 from quiltwork.spec import parse_plan, plan_of, read_plan
 
 

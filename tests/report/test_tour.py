@@ -7,8 +7,8 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.curves import Bracket
+from quiltwork.document.page import Report
 from quiltwork.report import tour as whole
-from quiltwork.report.layout.page import Report
 from quiltwork.report.tour import STOPS, Stop, Tour
 from quiltwork.report.tour import tour as make
 from quiltwork.report.tour.stop import given

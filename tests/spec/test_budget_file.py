@@ -9,7 +9,7 @@ from tests.spec.malformed_budgets import CASES, GOOD, PLANS, budget
 import quiltwork as qw
 from quiltwork.errors import BudgetExceeded, InvalidPlan
 from quiltwork.spec import budget_schema, budgets_from, parse_any, parse_budgets, parse_plan, read_budgets
-from quiltwork.spec.budgets import instant, span
+from quiltwork.spec.fields.budgets import instant, span
 
 FULL = """
 quiltwork: 1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.spec.conditions import DEEPEST, MOST_CHARACTERS, condition
+from quiltwork.spec.fields.conditions import DEEPEST, MOST_CHARACTERS, condition
 from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table
 
 T = Table(

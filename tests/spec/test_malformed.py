@@ -6,7 +6,7 @@ from tests.spec.malformed import CASES, GOOD
 
 from quiltwork.errors import InvalidPlan
 from quiltwork.spec import parse_plan, plan_from, read_plan
-from quiltwork.spec.document import MOST_CHARACTERS
+from quiltwork.spec.text.document import MOST_CHARACTERS
 
 
 def test_the_good_plan_is_good():
@@ -77,6 +77,6 @@ def test_a_file_that_is_not_text(tmp_path):
 
 @pytest.mark.parametrize("text", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_refused_without_the_compiled_parser(text, monkeypatch):
-    monkeypatch.setattr("quiltwork.spec.document._LOADER", yaml.SafeLoader)
+    monkeypatch.setattr("quiltwork.spec.text.document._LOADER", yaml.SafeLoader)
     with pytest.raises(InvalidPlan):
         parse_plan(text)

@@ -16,8 +16,8 @@ import quiltwork as qw
 from quiltwork import confounding, pufferfish
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError, Unsupported
 from quiltwork.spec import dumps, kind_of, load, loads, parse_any, parse_plan, register, save
-from quiltwork.spec.object_kinds import Kind, known, refusals
-from quiltwork.spec.objects import document_of, object_from
+from quiltwork.spec.objects.documents import document_of, object_from
+from quiltwork.spec.objects.kinds import Kind, known, refusals
 
 GROUPS = {
     "losses": samples.losses,

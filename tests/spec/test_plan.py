@@ -15,8 +15,8 @@ from quiltwork.errors import InvalidPlan, Unsupported
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.registry import FAMILIES
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
-from quiltwork.spec.document import plain_scalar
 from quiltwork.spec.recipes import KINDS
+from quiltwork.spec.text.document import plain_scalar
 
 OTHERS = ("\ntable:", "\nprior:")  # table plans and prior files
 EXAMPLES = sorted(

@@ -12,7 +12,7 @@ from tests.spec.malformed_worlds import BSC, CASES, HEAD, TIED, world
 from quiltwork.confounding import World, noise_channel, randomized_response
 from quiltwork.errors import InvalidPlan
 from quiltwork.spec import WorldFile, parse_world, read_world, world_from, world_schema
-from quiltwork.spec.world_file import Used
+from quiltwork.spec.files.world import Used
 
 EXAMPLES = [f"examples/worlds/{name}.yaml" for name in ("medical", "telematics", "xor_pad")]
 

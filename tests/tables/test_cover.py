@@ -14,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.stated import double_above, double_below
 from quiltwork.tables.cover.branch_and_bound import Found, search
 from quiltwork.tables.cover.cover import BRANCHED, ENUMERATED, PRICED, SOLVED, cover, maximal_cells, rules_of_thumb
 from quiltwork.tables.cover.problem import (
@@ -24,8 +25,6 @@ from quiltwork.tables.cover.problem import (
     greedy,
     price_bound,
     problem,
-    rounded_down,
-    rounded_up,
 )
 from quiltwork.tables.cover.programs import integer_program, neat_prices, suggested_prices
 
@@ -97,11 +96,11 @@ def test_the_bounds_hold_the_optimum_and_meet_at_it(instance):
     truth = optimum(*instance)
     found = cover(*instance)
     assert found.lower <= truth <= found.upper <= found.rational
-    assert (found.lower, found.upper) == (rounded_down(truth), rounded_up(truth))  # all this small end exactly
+    assert (found.lower, found.upper) == (double_below(truth), double_above(truth))  # all this small end exactly
     assert found.method in {ENUMERATED, PRICED}
     assert naive_cost(*instance[:3], found.chosen) == truth
     assert found.chosen in set(every_choice(instance[0], *instance[3:]))
-    assert found.rational == rounded_up(price_bound(problem(*instance), found.prices))
+    assert found.rational == double_above(price_bound(problem(*instance), found.prices))
 
 
 @given(instance=instances(), data=st.data())
@@ -223,7 +222,7 @@ def test_rules_of_thumb_are_sequential_and_parallel(instance):
     met = touched.any(axis=0)
     assert sequential == sum(Fraction(cost) for cost, seen in zip(reward, met, strict=True) if seen)
     assert parallel == records * max(naive_cost(touched, reward, slope, [cell]) for cell in range(len(touched)))
-    assert cover(touched, reward, slope, records).rational <= rounded_up(min(sequential, parallel))
+    assert cover(touched, reward, slope, records).rational <= double_above(min(sequential, parallel))
 
 
 def test_simple_shares_are_found_again():
@@ -388,8 +387,8 @@ def test_a_linear_solver_that_fails_leaves_the_simple_prices(monkeypatch, name, 
     for instance, with_solver in zip(instances, proved, strict=True):
         simple = min(price_bound(problem(*instance), prices) for prices in rules_of_thumb(problem(*instance)))
         found = cover(*instance)
-        assert found.rational == rounded_up(simple)
-        assert found.upper == rounded_up(optimum(*instance))
+        assert found.rational == double_above(simple)
+        assert found.upper == double_above(optimum(*instance))
         better += with_solver < found.rational
     assert asked  # simple prices alone must not close them all, or this shows nothing
     assert better
@@ -416,7 +415,7 @@ def test_prices_that_the_solver_made_negative_are_clipped(monkeypatch):
 
 @given(number=st.fractions(min_value=0))
 def test_rounding_is_outward_by_one_double_at_most(number):
-    low, high = rounded_down(number), rounded_up(number)
+    low, high = double_below(number), double_above(number)
     assert Fraction(low) <= number <= Fraction(high)
     assert high in {low, math.nextafter(low, math.inf)}
 

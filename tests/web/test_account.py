@@ -12,8 +12,8 @@ from tests.web.answers import chart, checked, fact, numbers, trace
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.report import account as library
-from quiltwork.spec.objects import dumps
-from quiltwork.spec.read import parse_plan
+from quiltwork.spec.files.plan import parse_plan
+from quiltwork.spec.objects.documents import dumps
 from quiltwork.web.explore import account, changes, reports
 from quiltwork.web.explore.limits import MOST_RELEASES, MOST_TEXT
 from quiltwork.web.pages.samples import samples

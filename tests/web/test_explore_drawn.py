@@ -9,8 +9,8 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.charts import spoken
 from quiltwork.web.explore import drawn as module
-from quiltwork.web.explore.charts import spoken
 from quiltwork.web.explore.drawn import drawn, floor_of
 
 LOSSES = [5 * qw.gaussian(3.0), qw.laplace(2.0), qw.pure(0.5), 3 * qw.approximate(0.2, 1e-7)]

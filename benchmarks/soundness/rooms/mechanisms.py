@@ -16,7 +16,7 @@ from benchmarks.soundness.claims import Check, Kind, at_most, covers, ends, insi
 from quiltwork import mechanisms
 from quiltwork.ledger.adapters.opendp import from_opendp
 from quiltwork.mechanisms.gaussian import integer_sigma
-from quiltwork.mechanisms.scales import above, drawn
+from quiltwork.numbers.stated import Stated, above
 
 NEAR = mp.mpf(10) ** -45
 
@@ -44,7 +44,7 @@ def met(case: dict[str, Any]) -> Iterator[Check]:
             ("histogram", mechanisms.histogram_scale(epsilon), Fraction(2)),
             ("selection", mechanisms.top_k_scale(epsilon, k), Fraction(k + 1)),
         ):
-            spent = numerator / Fraction(drawn(scale))
+            spent = numerator / Fraction(Stated(scale).above)
             near, note = spent >= asked * (1 - Fraction(1, 10**9)), f"epsilon {epsilon!r}, scale {scale!r}"
             yield Check(f"scale of a {name}", spent <= asked, relative(asked - spent, asked), note)
             yield Check(f"scale of a {name}, no more noise than needed", near, note=note)
@@ -68,7 +68,7 @@ def told(case: dict[str, Any]) -> Iterator[Check]:
     if count < 1 or reach < 1 or size <= 0 or not case["epsilons"]:
         return
     if case["kind"] == "laplace":
-        loss, law = mechanisms.laplace_loss(size, reach), convolution.discrete_laplace(drawn(size), reach)
+        loss, law = mechanisms.laplace_loss(size, reach), convolution.discrete_laplace(Stated(size).above, reach)
     else:
         loss = mechanisms.gaussian_loss(size, reach)
         law = convolution.discrete_gaussian(integer_sigma(size, reach), reach)
@@ -140,7 +140,7 @@ def peeled(case: dict[str, Any]) -> Iterator[Check]:
     other = list(counts)
     other[gives], other[takes] = other[gives] - 1, other[takes] + 1
     bound = float(mechanisms.top_k_loss(k, scale).epsilon(0.0).upper)
-    size = mp.mpf(drawn(scale))
+    size = mp.mpf(Stated(scale).above)
     likely = [[mp.exp(mp.mpf(c) / size) for c in each] for each in (counts, other)]
     ratio, outcome = max(
         (abs(mp.log(_chance(likely[0], one)) - mp.log(_chance(likely[1], one))), one)
@@ -204,7 +204,7 @@ def rounded(case: dict[str, Any]) -> Iterator[Check]:
         size = float(exact)
         yield Check(
             "scale that is drawn",
-            drawn(size) >= size and Fraction(drawn(size)) >= Fraction(repr(size)),
+            Stated(size).above >= size and Fraction(Stated(size).above) >= Fraction(repr(size)),
             note=repr(size),
         )
 

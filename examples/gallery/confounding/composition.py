@@ -14,7 +14,7 @@ import quiltwork as qw
 from examples.gallery.confounding.drawn import DASHED, lines, profiles
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.confounding import World, repeated
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 ORDER = "Theorems 1 (iii), 3 (ii) and 5: ignoring the confounder"
 FLIPS = (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 10**6))

@@ -15,7 +15,7 @@ import quiltwork as qw
 from examples.gallery.confounding.drawn import DASHED, lines
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.confounding import CopulaPerturbation, World, effective_correlation, gaussian_copula
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 RHO, EPSILON_C, DELTA_C = 0.5, 0.1, 0.02
 SD = printed.weight(DELTA_C) / EPSILON_C

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 
 DASHED = (0, (4, 2))
 

@@ -15,9 +15,9 @@ from examples.gallery.confounding.drawn import DASHED, lines
 from examples.gallery.item import Check, Effort, Finding, alone
 from examples.game_composition import TABLE_8
 from quiltwork.confounding import World, paper_objective, smallest_tau
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 
 PRINTED_DELTA = Fraction(1, 50)
 TAU = 2.0

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 from examples.gallery.item import Check, Effort, Finding, alone
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 # units of all layers, the input first; each layer but the first has as many inputs as the one before has outputs
 PRINTED_LAYERS = {

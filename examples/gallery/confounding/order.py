@@ -15,7 +15,7 @@ from tests.errata import printed_confounding as printed
 from examples.gallery.confounding.drawn import DASHED, lines
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.confounding import World, noise
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 LEVEL = 0.1
 PLACE = 4.0

@@ -11,10 +11,10 @@ import numpy as np
 from examples.gallery.confounding.people import ATTACKERS, Genomes
 from examples.game_composition import DELTA, Row
 from quiltwork.curves import auc_ceiling
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Cell, Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.numbers.digits import at_most
-from quiltwork.report.layout.blocks import Cell, Picture
-from quiltwork.report.layout.picture import picture
 
 WIDE = (8.2, 4.2)
 APART = 1.025  # composition and single are drawn beside each other

@@ -17,9 +17,9 @@ from examples.gallery.confounding.tables import ERRATUM
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.confounding import repeated
 from quiltwork.curves import auc_ceiling
+from quiltwork.document.blocks import Grid
 from quiltwork.game.composition import composed_auc_ceiling, largest_mu, penalty_method
 from quiltwork.numbers.digits import at_least, at_most
-from quiltwork.report.layout.blocks import Grid
 from quiltwork.spec import read_world
 
 DELTA = 0.02

@@ -11,8 +11,8 @@ from examples.gallery.confounding.rows import ARMS, COLUMNS, Twice, cells, chart
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from examples.game_composition import DELTA, TABLE_8, TABLE_9, TIED, redesigned, tied
 from quiltwork.curves import auc_ceiling
+from quiltwork.document.blocks import Grid, Words
 from quiltwork.numbers.digits import at_most
-from quiltwork.report.layout.blocks import Grid, Words
 
 PRINTED_CAPTION = (0.25, 0.25, 1.5, 3.0, 5.0)  # eps_g in the caption of Figure 1
 ERRATUM = "Table VIII: more than an attack can reach"

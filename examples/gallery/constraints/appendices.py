@@ -18,7 +18,7 @@ import quiltwork as qw
 from examples.gallery.constraints.figure_3 import MU
 from examples.gallery.constraints.showing import number, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 APPENDICES = "Appendices"
 

@@ -13,7 +13,7 @@ from tests.curves.exact import ExactProfile
 from examples.gallery.constraints import rationals
 from examples.gallery.constraints.showing import number
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 HOLDS = Item(
     "constraints-conjecture-1",

@@ -13,8 +13,8 @@ from tests.truth import constraints as truth
 from examples.gallery.constraints.figure_2 import POINTS, PRINTED_POINTS
 from examples.gallery.constraints.showing import plot, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
 
 TRANSFORM = Item(
     "constraints-section-4-transform",

@@ -14,7 +14,7 @@ import quiltwork as qw
 from examples.gallery.constraints import rationals
 from examples.gallery.constraints.showing import dashed, dotted, exact, number, regions
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 FIRST, SECOND, SHARE = (1.3, 0.0), (0.5, 0.2), 0.5
 

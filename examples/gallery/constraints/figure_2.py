@@ -14,8 +14,8 @@ from examples.gallery.constraints import literal
 from examples.gallery.constraints.showing import dashed, dotted, exact, number, plot, power, regions
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.compose.papers.simple_rules import one_at_a_time, with_total_variation
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
 
 PRINTED_POINTS = (("0.3", "0"), ("0.15", "0.02"))
 POINTS = [(float(epsilon), float(delta)) for epsilon, delta in PRINTED_POINTS]

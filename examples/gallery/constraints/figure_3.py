@@ -13,9 +13,9 @@ from tests.truth.numbers import mp
 import quiltwork as qw
 from examples.gallery.constraints.showing import dashed, dotted, exact, number, plot, power, regions
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
 from quiltwork.losses.papers.two_constraints import chords, gap, tangents
-from quiltwork.report.layout.blocks import Grid
 
 MU = 1.0
 WORDS = ("tangents", "chords")

@@ -15,9 +15,9 @@ import quiltwork as qw
 from examples.gallery.constraints.figure_3 import ERRORS, MU, NOT_LEAST, words
 from examples.gallery.constraints.showing import number, plot, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
 from quiltwork.losses.papers.two_constraints import area, chords, gap, tangents
-from quiltwork.report.layout.blocks import Grid
 
 # smooth trade-off functions that are their own inverse, each with its derivative
 TOP = 0.6  # f(0) of a mechanism with a delta

@@ -15,7 +15,7 @@ from quiltwork.compose.papers.simple_rules import (
     total_variation,
     with_total_variation,
 )
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 ETA = Item(
     "constraints-remark-2-eta",

@@ -30,8 +30,8 @@ from examples.gallery.constraints import literal
 from examples.gallery.constraints.figure_2 import PRINTED_POINTS
 from examples.gallery.constraints.showing import number, plot, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
 
 SHARE = 0.4  # of k: where this library is asked
 

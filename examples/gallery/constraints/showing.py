@@ -10,8 +10,8 @@ import attrs
 
 from examples.regions import DASHES, DOTS, TICKS, lower
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS, inlined, rendered
-from quiltwork.report.layout.blocks import Picture
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS, inlined, rendered
 
 SIZE = (5.4, 5.2)
 

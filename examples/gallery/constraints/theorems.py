@@ -14,7 +14,7 @@ import quiltwork as qw
 from examples.gallery.constraints import rationals
 from examples.gallery.constraints.showing import number, power
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 
 E1, E2, X, Y = 0.5, 0.2, 10, 15  # an example for Theorem 1
 TOTAL_VARIATION = "Assumption 1: total variation is allowed"

@@ -12,8 +12,8 @@ from tests.errata import printed_game
 from examples.gallery.game.cases import HALF, lie, said, xor
 from examples.gallery.game.gaussian import MOVES, SIGN
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game.finite import FiniteGame, gaussian_test, nash
-from quiltwork.report.layout.blocks import Grid
 
 PRIORS = "Definition 5: priors that are called informative"
 SQUARE = "Theorem 3 and its corollaries: a square and a sign"

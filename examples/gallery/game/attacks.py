@@ -17,6 +17,7 @@ from examples.gallery.game.people import size
 from examples.gallery.game.printed import BAYESIAN, Printed
 from examples.gallery.item import Check, Effort
 from quiltwork.checks import FloatArray
+from quiltwork.document.blocks import Grid
 from quiltwork.game import AdaptiveThreshold, Calibrated, FixedThreshold, Neural, Ridge, Score
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.attackers.likelihood import member_llr
@@ -30,7 +31,6 @@ from quiltwork.game.people.population import Population
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.release import Release, SummaryStatistics
-from quiltwork.report.layout.blocks import Grid
 
 NETWORK = "network"  # the name of the library's copy of the paper's attacker, trained from scratch
 BEST = "best retrained"

@@ -12,8 +12,8 @@ from examples.gallery.game import pictures
 from examples.gallery.game.cases import lie
 from examples.gallery.item import Check, Effort, Finding, alone
 from quiltwork.checks import FloatArray
+from quiltwork.document.blocks import Picture
 from quiltwork.game.finite import composition_identity
-from quiltwork.report.layout.blocks import Picture
 
 FOUR = "Proposition 4: composition"
 CLOSE = 1e-12

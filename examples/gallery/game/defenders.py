@@ -22,8 +22,8 @@ from examples.gallery.game.people import size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1B
 from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
+from quiltwork.document.blocks import Block, Grid
 from quiltwork.game.releases.release import SummaryStatistics
-from quiltwork.report.layout.blocks import Block, Grid
 
 
 def at_middle(effort: Effort) -> dict[str, Finding]:

@@ -21,9 +21,9 @@ from examples.gallery.game.kappa import LOOP, MIDDLE, reason
 from examples.gallery.game.people import told
 from examples.gallery.game.printed import BAYESIAN, PRINTED_1H, SUPPORT, TREE
 from examples.gallery.item import Effort, Finding, Item, Study
+from quiltwork.document.blocks import Grid
 from quiltwork.game import Gaussian, Ridge, SupportVector, Tree
 from quiltwork.game.classifier import RowAssignment, RowMatching, digits_game
-from quiltwork.report.layout.blocks import Grid
 
 NAMES = (BAYESIAN, TREE, SUPPORT)
 NOISE = 0.1  # on each class probability of the other release

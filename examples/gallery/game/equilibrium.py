@@ -12,8 +12,8 @@ from tests.errata import printed_game
 from examples.gallery.game import pictures
 from examples.gallery.game.cases import HALF, said, three
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game.finite import FiniteGame, nash, stackelberg
-from quiltwork.report.layout.blocks import Grid
 
 ONE = "Theorem 1: who is the worst attacker"
 

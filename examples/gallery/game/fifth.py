@@ -15,12 +15,12 @@ from examples.gallery.game.people import genomes, size, told
 from examples.gallery.game.printed import PRINTED_TABLE_5
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.curves import auc_ceiling
+from quiltwork.document.blocks import Grid
 from quiltwork.game.composition import next_mechanism
 from quiltwork.game.defenders.distances import neighbours, widest
 from quiltwork.game.measures.roc import Interval
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.numbers.digits import at_most
-from quiltwork.report.layout.blocks import Grid
 
 SITES = 1000  # as in the paper
 HALVINGS = 14

@@ -25,10 +25,10 @@ from examples.gallery.game.kappa import LOOP, people
 from examples.gallery.game.people import told
 from examples.gallery.game.printed import BAYESIAN, PRINTED_1C, PRINTED_KAPPA_1C, PRINTED_SHARE_1C
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game import Exact, Laplace
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release, SummaryStatistics
-from quiltwork.report.layout.blocks import Grid
 
 DRAWS = 300
 FIRST, SECOND = "Bayesian defender", "epsilon-DP"

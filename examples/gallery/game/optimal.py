@@ -13,10 +13,10 @@ from examples.gallery.game import pictures
 from examples.gallery.game.attacks import thresholds
 from examples.gallery.game.cases import six_people, xor
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game.attackers.likelihood import member_llr
 from quiltwork.game.finite import FiniteGame, alpha_critical, gaussian_test
 from quiltwork.game.measures.roc import roc
-from quiltwork.report.layout.blocks import Grid
 
 TWO = "Theorem 2: the Bayesian attacker and the optimal test"
 ADAPT = "Theorem 2: adaptive thresholds"

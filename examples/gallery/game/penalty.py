@@ -8,8 +8,8 @@ import numpy as np
 
 from examples.gallery.game.fifth import FOUR, PENALTY
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game.composition import next_mechanism, penalty_method
-from quiltwork.report.layout.blocks import Grid
 
 
 def penalised(effort: Effort) -> dict[str, Finding]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from examples.gallery.game.attacks import BEST, Area, Attacked
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 
 RATES = np.linspace(0.0, 1.0, 201)
 INKS = (COLOURS["accent"], COLOURS["good"], COLOURS["warm"], COLOURS["muted"])

@@ -14,11 +14,11 @@ from examples.gallery.game.kappa import LOOP
 from examples.gallery.game.people import genomes, size, told
 from examples.gallery.game.printed import BAYESIAN
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.game import Constant, FixedThreshold, LinearGaussian, RateDistortion, Ridge
 from quiltwork.game.attackers.knowledge import Attacker
 from quiltwork.game.people.population import Population
 from quiltwork.game.releases.release import SummaryStatistics
-from quiltwork.report.layout.blocks import Grid
 
 KAPPAS = (0.0, 0.2, 0.5, 1.5, 5.0, 50.0)
 SITES, CANDIDATES = 300, 100

@@ -13,9 +13,9 @@ from tests.errata import printed_granularity as printed
 import quiltwork as qw
 from examples.gallery.granularity.classes import lacking, shown
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.tables import Plan, SubsetOf, Table, add_remove, on_input, on_table, replace_one
 from quiltwork.tables.notions import spaces
 

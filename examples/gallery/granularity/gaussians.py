@@ -12,9 +12,9 @@ import quiltwork as qw
 from examples.gallery.granularity.classes import EXACT, TABLES, UNBOUNDED, changed, near, shown, split
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.tables.papers.small_channels import (
     gaussian_mu,
     joint,

@@ -11,7 +11,7 @@ from examples.gallery.granularity.classes import BOUNDED, UNBOUNDED, near, shown
 from examples.gallery.granularity.classes import TABLES as WIDE
 from examples.gallery.granularity.mechanisms import Tally
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 from quiltwork.tables.notions.spaces import Space, closure, replace_one, sensitivity
 from quiltwork.tables.papers.small_channels import max_divergence, truncated_geometric
 

@@ -10,7 +10,7 @@ from tests.errata import printed_granularity as printed
 import quiltwork as qw
 from examples.gallery.granularity.classes import BOUNDED, UNBOUNDED, near, shown
 from examples.gallery.item import Check, Effort, Finding, Study, alone
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 from quiltwork.tables.notions.spaces import MetricSpace, conversion, sensitivity, stability_product
 from quiltwork.tables.papers.small_channels import max_divergence, randomized_response
 

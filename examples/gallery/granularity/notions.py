@@ -13,10 +13,10 @@ from examples.gallery.granularity.classes import near, shown
 from examples.gallery.granularity.mechanisms import Tally, hockey_sticks
 from examples.gallery.item import Check, Effort, Finding, Study, alone
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.report.figures import plain_powers
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 from quiltwork.tables.notions.spaces import Space, add_remove, multisets, quotient
 from quiltwork.tables.papers.small_channels import hockey_stick, joint
 

@@ -21,7 +21,7 @@ from examples.gallery.granularity.classes import (
     worst,
 )
 from examples.gallery.item import Check, Effort, Finding, Study, alone
-from quiltwork.report.layout.blocks import Grid
+from quiltwork.document.blocks import Grid
 from quiltwork.tables.notions.spaces import (
     Space,
     closure,

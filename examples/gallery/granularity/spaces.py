@@ -9,7 +9,7 @@ import numpy as np
 from examples.gallery.granularity.classes import BOUNDED, LUNCH, TABLES, UNBOUNDED, VALUES, near, shown, worst
 from examples.gallery.item import Check, Effort, Finding, Study, alone
 from examples.tables import halves, refused, visits
-from quiltwork.report.layout.blocks import Details, Grid, Words
+from quiltwork.document.blocks import Details, Grid, Words
 from quiltwork.tables import on_table
 from quiltwork.tables.notions.spaces import (
     Space,

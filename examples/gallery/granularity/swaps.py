@@ -21,9 +21,9 @@ from examples.gallery.granularity.classes import (
     worst,
 )
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
-from quiltwork.curves.drawing import COLOURS
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.tables.notions.spaces import Space, multisets, quotient, replace_one, symmetric_difference
 from quiltwork.tables.papers.small_channels import joint, max_divergence, truncated_geometric
 

@@ -12,12 +12,12 @@ from tests.errata import printed_pufferfish as printed
 from examples import pufferfish_tables as shared
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from examples.gallery.pufferfish.tables import LEGEND, Sample, order, order_check, sampled, shown, table_finding
-from quiltwork.curves.drawing import COLOURS
 from quiltwork.data.generators import capture24_like
+from quiltwork.document.blocks import Block, Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.mechanisms import histogram_loss, histogram_scale
 from quiltwork.pufferfish.ranking_metrics import random_ndcg_rank
-from quiltwork.report.layout.blocks import Block, Grid
-from quiltwork.report.layout.picture import picture
 
 PLACES, CATEGORIES = 3, 11
 PRINTED_RANDOM = (0.09, 0.10)  # "9-10% accuracy is almost random guessing"

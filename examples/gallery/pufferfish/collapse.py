@@ -12,10 +12,10 @@ import numpy as np
 from tests.errata import printed_pufferfish_necessary as printed
 
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import Collapse, case_labels, leakage, paired_datasets, xor_of_bits
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 BITS = (3, 4, 5)
 UNEVEN = ((0.5, 0.3, 0.2), (0.9, 0.1))  # the data given each secret

@@ -9,8 +9,8 @@ import numpy as np
 from tests.errata import printed_pufferfish as printed
 
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.pufferfish import JointLaw, translate
-from quiltwork.report.layout.blocks import Grid
 
 
 def shared_measured(effort: Effort) -> Mapping[str, Finding]:

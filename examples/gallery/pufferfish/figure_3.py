@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Cell, Grid
 from quiltwork.pufferfish import composable
-from quiltwork.report.layout.blocks import Cell, Grid
 
 # One block a mechanism, one row an output; columns D1, D2, D_l, D_n as printed, the others are left out there.
 PRINTED_LIKELIHOODS = (

@@ -11,9 +11,9 @@ import numpy as np
 
 from examples.gallery.item import Check, Effort, Finding, alone
 from examples.pufferfish_figures import binary
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import per_entry_epsilon, translate
-from quiltwork.report.layout.picture import picture
 
 STAY, TARGET = 0.8, 1.0
 SEEN = 500  # changes out of each state

@@ -19,10 +19,10 @@ from tests.errata.printed_pufferfish_gaussian import (
 )
 
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import GaussianBox, kernel_covariance
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 PRINTED_LENGTHS = (0.5, 1.0, 2.0, 3.0, 5.0)  # ell, as in the figure
 ENTRIES, FEW = 9, 5

@@ -14,10 +14,10 @@ from tests.errata import printed_pufferfish as printed
 
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from examples.pufferfish_figures import binary
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import JointLaw, entry_values
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 LARGEST = 12
 ALIKE = (0.4, 0.3, 0.2, 0.1)  # p = q of the lines drawn

@@ -12,10 +12,10 @@ import numpy as np
 from tests.errata import printed_pufferfish_necessary as printed
 
 from examples.gallery.item import Check, Effort, Finding, alone
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import case_labels, composable, leakage
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 SECRETS = ([0, 1], [2, 3])

@@ -10,10 +10,10 @@ from tests.errata import printed_pufferfish as printed
 from tests.errata.printed_pufferfish_peeling import worst_of_peeling
 
 from examples.gallery.item import Check, Effort, Finding, alone
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.mechanisms import top_k_loss, top_k_scale
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 
 def measured(effort: Effort) -> Mapping[str, Finding]:

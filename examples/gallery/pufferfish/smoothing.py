@@ -9,8 +9,8 @@ import numpy as np
 from tests.errata import printed_pufferfish as printed
 
 from examples.gallery.item import Check, Effort, Finding, alone
+from quiltwork.document.blocks import Grid
 from quiltwork.pufferfish import MarkovChain, translate
-from quiltwork.report.layout.blocks import Grid
 
 # Small counts whose shares have the digits of the printed matrix; the last state is "others", without transitions.
 COUNTS = ((9, 0, 3, 1, 5, 0), (2, 5, 2, 1, 4, 0), (3, 1, 39, 11, 29, 0), (0, 0, 7, 36, 35, 0), (4, 8, 32, 29, 245, 0))

@@ -14,10 +14,10 @@ from scipy.stats import t
 
 from examples import pufferfish_tables as shared
 from examples.gallery.item import Check, Finding
-from quiltwork.curves.drawing import COLOURS
 from quiltwork.data.generators import Population
-from quiltwork.report.layout.blocks import Block, Details, Grid, Picture, Words
-from quiltwork.report.layout.picture import picture
+from quiltwork.document.blocks import Block, Details, Grid, Picture, Words
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 
 AGAINST = 1e-5  # false-alarm rate of one comparison that contradicts an order
 INSIDE = 0.99  # of single populations, an interval that a printed number should lie in

@@ -13,11 +13,11 @@ from tests.errata import printed_pufferfish as printed
 
 from examples.gallery.item import Check, Effort, Finding, alone
 from examples.pufferfish_figures import binary
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Grid
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
 from quiltwork.pufferfish import JointLaw, function_values, per_entry_epsilon, totals, translate
 from quiltwork.pufferfish.secrets import Secrets
-from quiltwork.report.layout.blocks import Grid
-from quiltwork.report.layout.picture import picture
 
 EACH = (0.05, 0.2, 0.5, 1.0)  # per-entry epsilons
 STAY = 0.8

@@ -15,7 +15,7 @@ from quiltwork.audit.bounds.counts import Limits
 from quiltwork.audit.bounds.gdp import epsilon_of
 from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS, drawn_figure, inlined, rendered
+from quiltwork.document.draw.style import COLOURS, drawn_figure, inlined, rendered
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import single
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,13 @@ from quiltwork.audit.bounds.counts import Steps, confident, steps
 from quiltwork.audit.bounds.threshold import SHARE, for_claim, scores
 from quiltwork.audit.result import Audit
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.stated import typed_decimal
 
 DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the audit
 FINER = 1e-7  # a verdict should not hang on the width of a bracket
@@ -237,7 +238,7 @@ class AuditReport:
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
         from quiltwork.audit.figure import drawn, panels
-        from quiltwork.curves.drawing import figure_format
+        from quiltwork.document.draw.style import figure_format
 
         if path is None:
             return panels(self)
@@ -342,7 +343,7 @@ def report(
 
 def _allowed(confidence: float) -> str:
     """What a confidence leaves, in percent, rounded up at the third digit; sums of decimals are exact to twelve."""
-    left = Context(prec=12).plus(100 * (1 - Decimal(repr(confidence))))
+    left = Context(prec=12).plus(100 * (1 - typed_decimal(confidence)))
     return f"{Context(prec=3, rounding=ROUND_CEILING).plus(left).normalize():f}"
 
 

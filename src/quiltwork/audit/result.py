@@ -11,7 +11,7 @@ from quiltwork import checks
 from quiltwork.audit.bounds.counts import Counts, Limits
 from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
 from quiltwork.audit.bounds.one_run import Guesses, refuted
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers

@@ -13,15 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from quiltwork import checks
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidPlan
 from quiltwork.numbers.digits import single
 from quiltwork.report import Account
 from quiltwork.report.text import column, ends, percent
-from quiltwork.spec.anything import read_any
+from quiltwork.spec.files.file import read_any
 
 if TYPE_CHECKING:
-    from quiltwork.report.layout.page import Report
+    from quiltwork.document.page import Report
 
 COLOURS = {"met": "green", "missed": "red", "undecided": "yellow"}
 PIPED_WIDTH = 120

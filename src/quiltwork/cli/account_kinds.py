@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from quiltwork.cli.account import console, told
+from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, UnboundedLossError
-from quiltwork.report.layout.page import Report
-from quiltwork.spec.anything import kind_of
+from quiltwork.spec.files.file import kind_of
 
 __all__ = ["Answer", "answered"]
 

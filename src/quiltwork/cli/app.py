@@ -39,7 +39,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "schema": "Print the JSON Schema of plan files.",
     },
 }
-LEDGER = "quiltwork.cli.ledger_care", "ledger_app"
+LEDGER = "quiltwork.cli.ledger", "ledger_app"
 
 
 class Loaded(UserDict[str, Any]):

@@ -17,9 +17,9 @@ from rich.text import Text
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid
 from quiltwork.cli.attack_words import defender, population_of, prices_in
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter, NotCertified, Unsupported
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.ladder import default_attackers, ladder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from quiltwork.curves.drawing import COLOURS, inlined
+from quiltwork.document.draw.style import COLOURS, inlined
 from quiltwork.game.figure import drawn
 from quiltwork.game.people.population import Population
 from quiltwork.numbers.digits import at_most, single

@@ -19,12 +19,12 @@ from quiltwork.audit.claim import NOTHING, Claim, mu_claim, parse_claim
 from quiltwork.audit.result import share
 from quiltwork.audit.score_files import Scores, read_scores
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.cli.progress import progress
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.spec.read import read_plan
+from quiltwork.spec.files.plan import read_plan
 
 USUAL_DELTA = 1e-5  # when nobody names one
 METHOD_WORDS = {

@@ -15,7 +15,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.text import ends
 from quiltwork.spec import plan_of
-from quiltwork.spec.write import yaml_text
+from quiltwork.spec.text.write import yaml_text
 
 DIGITS = 8
 

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from quiltwork.cli.account import PIPED_WIDTH, grid
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.cli.progress import Advance, progress
-from quiltwork.report.layout.page import report_format
+from quiltwork.document.page import report_format
 from quiltwork.report.tour import Tour, tour
 
 

@@ -15,14 +15,14 @@ from rich.text import Text
 from quiltwork import checks
 from quiltwork.cli.account import PIPED_WIDTH, grid, plan_at
 from quiltwork.confounding.design.design import Design
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import channel_csv, to_json
 from quiltwork.report.design.view import DIRECTIONS, Choice, Evaluated, View, spread, view
 from quiltwork.report.design.words import DIGITS, kept, least, price, target
 from quiltwork.report.text import ends
-from quiltwork.spec.world_file import read_world
+from quiltwork.spec.files.world import read_world
 
 ROWS = 24  # of the printed channel
 CELL = 8  # characters of a printed probability, with its space

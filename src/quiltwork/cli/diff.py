@@ -13,12 +13,12 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
+from quiltwork.document.page import report_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import single
 from quiltwork.report.change.differences import Difference, Retargeted, differences
 from quiltwork.report.change.page import amount, fitting, meaning, shown_cost, summary_words
-from quiltwork.report.layout.page import report_format
 from quiltwork.report.text import ends
 
 MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
@@ -57,7 +57,7 @@ def run(
 
 
 def _read(path: Path) -> Any:
-    from quiltwork.spec.anything import read_any
+    from quiltwork.spec.files.file import read_any
 
     return plan_at(path, read_any)
 

@@ -13,15 +13,15 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.pufferfish.papers.simple_rules import Totals
 from quiltwork.report.influence.data import TOTALS, sizes_csv, spread, to_json
 from quiltwork.report.influence.view import Bound, Leak, Released, View, view
 from quiltwork.report.text import ends
-from quiltwork.spec.prior_file import PriorFile, prior_from, read_prior
-from quiltwork.spec.read import read_plan
+from quiltwork.spec.files.plan import read_plan
+from quiltwork.spec.files.prior import PriorFile, prior_from, read_prior
 
 LARGEST = 4096  # size that may be asked for
 DIGITS = 6

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from quiltwork import checks
 from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at, write
-from quiltwork.cli.ledger_files import check_writable
+from quiltwork.cli.files import check_writable
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.drawing import figure_format
+from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.constraints import Constraint
 from quiltwork.numbers.digits import at_least, at_most, single

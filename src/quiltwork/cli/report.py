@@ -7,10 +7,10 @@ from pathlib import Path
 
 from quiltwork import checks
 from quiltwork.cli.account import plan_at, write
+from quiltwork.document.page import Report, joined, report_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.report.anything import report_of
-from quiltwork.report.layout.page import Report, joined, report_format
-from quiltwork.spec.anything import read_any
+from quiltwork.spec.files.file import read_any
 
 TITLE = "Privacy report"
 
@@ -41,10 +41,10 @@ def _lead(found: Sequence[Report]) -> str:
 
 def _budgets(ledger: str, names: list[str]) -> list[Report]:
     """The named budgets; all of them when none is named."""
-    from quiltwork.cli.ledger_reach import Where, reached
+    from quiltwork.cli.ledger.connection import Where
     from quiltwork.report.budgets.page import budget_report
 
-    with reached(Where(ledger, None, None, False)) as book:
+    with Where(ledger).reached() as book:
         chosen = names or [one.name for one in book.budgets()]
         if not chosen:
             raise InvalidParameter("ledger", ledger, "a ledger with at least one budget")

@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from quiltwork.cli.ledger_reach import Where
+from quiltwork.cli.ledger.connection import Where
 from quiltwork.errors import InvalidParameter, MissingExtra
 
 FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
@@ -39,7 +39,7 @@ def run(
         raise InvalidParameter("log-level", log_level, f"one of {', '.join(LEVELS)}")
     url = None
     if ledger is not None:
-        where = Where(ledger, None, key_file, False)
+        where = Where(ledger, key_file=key_file)
         where.check_there()
         url = where.url
     listener = _listening(host, port)

@@ -17,9 +17,9 @@ from quiltwork.errors import InvalidPlan, UnboundedLossError
 from quiltwork.numbers.digits import single
 from quiltwork.report.tables.view import SCHEMA, Found, certainty, moved, records, step, to_json, view
 from quiltwork.report.text import column, ends
-from quiltwork.spec.notions import Notion
-from quiltwork.spec.read import parse_as
-from quiltwork.spec.table_plan import TablePlan, read_table_plan
+from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.table_plan import TablePlan, read_table_plan
+from quiltwork.spec.text.read import parse_as
 
 SHOWN = 20  # entries of the file, unless all are asked for
 

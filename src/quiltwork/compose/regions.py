@@ -18,7 +18,7 @@ from quiltwork.compose.engines.listed import FLOOR, ExactLaw
 from quiltwork.compose.releases import Counted, Part, is_renyi, sandwiched, telling
 from quiltwork.curves.polygons.profile import Profile, from_ends
 from quiltwork.curves.polygons.region import Region
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 MOST_VALUES = 12_000_000  # values of a loss handled at a time: two constraints, 3,400 releases
 SAMPLES = 400

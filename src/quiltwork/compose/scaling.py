@@ -19,7 +19,7 @@ from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import typed, typed_above
 
 
 def total(losses: Iterable[tuple[Loss, int]]) -> Loss:
@@ -52,7 +52,7 @@ def scaled(loss: Loss, distance: float) -> Loss:
 def _grown(family: Family, size: float) -> Family:
     if size == int(size):
         return family if size == 1 else family.group(int(size))
-    factor = Fraction(repr(float(size)))
+    factor = typed(size)
     if isinstance(family, (Gaussian, Laplace)):
         return attrs.evolve(family, sensitivity=_times(family.sensitivity, factor))
     if isinstance(family, GaussianPrivacy):
@@ -65,7 +65,7 @@ def _grown(family: Family, size: float) -> Family:
 
 
 def _times(number: float, factor: Fraction) -> float:
-    return at_least(Fraction(repr(number)) * factor)
+    return typed_above(typed(number) * factor)
 
 
 def turned(loss: Loss) -> Loss:

@@ -33,7 +33,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
-from quiltwork.curves.from_delta import Searched
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -81,7 +81,7 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
 
 
-class Bounds(Searched):
+class Bounds(FromDelta):
     """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
 
     method = "Theorem B"
@@ -190,7 +190,7 @@ class Bounds(Searched):
         return np.asarray(np.min([np.asarray(one.upper) for one in alone], axis=0))
 
 
-class Amplified(Searched):
+class Amplified(FromDelta):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
 
     method = "Theorem B, composed loss"

@@ -25,8 +25,9 @@ from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import contrast, odds_ends
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import Laws, fraction, laws, outward
+from quiltwork.numbers.laws import Laws, laws, outward
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import double_above, fraction
 
 __all__ = [
     "delta_from_posterior",
@@ -114,7 +115,7 @@ def smallest_tau(delta: Any) -> float:
     (50.0, 1.0)
     """
     low, high = _ends("delta", delta, 0, 1)
-    return 1.0 if high == 0 else _above(1 / low)
+    return 1.0 if high == 0 else double_above(1 / low)
 
 
 def from_bayesian(a: float, b: float, beta1: float, beta2: float, prior_of_secret: float) -> tuple[float, float]:
@@ -138,7 +139,7 @@ def from_bayesian(a: float, b: float, beta1: float, beta2: float, prior_of_secre
     if share == 0:
         raise InvalidParameter("prior_of_secret", prior_of_secret, "> 0", "a secret that cannot occur has no law")
     delta = min(first / share + second, Fraction(1))
-    return _above(shifts[0][1] + shifts[1][1]), min(_above(delta), 1.0)
+    return double_above(shifts[0][1] + shifts[1][1]), min(double_above(delta), 1.0)
 
 
 def posterior(secret_prior: Any, rows_law: Any) -> FloatArray:
@@ -231,15 +232,6 @@ def _floats(value: Any) -> Any:
         return np.array(value, dtype=float) if not isinstance(value, np.ndarray) or value.dtype == object else value
     except (TypeError, ValueError):
         raise InvalidParameter("joint_posterior", value, "a table of probabilities") from None
-
-
-def _above(value: Fraction) -> float:
-    """The least double that is no smaller."""
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.inf
-    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
 
 
 def _log_above(ratio: Fraction) -> float:

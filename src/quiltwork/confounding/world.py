@@ -22,7 +22,8 @@ from quiltwork.confounding.finite.channels import channel, independent, refuse_l
 from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import Laws, fraction, laws
+from quiltwork.numbers.laws import Laws, laws
+from quiltwork.numbers.stated import fraction
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.numbers.digits import at_least, at_most, pair
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import drawn_figure, figure_format, rendered
+from quiltwork.document.draw.style import drawn_figure, figure_format, rendered
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.measures.roc import Interval, Roc

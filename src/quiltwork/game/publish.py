@@ -35,8 +35,8 @@ from quiltwork.game.people.statistic import Statistic, members_of
 from quiltwork.game.releases.channel import Channel
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.laplace import laplace_loss
-from quiltwork.mechanisms.scales import above
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import above
 
 __all__ = ["Published", "publish"]
 

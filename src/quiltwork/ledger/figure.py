@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from quiltwork.curves.drawing import COLOURS, rendered
+from quiltwork.document.draw.style import COLOURS, rendered
 from quiltwork.ledger.acts.history import Course
 
 __all__ = ["draw_course", "drawn"]

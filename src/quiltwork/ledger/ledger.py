@@ -2,19 +2,365 @@
 
 from __future__ import annotations
 
-from quiltwork.ledger.acts.integrity import Integrity
-from quiltwork.ledger.acts.opening import Opening
-from quiltwork.ledger.acts.principals import People
-from quiltwork.ledger.acts.questions import Asking
-from quiltwork.ledger.acts.spending import Spending
+import copy
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TextIO, TypeVar
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+from quiltwork.ledger import names as words
+from quiltwork.ledger.acts import integrity, opening, principals, questions, spending
+from quiltwork.ledger.acts.connection import connect
+from quiltwork.ledger.book.balances import Balance, balance_of
+from quiltwork.ledger.book.book import Principal, Reservation
+from quiltwork.ledger.book.budget import Budget
+from quiltwork.ledger.book.limits import Limit
+from quiltwork.ledger.book.requests import Request, request
+from quiltwork.ledger.book.rules import Forecast
+from quiltwork.ledger.book.terms import Blocks
+from quiltwork.ledger.chain.entries import Entry
+from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.proof import transfer
+from quiltwork.ledger.proof.verify import Verification
+from quiltwork.ledger.store.addresses import shown
 
 __all__ = ["Ledger"]
 
+Result = TypeVar("Result")
 
-class Ledger(Opening, Spending, Asking, Integrity, People):
+
+class Ledger:
     """Budgets in a database. Every change is an entry of one hash chain, and is made in one transaction.
 
     `url` is `sqlite:///FILE` or `postgresql+psycopg://...`; a database without a ledger gets one. `key` is the file of
     the key that signs receipts: by default FILE.key beside a SQLite file, made with the ledger, and the file that
     QUILTWORK_LEDGER_KEY names for PostgreSQL. `token` says who asks, once a ledger has principals.
+
+    A connection ends with its `with` block, or by `disconnect()`; `close(name)` closes a budget, for ever.
     """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        clock: Callable[[], datetime] | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._session = connect(url, key, token, clock, timeout)
+
+    @property
+    def identity(self) -> str:
+        """The name that the ledger was given when it was made; receipts carry it."""
+        return self._session.identity
+
+    @property
+    def public_key(self) -> str | None:
+        """The key that checks receipts of this ledger; None when it does not sign."""
+        found: str | None = self._session.head().public_key
+        return found
+
+    @property
+    def guarded(self) -> bool:
+        """Whether tokens rule, that is whether anybody was admitted."""
+        return bool(self._session.head().guarded)
+
+    # ---- whole budgets
+
+    def open(
+        self,
+        name: str,
+        *,
+        protects: Any,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        mu: float | None = None,
+        kind: str = "adaptive",
+        filter: str | None = None,
+        order: float | None = None,
+        reveal: float = 0.0,
+        plan: Any = None,
+        expires: datetime | None = None,
+        refresh: Any = None,
+        blocks: Blocks | None = None,
+        owners: Iterable[str] = (),
+        note: str = "",
+    ) -> Budget:
+        """Open a budget: (epsilon, delta), epsilon alone, rho or mu, for what `protects` says.
+
+        Every loss that is spent must be stated for that protected change; the ledger cannot see what a release reads.
+
+        Adaptive: later releases may depend on earlier results, so that only a proven filter is used; `filter`, `order`
+        and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
+        composition of all of them must keep the limit now; from then on nothing else may be released.
+        """
+        limit, tuned = Limit.of(epsilon, delta, rho, mu), (filter, order, reveal)
+        terms = opening.stated_terms(
+            name, protects, limit, kind, tuned, plan, expires, refresh, blocks, owners, note
+        )  # fmt: skip
+        opening.open_budget(self._session, terms)
+        return self.budget(terms.name)
+
+    def budget(self, name: str) -> Budget:
+        """One budget."""
+        name = words.name("budget", name)
+        return self._session.read(lambda book, now: Budget.of(book.opened(name), now))
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """All of them, in the order of opening."""
+        return self._session.read(questions.budgets)
+
+    def pause(self, name: str, note: str = "") -> Receipt:
+        """Nothing can be spent until it is resumed."""
+        return opening.change(self._session, name, "pause", note)
+
+    def resume(self, name: str, note: str = "") -> Receipt:
+        """Spending goes on."""
+        return opening.change(self._session, name, "resume", note)
+
+    def close(self, name: str = "", note: str = "") -> Receipt:
+        """Nothing can be spent from this budget any more, ever. A connection is closed by `disconnect`."""
+        given: Any = name
+        if isinstance(given, str) and not given:
+            hint = "a connection ends with its `with` block, or by disconnect()"
+            raise InvalidParameter("name", name, "the name of the budget that is to be closed for ever", hint)
+        return opening.change(self._session, name, "close", note)
+
+    # ---- spending
+
+    def _request(self, name: str, act: str, loss: Any, release: str | None, times: int, blocks: Any) -> Request:
+        return request(self._session.terms(name, act), loss, release, times, blocks)
+
+    def spend(
+        self,
+        name: str,
+        loss: Any = None,
+        *,
+        release: str | None = None,
+        times: int = 1,
+        blocks: Any = None,
+        note: str = "",
+        key: str | None = None,
+    ) -> Receipt:
+        """Take the cost of a release that is about to run; BudgetExceeded takes nothing.
+
+        `loss` is what the release tells about the change that the budget protects, the whole of it: if that is a person
+        with four records, the loss for one record is not enough (`loss.group(4)` is).
+
+        The same `key` with the same request is done once: the first receipt is returned again, and pays for one run. A
+        job that may be started twice needs `run`, or `reserve` and `start`, which begin once.
+        """
+        return spending.take(self._session, self._request(name, "spend", loss, release, times, blocks), note, key)
+
+    def reserve(
+        self,
+        name: str,
+        loss: Any = None,
+        *,
+        lease: Any,
+        release: str | None = None,
+        times: int = 1,
+        blocks: Any = None,
+        note: str = "",
+        key: str | None = None,
+    ) -> Receipt:
+        """Hold the cost for a job that will `start` within the lease; if it does not, the budget gets it back.
+
+        The receipt's `seq` is the number to start, settle or refund it by.
+        """
+        asked = self._request(name, "spend", loss, release, times, blocks)
+        return spending.take(self._session, asked, note, key, words.span("lease", lease))
+
+    def start(self, seq: int) -> Receipt:
+        """The job of a reservation begins: once, and never after its lease. From now on it counts as run."""
+        return spending.move(self._session, seq, "start")
+
+    def settle(self, seq: int, note: str = "") -> Receipt:
+        """The job of a reservation is over."""
+        return spending.move(self._session, seq, "settle", note)
+
+    def refund(self, seq: int, note: str = "") -> Receipt:
+        """Give back what a reservation holds that never started; anything else may have run and stays spent."""
+        return spending.move(self._session, seq, "refund", note)
+
+    def run(
+        self,
+        name: str,
+        loss: Any,
+        call: Callable[[], Result],
+        *,
+        lease: Any = 3600,
+        release: str | None = None,
+        times: int = 1,
+        blocks: Any = None,
+        note: str = "",
+        key: str | None = None,
+    ) -> Result:
+        """Reserve, start, call and settle. A refusal calls nothing; what was called stays spent, even if it fails.
+
+        With a `key` it runs at most once, however often it is asked for: AlreadyRun the second time.
+        """
+        if not callable(call):
+            raise InvalidParameter("call", call, "a function without arguments")
+        options: dict[str, Any] = {"release": release, "times": times, "blocks": blocks, "note": note, "key": key}
+        held = self.reserve(name, loss, lease=lease, **options)
+        self.start(held.seq)
+        result = call()
+        self.settle(held.seq)
+        return result
+
+    # ---- questions, which spend nothing and wait for no writer
+
+    def would_exceed(
+        self, name: str, loss: Any = None, *, release: str | None = None, times: int = 1, blocks: Any = None
+    ) -> bool:
+        """Whether such a spend would be refused now, for its cost or because the budget is not open."""
+        asked = self._request(name, "read", loss, release, times, blocks)
+        return self._session.read(lambda book, now: questions.exceeds(book, now, asked))
+
+    def forecast(self, name: str, loss: Any = None, *, release: str | None = None, blocks: Any = None) -> Forecast:
+        """How many more of this release fit."""
+        asked = self._request(name, "read", loss, release, 1, blocks)
+        return self._session.read(lambda book, now: questions.forecast(book, now, asked))
+
+    def reservations(self, name: str | None = None) -> tuple[Reservation, ...]:
+        """Reservations that have not ended: held ones, and started ones that nobody settled."""
+        if name is not None:
+            self._session.terms(name)
+        return self._session.read(lambda book, now: questions.reservations(book, now, name))
+
+    def balance(self, name: str, block: str | None = None) -> Balance:
+        """What was spent and what is left now, of everything or of one block."""
+        name = words.name("budget", name)
+        return self._session.read(lambda book, now: balance_of(book, questions.current(book, name, now), now, block))
+
+    def history(
+        self,
+        name: str | None = None,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        last: int | None = None,
+        before: int | None = None,
+    ) -> Iterator[Entry]:
+        """Entries in order, of one budget or of all: those after a number, at most so many, or only the last ones.
+
+        With `before` the last ones are those before that number.
+        """
+        return questions.history(self._session, name, after, limit, last, before)
+
+    def receipt(self, seq: int) -> Receipt:
+        """The receipt of an entry, once more."""
+        return questions.receipt(self._session, seq)
+
+    # ---- whether everything is as it was written
+
+    def verify(
+        self,
+        *,
+        public_key: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        receipts: Iterable[Receipt] = (),
+    ) -> Verification:
+        """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too.
+
+        `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
+        chain that somebody signed anew with a key of his own looks fine.
+        """
+        return integrity.verify(self._session, public_key, progress, receipts)
+
+    def rotate(self, key: str | os.PathLike[str]) -> Receipt:
+        """Let another key sign from now on: the one of this file, which is made when it does not exist.
+
+        Whoever else writes to the ledger needs the new file from then on; old receipts stay valid for the old key.
+        """
+        return integrity.rotate(self._session, key)
+
+    def accept_clock(self, note: str) -> Receipt:
+        """Go on from the time that the clock shows now, although the last entry says a later one.
+
+        For a ledger that was written to by a machine whose clock was ahead: until its time has come, everything else
+        raises ClockWentBack. Periods that were begun stay begun; nothing is refreshed a second time.
+        """
+        body = {"note": checks.text("note", words.note(note), "a remark that says what happened")}
+        return self._session.write("manage", lambda writer: writer.append("clock", None, body), backwards=True)
+
+    def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
+        """Write the chain as JSON lines; returns how many entries."""
+        return self._session.read(lambda book, now: transfer.export(book.connection, stream, progress))
+
+    @classmethod
+    def restore(
+        cls,
+        url: str,
+        lines: Iterable[str],
+        *,
+        key: str | os.PathLike[str] | None = None,
+        public_key: str | None = None,
+        receipts: Iterable[Receipt] = (),
+    ) -> Self:
+        """A new ledger from exported lines; refused, and nothing made, when they do not hold together.
+
+        `public_key` is the key that must have signed them, `receipts` are some that must be among them: an older export
+        is then refused too. The copy has the principals of the export, and asks for their tokens.
+        """
+        integrity.restore(url, lines, key, public_key, receipts)
+        return cls(url, key=key)
+
+    # ---- who may use it
+
+    def admit(self, name: str, role: str, *, expires: datetime | None = None) -> str:
+        """Name a principal (viewer, spender or admin); returns its token, which is shown this once.
+
+        The first one must be an admin: from then on every use of the ledger asks for a token. A principal that is
+        admitted again gets a new token, and the old one ends.
+        """
+        return principals.admit(self._session, name, role, expires)
+
+    def revoke(self, name: str) -> Receipt:
+        """The token of a principal ends now."""
+        return principals.revoke(self._session, name)
+
+    def principals(self) -> tuple[Principal, ...]:
+        """Everybody who was admitted."""
+        return self._session.read(lambda book, now: principals.principals(book))
+
+    def me(self) -> Principal | None:
+        """Who uses the ledger; None for nobody in particular. AccessDenied when the token has ended meanwhile."""
+        who = self._session.who
+        found = self._session.read(lambda book, now: None if who is None else book.principal(who[0]))
+        return None if found is None else attrs.evolve(found, stored="")
+
+    def sign_in(self, token: str) -> Self:
+        """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
+        other = copy.copy(self)
+        other._session = self._session.signed_in(token)
+        return other
+
+    # ---- the connection
+
+    def disconnect(self) -> None:
+        """Close every connection of this process; the next question opens one again."""
+        self._session.store.dispose()
+
+    def dispose(self) -> None:
+        """The same as `disconnect`."""
+        self.disconnect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.disconnect()
+
+    def __repr__(self) -> str:
+        return f"Ledger({shown(self._session.store.url)!r})"

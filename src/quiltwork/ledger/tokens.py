@@ -1,4 +1,4 @@
-"""Tokens by which principals name themselves, and what each role may do.
+"""Tokens by which principals name themselves.
 
 A token is `qw_<identity>_<secret>`. The identity finds the row; the secret, 256 random bits, is never stored: the row
 keeps an Argon2id hash of the token, so that a stolen table opens nothing. The hash covers the identity as well; a hash
@@ -19,9 +19,9 @@ import re
 import secrets
 from typing import Any, Final
 
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import MissingExtra
 
-__all__ = ["ACTS", "ROLES", "decoy", "identity_of", "matches", "may", "new_token"]
+__all__ = ["decoy", "identity_of", "matches", "new_token"]
 
 TIME_COST: Final = 3
 MEMORY_COST: Final = 65536  # KiB
@@ -31,9 +31,6 @@ SALT_BYTES: Final = 16
 SECRET_BYTES: Final = 32
 IDENTITY_BYTES: Final = 8
 MOST_WORK: Final = 4  # a stored hash that asks for more than this many times our own cost is not tried
-
-ROLES: Final = ("viewer", "spender", "admin")
-ACTS: Final = {"read": "viewer", "spend": "spender", "manage": "admin"}  # the least role for each act
 
 _TOKEN = re.compile(rf"qw_([0-9a-f]{{{2 * IDENTITY_BYTES}}})_[0-9a-f]{{{2 * SECRET_BYTES}}}")
 _STORED = re.compile(
@@ -79,16 +76,6 @@ def decoy() -> str:
     """A stored hash that no token has, for the price of a known one: random bytes in the place of salt and hash."""
     salt, value = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(HASH_BYTES)
     return f"$argon2id$v=19$m={MEMORY_COST},t={TIME_COST},p={PARALLELISM}${_base64(salt)}${_base64(value)}"
-
-
-def may(role: Any, act: Any) -> bool:
-    """Whether a role covers an act: viewers read, spenders also spend, admins also manage.
-
-    An unknown role may nothing (a forged row must not open a door); an unknown act is a mistake in the calling code.
-    """
-    if not isinstance(act, str) or act not in ACTS:
-        raise InvalidParameter("act", act, f"one of {', '.join(ACTS)}")
-    return role in ROLES and ROLES.index(role) >= ROLES.index(ACTS[act])
 
 
 def _usable(stored: Any) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.transform import Transform
+from quiltwork.numbers.rounding import UNIT
 
-UNIT = 2.0**-53  # unit roundoff of a double
 TAIL_ULPS = 24.0  # assumed relative accuracy of one tail value, in units of roundoff
 EMPTY = np.zeros(0)
 

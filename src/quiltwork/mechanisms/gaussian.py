@@ -12,8 +12,9 @@ from quiltwork.losses.families.discrete import MOST_ATOMS, SPAN
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.laplace import total_of
 from quiltwork.mechanisms.release import Noise, Release
-from quiltwork.mechanisms.scales import above, certified_sigma, drawn, exact_decimal, stated
+from quiltwork.mechanisms.scales import certified_sigma, exact_decimal, stated
 from quiltwork.mechanisms.totals import Total, whole
+from quiltwork.numbers.stated import Stated, above, typed
 
 __all__ = ["gaussian", "gaussian_loss", "gaussian_sigma", "integer_sigma"]
 
@@ -25,7 +26,7 @@ def _listed(sigma: float, sensitivity: int) -> bool:
 
 def integer_sigma(sigma: float, sensitivity: int) -> float:
     """The sigma that is drawn on integers: exact in decimals where the exact loss is claimed."""
-    return exact_decimal(sigma) if _listed(sigma, sensitivity) else drawn(sigma)
+    return exact_decimal(sigma) if _listed(sigma, sensitivity) else Stated(sigma).above
 
 
 def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
@@ -46,8 +47,8 @@ def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
         reach = Fraction(step)
     else:
         number = checks.moderate("sensitivity", sensitivity)
-        reach = max(Fraction(number), Fraction(repr(number)))
-    return zcdp(above((reach / Fraction(repr(sigma))) ** 2 / 2))
+        reach = Stated(number).most
+    return zcdp(above((reach / typed(sigma)) ** 2 / 2))
 
 
 def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float | None = None) -> Release[int | float]:
@@ -63,7 +64,7 @@ def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float 
         size = integer_sigma(sigma, int(given.sensitivity))
         value: int | float = sampling.discrete_gaussian([int(given.value)], size)[0]
         return Release(value, loss, Noise("discrete Gaussian", size))
-    size = drawn(sigma)
+    size = Stated(sigma).above
     value = sampling.lattice_gaussian(float(given.value), size)
     return Release(value, loss, Noise("Gaussian on multiples of 2^-1074", size))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.gaussian import gaussian_loss, integer_sigma
 from quiltwork.mechanisms.laplace import laplace_loss
 from quiltwork.mechanisms.release import Noise, Release
-from quiltwork.mechanisms.scales import certified_scale, certified_sigma, drawn, stated
+from quiltwork.mechanisms.scales import certified_scale, certified_sigma, stated
 from quiltwork.mechanisms.totals import LARGEST, whole
+from quiltwork.numbers.stated import Stated, typed
 
 __all__ = [
     "checked_counts",
@@ -61,14 +61,14 @@ def histogram(counts: Any, scale: float) -> Release[NDArray[np.int64]]:
     given = checked_counts(counts)
     scale = stated("scale", scale)
     loss = histogram_loss(scale)
-    size = drawn(scale)
+    size = Stated(scale).above
     return Release(_frozen(sampling.discrete_laplace(given, size)), loss, Noise("discrete Laplace", size, len(given)))
 
 
 def histogram_scale(epsilon: Any) -> float:
     """The least scale, up to a few units in the last place, for a histogram of at most this certified epsilon."""
     epsilon = checks.moderate("epsilon", epsilon)
-    exact = 2 / Fraction(repr(epsilon))
+    exact = 2 / typed(epsilon)
     stated("scale", float(exact))
     return certified_scale(histogram_loss, exact, epsilon)
 

@@ -14,8 +14,9 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.discrete import MOST_ATOMS
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.release import Noise, Release
-from quiltwork.mechanisms.scales import certified_scale, drawn, stated
+from quiltwork.mechanisms.scales import certified_scale, stated
 from quiltwork.mechanisms.totals import Total, whole
+from quiltwork.numbers.stated import Stated, typed
 
 __all__ = ["laplace", "laplace_loss", "laplace_scale", "total_of"]
 
@@ -48,18 +49,16 @@ def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
         step = checks.count("sensitivity", sensitivity, least=1)
         if step < MOST_ATOMS:
             return discrete_laplace(scale, step)
-        return _dominating(scale, Fraction(step) + min(Fraction(1), 1 / (4 * Fraction(repr(scale)))))
+        return _dominating(scale, Fraction(step) + min(Fraction(1), 1 / (4 * typed(scale))))
     reach = checks.moderate("sensitivity", sensitivity)
-    most = max(Fraction(reach), Fraction(repr(reach)))
-    return _dominating(scale, most + Fraction(sampling.GRANULARITY))
+    return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY))
 
 
 def _dominating(scale: float, sensitivity: Fraction) -> Loss:
     """A Laplace mechanism whose epsilon is no smaller than sensitivity / scale, in doubles and in decimals."""
-    typed = Fraction(repr(scale))
-    least = sensitivity / typed
+    least = sensitivity / typed(scale)
     reach = float(sensitivity)
-    while Fraction(reach / scale) < least or Fraction(repr(reach)) / typed < least:
+    while Fraction(reach / scale) < least or typed(reach) / typed(scale) < least:
         reach = math.nextafter(reach, math.inf)
     return continuous_laplace(scale, reach)
 
@@ -73,7 +72,7 @@ def laplace(total: int | float | Total, scale: float, sensitivity: int | float |
     given = total_of(total, sensitivity)
     scale = stated("scale", scale)
     loss = laplace_loss(scale, given.sensitivity)
-    size = drawn(scale)
+    size = Stated(scale).above
     if whole(given.value):
         value: int | float = sampling.discrete_laplace([int(given.value)], size)[0]
         return Release(value, loss, Noise("discrete Laplace", size))
@@ -89,6 +88,6 @@ def laplace_scale(epsilon: Any, sensitivity: Any) -> float:
         if whole(sensitivity)
         else float(checks.moderate("sensitivity", sensitivity))
     )
-    exact = Fraction(repr(reach)) / Fraction(repr(epsilon))
+    exact = typed(reach) / typed(epsilon)
     stated("scale", float(exact))
     return certified_scale(lambda scale: laplace_loss(scale, reach), exact, epsilon)

@@ -15,9 +15,9 @@ from quiltwork import checks
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import Stated, above
 
-__all__ = ["above", "certified_scale", "certified_sigma", "drawn", "exact_decimal", "stated"]
+__all__ = ["certified_scale", "certified_sigma", "exact_decimal", "stated"]
 
 TRIES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 1024)  # units in the last place, about
 LEAST_SIGMA = 2.0**-23  # the least power of two whose shortest decimal is exact
@@ -26,23 +26,6 @@ LEAST_SIGMA = 2.0**-23  # the least power of two whose shortest decimal is exact
 def stated(name: str, scale: Any) -> float:
     """A scale as typed: a finite number in [1e-100, 1e100]."""
     return checks.moderate(name, scale, "it is the scale of the noise")
-
-
-def above(exact: Fraction) -> float:
-    """A double that is no smaller than this number, read either way."""
-    number = at_least(exact)
-    while math.isfinite(number) and Fraction(number) < exact:
-        number = math.nextafter(number, math.inf)
-    return number
-
-
-def drawn(scale: float) -> float:
-    """The least double whose exact value is no smaller than the decimal that was typed.
-
-    >>> drawn(2.5), drawn(0.3) > 0.3
-    (2.5, True)
-    """
-    return scale if Fraction(scale) >= Fraction(repr(scale)) else math.nextafter(scale, math.inf)
 
 
 def exact_decimal(sigma: float) -> float:
@@ -54,13 +37,13 @@ def exact_decimal(sigma: float) -> float:
     >>> exact_decimal(2.5), exact_decimal(7.3)
     (2.5, 7.3000030517578125)
     """
-    least = max(Fraction(sigma), Fraction(repr(sigma)), Fraction(LEAST_SIGMA))
-    if least == Fraction(sigma) == Fraction(repr(sigma)):
+    least = max(Stated(sigma).most, Fraction(LEAST_SIGMA))
+    if least == Stated(sigma).least:
         return sigma
     for bits in range(53 - math.frexp(float(least))[1], -1, -1):
         found = Fraction(math.ceil(least * 2**bits), 2**bits)
         number = float(found)
-        if Fraction(number) == Fraction(repr(number)) == found:
+        if Stated(number).readings == (found, found):
             return number
     raise InvalidParameter("sigma", sigma, "at most 1e15", "so that it can be written exactly")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from quiltwork import checks
@@ -12,7 +11,8 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.histograms import checked_counts, histogram
 from quiltwork.mechanisms.release import Noise, Release
-from quiltwork.mechanisms.scales import above, certified_scale, drawn, stated
+from quiltwork.mechanisms.scales import certified_scale, stated
+from quiltwork.numbers.stated import Stated, above, typed
 
 __all__ = ["top_k", "top_k_loss", "top_k_of_histogram", "top_k_scale"]
 
@@ -29,7 +29,7 @@ def top_k_loss(k: Any, scale: Any) -> Loss:
     Reference: theory/pufferfish.md 5.1.
     """
     k, scale = checks.count("k", k, least=1), stated("scale", scale)
-    return pure(above((k + 1) / Fraction(repr(scale))))
+    return pure(above((k + 1) / typed(scale)))
 
 
 def top_k(counts: Any, k: int, scale: float) -> Release[tuple[int, ...]]:
@@ -41,14 +41,14 @@ def top_k(counts: Any, k: int, scale: float) -> Release[tuple[int, ...]]:
     given, k = _checked(counts, k)
     scale = stated("scale", scale)
     loss = top_k_loss(k, scale)
-    size = drawn(scale)
+    size = Stated(scale).above
     return Release(tuple(sampling.peel(given, k, size)), loss, Noise("exponential mechanism, peeled", size, k))
 
 
 def top_k_scale(epsilon: Any, k: Any) -> float:
     """The least scale, up to a few units in the last place, at which `top_k` has at most this epsilon."""
     epsilon, k = checks.moderate("epsilon", epsilon), checks.count("k", k, least=1)
-    exact = (k + 1) / Fraction(repr(epsilon))
+    exact = (k + 1) / typed(epsilon)
     stated("scale", float(exact))
     return certified_scale(lambda scale: top_k_loss(k, scale), exact, epsilon)
 

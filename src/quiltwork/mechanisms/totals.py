@@ -12,7 +12,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.mechanisms.scales import above
+from quiltwork.numbers.stated import above
 
 __all__ = ["LARGEST", "LEAST", "Total", "bounded_sum", "whole"]
 

@@ -1,36 +1,143 @@
-"""Tables of probabilities: one law a row, every entry known between two ends.
+"""Tables of numbers and of probabilities: how they are read, and laws whose entries are known between two ends.
 
-An entry lies in [low, high] 2^exponent, with one exponent a column, so that a thousand small factors do not underflow;
-zero is exact and means impossible.  Tables given as fractions, or as decimals whose rows sum to one exactly, can also
-be asked for in rational arithmetic.
+Fractions, whole numbers and texts such as "1/4" are exact; floats may be read as the decimals typed or as doubles.
+Laws of exact numbers must sum to one exactly, laws with floats up to TOLERANCE.
+
+An entry of `Laws` lies in [low, high] 2^exponent, with one exponent a column, so that a thousand small factors do not
+underflow; zero is exact and means impossible.  Tables given as fractions, or as decimals whose rows sum to one exactly,
+can also be asked for in rational arithmetic.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import fraction, typed
 
-__all__ = ["Laws", "fraction", "laws", "outward"]
+__all__ = [
+    "TOLERANCE",
+    "Laws",
+    "Number",
+    "Table",
+    "doubles",
+    "entries",
+    "is_exact",
+    "laws",
+    "number",
+    "outward",
+    "probabilities",
+    "read_laws",
+    "read_table",
+]
 
-TOLERANCE = 1e-9  # how far a row of floats may be from one before it is taken for a mistake
+TOLERANCE = 1e-9  # how far the sum of a law with floats may be from one before it is taken for a mistake
 LEAST = float(np.finfo(float).smallest_subnormal)
 STATED = 5.0  # units of roundoff of a decimal read as a double, and divided by its row's sum
-SHOWN = 60  # characters of a refused value
-LONGEST = 1000  # characters, and size of the exponent, of a number given as a text
 
 Exact = np.ndarray[Any, np.dtype[np.object_]]
+Number = Fraction | float
+Table = np.ndarray[Any, np.dtype[Any]]  # of Fractions (dtype object) or of doubles
+
+# ---- how numbers and tables of them are read
+
+
+def number(name: str, value: Any, allowed: str = "a number") -> Number:
+    """One number, as it was given: a Fraction if exact, otherwise a finite float."""
+    if isinstance(value, (float, np.floating)) and math.isfinite(value):
+        return float(value)
+    found = fraction(value)
+    if found is None:
+        hint = "True and False are no numbers" if isinstance(value, (bool, np.bool_)) else ""
+        allowed += ": a fraction, a whole number, a text such as '1/4' or a finite float"
+        raise InvalidParameter(name, value, allowed, hint)
+    return found
+
+
+def entries(name: str, value: Any, dimensions: int | tuple[int, ...], allowed: str, each: str = "a number") -> Table:
+    """A table of so many axes, each entry as it was given: Fractions if exact, otherwise floats; never empty."""
+    if isinstance(value, (str, bytes, Mapping)) or not (hasattr(value, "__iter__") or hasattr(value, "__array__")):
+        raise InvalidParameter(name, value, allowed)
+    given = np.asarray(value) if hasattr(value, "__array__") else _listed(name, value)
+    if given.ndim not in (dimensions if isinstance(dimensions, tuple) else (dimensions,)) or not given.size:
+        raise InvalidParameter(f"the shape of {name}", given.shape, allowed)
+    if given.dtype.kind == "f":
+        if not bool(np.all(np.isfinite(given))):
+            raise InvalidParameter(name, "a table with entries that are not finite", allowed)
+        return np.array(given, dtype=float)
+    found = np.empty(given.size, dtype=object)
+    found[:] = [number(f"an entry of {name}", entry, each) for entry in given.ravel().tolist()]
+    return found.reshape(given.shape)
+
+
+def _listed(name: str, value: Any) -> Table:
+    rows = [list(row) if hasattr(row, "__iter__") and not isinstance(row, (str, bytes)) else row for row in value]
+    if len({len(row) if isinstance(row, list) else -1 for row in rows}) > 1:
+        raise InvalidParameter(f"the rows of {name}", "rows of several lengths", "rows of one length")
+    return np.array(rows, dtype=object)
+
+
+def read_table(name: str, value: Any, dimensions: int, allowed: str) -> Table:
+    """A table of Fractions if every entry is exact, otherwise of doubles."""
+    return _uniform(entries(name, value, dimensions, allowed))
+
+
+def _uniform(found: Table) -> Table:
+    return found if all(isinstance(entry, Fraction) for entry in found.flat) else doubles(found)
+
+
+def is_exact(found: Table) -> bool:
+    """Whether the entries are fractions."""
+    return found.dtype == object
+
+
+def doubles(found: Table) -> FloatArray:
+    """The same table in floats, each the nearest double."""
+    return np.asarray(found, dtype=np.float64)
+
+
+def probabilities(
+    name: str, value: Any, dimensions: int | tuple[int, ...], allowed: str, *, tolerance: float = TOLERANCE
+) -> Table:
+    """Laws along the last axis, as they were given: probabilities that sum to one, exactly or up to the tolerance.
+
+    A law that was divided by its sum may have an entry a hair above one.
+    """
+    found = entries(name, value, dimensions, allowed, "a probability in [0, 1]")
+    rows = found.reshape(-1, found.shape[-1])
+    floats = not is_exact(found) or any(isinstance(entry, float) for entry in found.flat)
+    wrong = found[(found < 0) | (found > (1.0 + tolerance if floats else 1))]
+    if wrong.size:
+        shown = float(wrong[0]) if floats else str(wrong[0])
+        raise InvalidParameter(f"an entry of {name}", shown, "a probability in [0, 1]")
+    sums = [math.fsum(row) for row in rows] if floats else rows.sum(axis=1).tolist()
+    worst = max(range(len(sums)), key=lambda index: abs(sums[index] - 1))
+    if abs(sums[worst] - 1) > (tolerance if floats else 0):
+        which = f"the sum of {name}" if found.ndim == 1 else f"the sum of row {worst} of {name}"
+        if floats:
+            raise InvalidParameter(which, sums[worst], "1", "divide what should sum to 1 by its sum")
+        raise InvalidParameter(which, str(sums[worst]), "1 exactly", "fractions and whole numbers must sum to 1")
+    return found
+
+
+def read_laws(name: str, value: Any, dimensions: int, allowed: str) -> Table:
+    """The same as Fractions if every entry is exact, otherwise as doubles that are divided by the sum of their law."""
+    found = _uniform(probabilities(name, value, dimensions, allowed))
+    if is_exact(found):
+        return found
+    sums = np.array([math.fsum(row) for row in found.reshape(-1, found.shape[-1])])
+    return np.asarray(found / sums.reshape(*found.shape[:-1], 1))
+
+
+# ---- laws whose entries are known between two ends
 
 
 def outward(low: FloatArray, high: FloatArray, units: float, possible: np.ndarray) -> tuple[FloatArray, FloatArray]:
@@ -144,108 +251,29 @@ def _beside(one: Laws, two: Laws) -> Exact | None:
     return np.asarray((one.exact[:, :, None] * two.exact[:, None, :]).reshape(len(one.exact), -1))
 
 
-def fraction(value: Any) -> Fraction | None:
-    """The rational number that was typed: of a float the shortest decimal that reads as it; None for anything else."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    if isinstance(value, (Fraction, int, np.integer)):
-        return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
-    if isinstance(value, str):
-        if len(value) > LONGEST or not -LONGEST <= _exponent(value) <= LONGEST:
-            return None
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            return None
-    if isinstance(value, (float, np.floating)) and math.isfinite(value):
-        return Fraction(Decimal(repr(float(value))))
-    return Fraction(int(value.numerator), int(value.denominator)) if isinstance(value, numbers.Rational) else None
-
-
-def _exponent(text: str) -> int:
-    """The power of ten in a text such as "1e-5", which would otherwise be unfolded into its digits."""
-    _, _, power = text.lower().partition("e")
-    digits = power.strip().replace("_", "")
-    return int(digits) if digits.lstrip("+-").isdecimal() else 0
-
-
 def laws(name: str, value: Any, rows: int | None = None, *, row_word: str = "row") -> Laws:
     """A table of laws from floats, whole numbers, fractions or texts such as "1/3"."""
-    if isinstance(value, Laws):
-        return _sized(name, value, rows, row_word)
-    given = value if isinstance(value, np.ndarray) else np.array(_listed(name, value), dtype=object)
-    if given.ndim != 2 or not given.size:
-        allowed = f"a table of probabilities, one law a {row_word}"
-        raise InvalidParameter(f"the shape of {name}", given.shape, allowed)
-    if given.dtype != object:
-        # a law that was divided by its sum may have an entry a hair above one
-        ends = (0.0, 1.0 + TOLERANCE)
-        table = checks.numbers(name, given, "probabilities in [0, 1]", *ends) if given.dtype != bool else None
-        if table is None:
-            raise InvalidParameter(name, _short(value), "probabilities in [0, 1]", "True and False are no numbers")
-        return _sized(name, _from_floats(name, table, lambda: _decimals(given)), rows, row_word)
-    read = [[fraction(entry) for entry in row] for row in given]
-    if any(entry is None for row in read for entry in row):
-        wrong = next(entry for row in given for entry in row if fraction(entry) is None)
-        raise InvalidParameter(name, _short(wrong), "probabilities: numbers, fractions or texts such as '1/3'")
-    floats = any(isinstance(entry, (float, np.floating)) for row in given for entry in row)
-    most = Fraction(1.0 + TOLERANCE) if floats else Fraction(1)
-    if any(not 0 <= entry <= most for row in read for entry in row if entry is not None):
-        wrong = next(entry for row in read for entry in row if entry is not None and not 0 <= entry <= most)
-        raise InvalidParameter(name, float(wrong) if floats else str(wrong), "probabilities in [0, 1]")
-    if floats:
-        plain = np.array([[float(entry) for entry in row if entry is not None] for row in read])
-        return _sized(name, _from_floats(name, plain, lambda: _decimals(given)), rows, row_word)
-    exact = np.empty(given.shape, dtype=object)
-    exact[:] = read
-    return _sized(name, _from_fractions(name, exact), rows, row_word)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        value = value.astype(float)  # an array is one of doubles
+    allowed = f"a table of probabilities, one law a {row_word}"
+    found = value if isinstance(value, Laws) else _two_ended(probabilities(name, value, 2, allowed))
+    if rows is not None and found.shape[0] != rows:
+        raise InvalidParameter(f"the rows of {name}", found.shape[0], f"{rows}, one for each {row_word}")
+    return found
 
 
-def _listed(name: str, value: Any) -> Any:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise InvalidParameter(name, _short(value), "a table of probabilities")
-    rows = [row if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__") else list(row) for row in value]
-    if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows if isinstance(rows[0], list)):
-        raise InvalidParameter(f"the rows of {name}", "rows of several lengths", "rows of one length")
-    if not rows or not isinstance(rows[0], list):
-        raise InvalidParameter(name, _short(value), "a table of probabilities: a list of rows")
-    return rows
+def _two_ended(given: Table) -> Laws:
+    if is_exact(_uniform(given)):
+        values, possible = doubles(given), np.asarray(given > 0, dtype=bool)
+        return Laws(*outward(values, values, 1.0, possible), None, lambda: given)
+    values = doubles(given)
+    possible = values > 0
+    values = values / np.array([math.fsum(row) for row in values])[:, None]
+    return Laws(*outward(values, values, STATED, possible), None, lambda: _decimals(given))
 
 
-def _from_floats(name: str, table: FloatArray, exact: Callable[[], Exact | None]) -> Laws:
-    sums = np.array([math.fsum(row) for row in table])
-    if bool(np.any(np.abs(sums - 1.0) > TOLERANCE)):
-        worst = int(np.argmax(np.abs(sums - 1.0)))
-        raise InvalidParameter(
-            f"the sum of row {worst} of {name}", float(sums[worst]), "1", "divide each row by its sum"
-        )
-    values = table / sums[:, None]
-    return Laws(*outward(values, values, STATED, table > 0), None, exact)
-
-
-def _decimals(table: np.ndarray) -> Exact | None:
+def _decimals(given: Table) -> Exact | None:
     """The typed decimals, when each row of them sums to one exactly."""
-    exact = np.empty(table.shape, dtype=object)
-    exact[:] = [[fraction(entry) for entry in row] for row in table]
+    exact = np.empty(given.shape, dtype=object)
+    exact[:] = [[typed(entry) for entry in row] for row in given]
     return exact if all(sum(row) == 1 for row in exact) else None
-
-
-def _from_fractions(name: str, table: Exact) -> Laws:
-    for index, row in enumerate(table):
-        if sum(row) != 1:
-            raise InvalidParameter(f"the sum of row {index} of {name}", str(sum(row)), "1 exactly")
-    values = table.astype(float)
-    possible = np.array([[entry > 0 for entry in row] for row in table])
-    return Laws(*outward(values, values, 1.0, possible), None, lambda: table)
-
-
-def _sized(name: str, table: Laws, rows: int | None, row_word: str) -> Laws:
-    if rows is not None and table.shape[0] != rows:
-        raise InvalidParameter(f"the rows of {name}", table.shape[0], f"{rows}, one for each {row_word}")
-    return table
-
-
-def _short(value: Any) -> Any:
-    """The value itself, or the beginning of what would fill the message."""
-    text = repr(value)
-    return value if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

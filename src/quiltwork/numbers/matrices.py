@@ -16,9 +16,9 @@ import attrs
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "stochastic",
 ]
 
-TOLERANCE = 1e-9  # how far a row may be from one before it is taken for a mistake
 TINY = 1e-280  # below this a product may have lost digits to underflow
 FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
 
@@ -65,29 +64,20 @@ def _divided(rows: FloatArray, sums: FloatArray) -> FloatArray:
 
 def stochastic(name: str, value: Any, *, square: bool = True) -> FloatArray:
     """A matrix of probabilities whose rows sum to one, normalised to the last digit."""
-    if np.asarray(value, dtype=object).size and isinstance(np.asarray(value, dtype=object).flat[0], (bool, np.bool_)):
-        raise InvalidParameter(name, value, "probabilities in [0, 1]", "True and False are no numbers")
-    matrix = checks.numbers(name, value, "probabilities in [0, 1]", 0.0, 1.0)
-    if matrix.ndim != 2 or (square and matrix.shape[0] != matrix.shape[1]):
-        raise InvalidParameter(f"the shape of {name}", matrix.shape, "a square matrix" if square else "a matrix")
-    sums = matrix.sum(axis=1)
-    if bool(np.any(np.abs(sums - 1.0) > TOLERANCE)):
-        worst = int(np.argmax(np.abs(sums - 1.0)))
-        raise InvalidParameter(
-            f"the sum of row {worst} of {name}", float(sums[worst]), "1", "divide each row by its sum"
-        )
-    return _divided(matrix, sums)
+    allowed = "a square matrix" if square else "a matrix"
+    matrix = doubles(probabilities(name, value, 2, allowed))
+    if square and matrix.shape[0] != matrix.shape[1]:
+        raise InvalidParameter(f"the shape of {name}", matrix.shape, allowed)
+    return _divided(matrix, matrix.sum(axis=1))
 
 
 def law(name: str, value: Any, size: int) -> FloatArray:
     """A probability vector of this size."""
-    vector = checks.numbers(name, value, "probabilities in [0, 1]", 0.0, 1.0)
+    allowed = f"({size},), one probability a state"
+    vector = doubles(probabilities(name, value, 1, allowed))
     if vector.shape != (size,):
-        raise InvalidParameter(f"the shape of {name}", vector.shape, f"({size},), one probability a state")
-    total = float(vector.sum())
-    if abs(total - 1.0) > TOLERANCE:
-        raise InvalidParameter(f"the sum of {name}", total, "1", "divide by the sum")
-    return np.asarray(_divided(vector[None, :], np.array([total]))[0])
+        raise InvalidParameter(f"the shape of {name}", vector.shape, allowed)
+    return np.asarray(_divided(vector[None, :], np.array([float(vector.sum())]))[0])
 
 
 def recurrent(matrix: FloatArray) -> np.ndarray:

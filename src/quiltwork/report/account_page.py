@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Section
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import single
 from quiltwork.report.accounts import Account
 from quiltwork.report.figures import profile_picture, tradeoff_picture
-from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
+from quiltwork.report.parts import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
 from quiltwork.report.text import column, percent
 
 __all__ = ["account_report"]

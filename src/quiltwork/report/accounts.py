@@ -13,8 +13,8 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.numbers.digits import single
 from quiltwork.report.baselines import Baseline, compared
-from quiltwork.spec.budget_answers import BudgetAnswer
-from quiltwork.spec.plan import Plan, Target
+from quiltwork.spec.fields.budgets import BudgetAnswer
+from quiltwork.spec.files.plan import Plan, Target
 
 SCHEMA = "quiltwork/account/1"
 USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
@@ -73,8 +73,8 @@ class Account:
         return self.guarantee.explain(self.delta)
 
     def _repr_html_(self) -> str:
-        from quiltwork.curves import markup
         from quiltwork.curves.bracket_view import publishable
+        from quiltwork.document.draw import notebook as markup
 
         releases = [(one.name, one.mechanism, f"{one.count:,}", publishable(one.epsilon)) for one in self.entries]
         at = f"at delta {single(self.delta)}"

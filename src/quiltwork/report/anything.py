@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.document.page import Report
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.report.layout.page import Report
-from quiltwork.spec.anything import kind_of
+from quiltwork.spec.files.file import kind_of
 
 __all__ = ["report_of"]
 

@@ -7,11 +7,11 @@ from functools import partial
 from quiltwork.audit.figure import draw_epsilons, draw_errors
 from quiltwork.audit.report import AuditReport
 from quiltwork.audit.result import Audit
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section
+from quiltwork.document.draw.svg import picture
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.picture import picture
-from quiltwork.report.layout.shared import AT_MOST, SUMMARY, assumed, plain_words, why
+from quiltwork.report.parts import AT_MOST, SUMMARY, assumed, plain_words, why
 
 __all__ = ["audit_report_page"]
 

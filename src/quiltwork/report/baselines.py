@@ -22,7 +22,7 @@ from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.mixture import Mixture
 from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.spec.plan import Plan
+from quiltwork.spec.files.plan import Plan
 
 
 @attrs.frozen

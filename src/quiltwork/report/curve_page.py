@@ -6,12 +6,12 @@ import numpy as np
 
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.blocks import Facts, Grid, Section
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.accounts import USUAL_DELTA
 from quiltwork.report.figures import Lone, profile_picture, tradeoff_picture
-from quiltwork.report.layout.blocks import Facts, Grid, Section
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import SUMMARY, assumed, loss_fact, promised, why
+from quiltwork.report.parts import SUMMARY, assumed, loss_fact, promised, why
 
 __all__ = ["curve_report"]
 

@@ -18,10 +18,10 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.drawing import COLOURS, figure_format
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS, figure_format
+from quiltwork.document.draw.svg import beside, picture
 from quiltwork.report.accounts import Verdict
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import beside, picture
 
 POINTS = 241
 USUAL_FLOOR = 1e-12

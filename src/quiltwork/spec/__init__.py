@@ -11,29 +11,25 @@ try:
 except ImportError as error:
     raise MissingExtra(error.name or "pydantic", "cli") from None
 
-from quiltwork.spec.build import plan_of
-from quiltwork.spec.plan import Plan, Release, Target
-from quiltwork.spec.read import parse_plan, plan_from, read_plan
+from quiltwork.spec.files.plan import Plan, Release, Target, parse_plan, plan_from, plan_of, read_plan, schema
 from quiltwork.spec.recipes import Recipe
-from quiltwork.spec.schema import schema
 
 if TYPE_CHECKING:
-    from quiltwork.spec.anything import any_schema, kind_of, parse_any, read_any
-    from quiltwork.spec.budget_answers import BudgetAnswer
-    from quiltwork.spec.budget_file import BudgetFile, budget_schema, budgets_from, parse_budgets, read_budgets
-    from quiltwork.spec.budgets import Budget
-    from quiltwork.spec.conditions import condition
-    from quiltwork.spec.object_kinds import Kind
-    from quiltwork.spec.objects import dumps, load, loads, register, save
-    from quiltwork.spec.prior_file import PriorFile, parse_prior, prior_from, prior_schema, read_prior
-    from quiltwork.spec.table_plan import (
+    from quiltwork.spec.fields.budgets import Budget, BudgetAnswer
+    from quiltwork.spec.fields.conditions import condition
+    from quiltwork.spec.files.budgets import BudgetFile, budget_schema, budgets_from, parse_budgets, read_budgets
+    from quiltwork.spec.files.file import any_schema, kind_of, parse_any, read_any
+    from quiltwork.spec.files.prior import PriorFile, parse_prior, prior_from, prior_schema, read_prior
+    from quiltwork.spec.files.table_plan import (
         TablePlan,
         parse_table_plan,
         read_table_plan,
         table_plan_from,
         table_schema,
     )
-    from quiltwork.spec.world_file import WorldFile, parse_world, read_world, world_from, world_schema
+    from quiltwork.spec.files.world import WorldFile, parse_world, read_world, world_from, world_schema
+    from quiltwork.spec.objects.documents import dumps, load, loads, register, save
+    from quiltwork.spec.objects.kinds import Kind
 
 __all__ = [
     "Budget",
@@ -84,16 +80,16 @@ _PRIORS = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior
 _WORLDS = ["WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
 _BUDGETS = ["BudgetFile", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
 _HOMES = {
-    **dict.fromkeys(["any_schema", "kind_of", "parse_any", "read_any"], "quiltwork.spec.anything"),
-    **dict.fromkeys(["dumps", "load", "loads", "register", "save"], "quiltwork.spec.objects"),
-    **dict.fromkeys(_BUDGETS, "quiltwork.spec.budget_file"),
-    "Kind": "quiltwork.spec.object_kinds",
-    "Budget": "quiltwork.spec.budgets",
-    "BudgetAnswer": "quiltwork.spec.budget_answers",
-    **dict.fromkeys(_TABLES, "quiltwork.spec.table_plan"),
-    **dict.fromkeys(_PRIORS, "quiltwork.spec.prior_file"),
-    **dict.fromkeys(_WORLDS, "quiltwork.spec.world_file"),
-    "condition": "quiltwork.spec.conditions",
+    **dict.fromkeys(["any_schema", "kind_of", "parse_any", "read_any"], "quiltwork.spec.files.file"),
+    **dict.fromkeys(["dumps", "load", "loads", "register", "save"], "quiltwork.spec.objects.documents"),
+    **dict.fromkeys(_BUDGETS, "quiltwork.spec.files.budgets"),
+    "Kind": "quiltwork.spec.objects.kinds",
+    "Budget": "quiltwork.spec.fields.budgets",
+    "BudgetAnswer": "quiltwork.spec.fields.budgets",
+    **dict.fromkeys(_TABLES, "quiltwork.spec.files.table_plan"),
+    **dict.fromkeys(_PRIORS, "quiltwork.spec.files.prior"),
+    **dict.fromkeys(_WORLDS, "quiltwork.spec.files.world"),
+    "condition": "quiltwork.spec.fields.conditions",
 }
 
 

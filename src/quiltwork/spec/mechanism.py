@@ -10,17 +10,12 @@ from pydantic_core import PydanticCustomError
 
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, QuiltworkError
-from quiltwork.spec.fields import Strict
+from quiltwork.spec.fields.fields import Strict
+from quiltwork.spec.text.document import shown
 
 __all__ = ["Fields", "Mechanism", "shown"]
 
 Fields = Mapping[str, Any]
-
-
-def shown(value: object, most: int = 60) -> str:
-    """A value as it was given, cut short."""
-    text = repr(value)
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class Mechanism(Strict):

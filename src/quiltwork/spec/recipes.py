@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
 from quiltwork.losses.families.swapped import Turned as TurnedFamily
-from quiltwork.spec.fields import Rate, Strict
+from quiltwork.spec.fields.fields import Rate, Strict
 from quiltwork.spec.mechanism import Fields, Mechanism, shown
 from quiltwork.spec.single_recipes import (
     SINGLE,
@@ -127,6 +127,11 @@ class Recipe(Strict):
             problem = f"must name exactly one mechanism, got {named}; there are {', '.join(KINDS)}"
             raise PydanticCustomError("refused", "{problem}", {"problem": problem})
         return self
+
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """The fields of which exactly one is given."""
+        return KINDS
 
     @property
     def mechanism(self) -> Mechanism:

@@ -10,7 +10,7 @@ from pydantic import Field
 from quiltwork.compose import constructors
 from quiltwork.compose.loss import Loss
 from quiltwork.losses.families.tradeoff import TradeOffFunction
-from quiltwork.spec.fields import NonNegative, Numbers, Positive, Probability, Strict
+from quiltwork.spec.fields.fields import NonNegative, Numbers, Positive, Probability, Strict
 from quiltwork.spec.mechanism import Fields, Mechanism
 
 __all__ = ["SINGLE"]

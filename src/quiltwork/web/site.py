@@ -124,6 +124,6 @@ class Caller:
 
     def may(self, act: str) -> bool:
         """Whether this role covers an act; an open ledger lets everybody do everything."""
-        from quiltwork.ledger import tokens
+        from quiltwork.ledger.book.rules import may
 
-        return self.ledger is not None and (self.role is None or tokens.may(self.role, act))
+        return self.ledger is not None and (self.role is None or may(self.role, act))

@@ -13,9 +13,9 @@ from typing import Any
 
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
-from quiltwork.spec.document import parse
-from quiltwork.spec.read import made_from, parse_as
 from quiltwork.spec.recipes import Recipe
+from quiltwork.spec.text.document import parse
+from quiltwork.spec.text.read import made_from, parse_as
 from quiltwork.web.problems import Busy
 
 __all__ = ["loss_from", "loss_of_text", "recipe_from"]

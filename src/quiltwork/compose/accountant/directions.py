@@ -17,8 +17,8 @@ from quiltwork.compose.accountant.solve import Declined
 from quiltwork.compose.engines.engine import Engine
 from quiltwork.compose.releases import Counted, Part, directed, is_open, is_renyi, refined, sandwiched, telling
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
 CELLS, MOST_CELLS = 1 << 16, 1 << 21  # of its grid, for one release and for all of them

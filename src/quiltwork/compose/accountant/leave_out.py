@@ -21,8 +21,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant import methods as route
 from quiltwork.compose.accountant.methods import Counted, Ends
 from quiltwork.compose.accountant.solve import Declined
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.poisson import PoissonPair
+from quiltwork.numbers.rounding import UNIT
 
 WIDTH = 1e-3  # what is asked of the parts
 GENTLY = 1 + 64 * UNIT  # a handful of roundings, outward

@@ -27,12 +27,13 @@ from quiltwork.compose.engines.lattice import lattice_engine
 from quiltwork.compose.engines.listed import ExactEngine
 from quiltwork.compose.engines.low_tilt import GentleGridEngine
 from quiltwork.compose.engines.rare_losses import JumpEngine
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed, typed_above
 
 Counted = Sequence[tuple[Pair, int]]
 Ends = tuple[FloatArray, FloatArray]
@@ -95,7 +96,7 @@ def _rarely_telling(parts: Counted) -> bool:
 
 def case_of(engine: Engine, parts: Counted) -> Case:
     """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest possible finite loss."""
-    logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - 2**-53)) for pair, k in parts)
+    logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - UNIT)) for pair, k in parts)
     showing = [(pair, k) for pair, k in parts if pair.reveal > 0]
     if sum(k for _, k in showing) == 1:  # nothing to compose: as exact as the release itself
         reveal, slack = showing[0][0].reveal, showing[0][0].reveal_error
@@ -114,7 +115,7 @@ def case_of(engine: Engine, parts: Counted) -> Case:
 def _largest(parts: Counted) -> float:
     """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
     if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in parts):
-        return at_least(sum((count * Fraction(repr(pair.high)) for pair, count in parts), Fraction(0)))
+        return typed_above(sum((count * typed(pair.high) for pair, count in parts), Fraction(0)))
     top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in parts)
     return top + 4 * UNIT * abs(top)
 

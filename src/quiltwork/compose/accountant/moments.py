@@ -19,10 +19,11 @@ from quiltwork.compose.accountant.methods import case_of
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.engine import landmarks, tilt_for_epsilon
 from quiltwork.compose.releases import Part, directed, is_renyi
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 METHOD = "Rényi moments"
 COARSE = np.geomspace(1e-4, 1e6, 121)

@@ -23,7 +23,7 @@ from quiltwork.compose.engines.engine import (
     tilt_for_delta,
     tilt_for_epsilon,
 )
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 SCAN = np.linspace(-5.0, 5.0, 21)
 ROUNDS = 60

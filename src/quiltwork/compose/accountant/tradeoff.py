@@ -29,7 +29,8 @@ from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.engines.engine import Engine, Landmarks, View, landmarks, search
 from quiltwork.compose.engines.fft import LatticeView
 from quiltwork.compose.engines.listed import ExactEngine, ExactLaw
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
+from quiltwork.numbers.rounding import UNIT
 
 Region = Literal["large", "middle", "small"]
 SCAN = np.linspace(-6.0, 6.0, 121)

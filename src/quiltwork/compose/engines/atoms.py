@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.two_constraints import binomial, bivariate, is_extended
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.constraints import common_divisor
 from quiltwork.losses.families.finite import FinitePair
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 LEAST = 1e-290
 WORK = 500  # products in a convolution that cost as much as one value in a list
@@ -72,7 +74,7 @@ def _typed(atoms: Atoms, parts: Sequence[tuple[Pair, int]]) -> Atoms:
     losses = [loss for pair, _ in parts if isinstance(pair, FinitePair) for loss in set(np.abs(pair.losses).tolist())]
     if not all(isinstance(pair, FinitePair) and pair.stated for pair, _ in parts) or len(losses) > 1000:
         return atoms
-    units = [Fraction(repr(loss)) for loss in losses if loss > 0]
+    units = [typed(loss) for loss in losses if loss > 0]
     unit = reduce(common_divisor, units) if units else Fraction(1)
     reach = float(np.abs(atoms.losses).max())
     places = next((n for n in range(16) if 10**n % unit.denominator == 0), None)

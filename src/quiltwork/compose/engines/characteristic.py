@@ -31,7 +31,8 @@ from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
-from quiltwork.losses.transforms.transform import UNIT, ComplexArray, TooCostly, Transform
+from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, Transform
+from quiltwork.numbers.rounding import UNIT
 
 Counted = Sequence[tuple[Pair, int]]
 SHARP = 1e-9  # relative accuracy aimed at when phi decays by itself

@@ -13,9 +13,10 @@ from scipy.special import log_ndtr
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import log_stick
+from quiltwork.numbers.rounding import UNIT
 
 
 @attrs.frozen(eq=False)

@@ -17,8 +17,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
+from quiltwork.numbers.rounding import UNIT
 
 SAFE = 1e-9  # relative room for the rounding of the gaps
 

@@ -20,7 +20,7 @@ from scipy import fft
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.losses.transforms.transform import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 LONGEST = 1 << 21
 OUTSIDE = 1e-13  # tilted mass left outside the window, per side

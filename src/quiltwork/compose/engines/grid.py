@@ -18,8 +18,9 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.discretise import discretise
 from quiltwork.compose.engines.engine import Logs, View
 from quiltwork.compose.engines.fft import LONGEST, LatticePart, LatticeView, Measure, convolve
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 COARSE = 1024
 DOUBLINGS = 1e-6 * 2.0 ** np.arange(60)

@@ -17,7 +17,7 @@ from quiltwork.compose.engines.fft import LONGEST, LatticeEngine, LatticePart, M
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.constraints import common_divisor
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.transforms.transform import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 
 def lattice_engine(parts: Sequence[tuple[Pair, int]]) -> LatticeEngine | None:

@@ -21,7 +21,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.atoms import Atoms, enumerate_atoms
 from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
+from quiltwork.numbers.rounding import UNIT
 
 FLOOR = 1e-300  # what underflow may add up to, with room
 WIDTH = 16.0  # losses of one block: e^16 is far from overflow

@@ -22,8 +22,9 @@ from quiltwork.compose.accountant.solve import Case, Declined, delta
 from quiltwork.compose.engines.engine import View
 from quiltwork.compose.engines.fft import LatticeView, Measure, convolve
 from quiltwork.compose.engines.grid import MOST_CELLS, GridEngine, GridView, support
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 TILTS = 2.0 ** np.arange(31)
 FLAT = 1.5  # spreads by which a gentle tilt moves the law at most, and how much it widens it

@@ -34,9 +34,10 @@ from quiltwork.compose.engines.engine import Logs, View
 from quiltwork.compose.engines.fft import Convolution, Measure, convolve
 from quiltwork.compose.engines.grid import MASS, MOST_CELLS, lattice_part, support
 from quiltwork.compose.engines.low_tilt import gentle_tilt
-from quiltwork.losses.dominating_pair import UNIT, Pair
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
+from quiltwork.numbers.rounding import UNIT
 
 LEFT = 8.0  # spreads from the centre to where the line takes over
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 
 Errors = NDArray[np.float32]
 Real = float | np.floating[Any]

@@ -31,6 +31,7 @@ from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily, ZeroConcentrated
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import Family
+from quiltwork.numbers.stated import Stated, typed
 
 __all__ = [
     "Cost",
@@ -43,7 +44,6 @@ __all__ = [
     "pure_to_gdp",
     "renyi_cost",
     "squared_cost",
-    "stated",
     "summed",
 ]
 
@@ -54,16 +54,6 @@ STEEPEST = math.sqrt(math.pi / 2) * (1 + 1e-15)  # of mu as a function of epsilo
 
 
 # ---- exact amounts
-
-
-def stated(number: float) -> Fraction:
-    """The decimal that was typed."""
-    return Fraction(repr(float(number)))
-
-
-def not_below(number: float) -> Fraction:
-    """A computed bound: neither the double nor the decimal that is shown for it is larger."""
-    return max(Fraction(number), stated(number))
 
 
 def bounded(cost: Fraction) -> Fraction:
@@ -108,13 +98,13 @@ def largest(family: Family) -> float:
 def pure_cost(family: Family) -> Fraction | None:
     """epsilon of a family; None when its loss is unbounded."""
     if isinstance(family, Pure):
-        return stated(family.epsilon)
+        return typed(family.epsilon)
     if isinstance(family, (Laplace, DiscreteLaplace)):
-        return stated(family.sensitivity) / stated(family.scale)
+        return typed(family.sensitivity) / typed(family.scale)
     if isinstance(family, (Approximate, Constraints)):
         return min((epsilon for epsilon, delta in point_costs(family) if delta == 0), default=None)
     top = _largest(family)
-    return None if math.isinf(top) else not_below(top)
+    return None if math.isinf(top) else Stated(top).most
 
 
 _largest = lru_cache(maxsize=256)(largest)
@@ -123,9 +113,9 @@ _largest = lru_cache(maxsize=256)(largest)
 def point_costs(family: Family) -> list[tuple[Fraction, Fraction]]:
     """The (epsilon, delta) that a family states, any of which is true; none for other families."""
     if isinstance(family, Approximate):
-        return [(stated(family.epsilon), stated(family.delta))]
+        return [(typed(family.epsilon), typed(family.delta))]
     if isinstance(family, Constraints):
-        return [(stated(epsilon), stated(delta)) for epsilon, delta in family.points]
+        return [(typed(epsilon), typed(delta)) for epsilon, delta in family.points]
     return []
 
 
@@ -135,8 +125,8 @@ def point_costs(family: Family) -> list[tuple[Fraction, Fraction]]:
 def _stated_squared(family: Family) -> Fraction | None:
     """mu^2 / 2 of Gaussian noise and of G_mu."""
     if isinstance(family, Gaussian):
-        return (stated(family.sensitivity) / stated(family.sigma)) ** 2 / 2
-    return stated(family.mu) ** 2 / 2 if isinstance(family, GaussianPrivacy) else None
+        return (typed(family.sensitivity) / typed(family.sigma)) ** 2 / 2
+    return typed(family.mu) ** 2 / 2 if isinstance(family, GaussianPrivacy) else None
 
 
 def squared_cost(family: Family) -> Fraction | None:
@@ -147,9 +137,9 @@ def squared_cost(family: Family) -> Fraction | None:
     Proposition 1.4).
     """
     if isinstance(family, ZeroConcentrated):
-        return stated(family.rho)
+        return typed(family.rho)
     if isinstance(family, DiscreteGaussian):
-        return (Fraction(family.sensitivity) / stated(family.sigma)) ** 2 / 2
+        return (Fraction(family.sensitivity) / typed(family.sigma)) ** 2 / 2
     known = _stated_squared(family)
     if known is not None:
         return known
@@ -231,25 +221,25 @@ def _whole(family: Family, tilt: float, rate: float = 1.0) -> bool:
 @lru_cache(maxsize=4096)
 def renyi_cost(family: Family, order: float) -> tuple[Fraction, Fraction] | None:
     """(divergence of this order of the finite part, reveal mass), both rounded up; None when it is infinite."""
-    alpha = stated(order)
+    alpha = typed(order)
     rho = squared_cost(family) if isinstance(family, (ZeroConcentrated, DiscreteGaussian)) else _stated_squared(family)
     if rho is not None:
         return alpha * rho, Fraction(0)
     if isinstance(family, Renyi) and order in family.orders:
         known = family.epsilons[family.orders.index(order)]
         if math.isfinite(known):
-            return stated(known), Fraction(0)
+            return typed(known), Fraction(0)
     if isinstance(family, Approximate):  # its finite part is (1 - delta) times that of a pure release
-        return _pure_divergence(family.epsilon, order), stated(family.delta)
+        return _pure_divergence(family.epsilon, order), typed(family.delta)
     found, reveal = divergences((Part(family, 1),), np.array([order - 1.0]))
-    bounds = [not_below(found[0])] if math.isfinite(found[0]) else []
+    bounds = [Stated(found[0]).most] if math.isfinite(found[0]) else []
     # a bounded loss bounds the divergence: where tiny moments are rounding, and large ones overflow
     bounded_by_loss = isinstance(family, (Pure, Laplace, DiscreteLaplace)) or not bounds
     if bounded_by_loss and (epsilon := pure_cost(family)) is not None:
         bounds += [epsilon, alpha * epsilon**2 / 2]
-    return (min(bounds), not_below(reveal)) if bounds else None
+    return (min(bounds), Stated(reveal).most) if bounds else None
 
 
 def _pure_divergence(epsilon: float, order: float) -> Fraction:
     cost = renyi_cost(Pure(epsilon), order)
-    return stated(epsilon) if cost is None else cost[0]
+    return typed(epsilon) if cost is None else cost[0]

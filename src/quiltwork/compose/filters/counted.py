@@ -23,7 +23,7 @@ import attrs
 import numpy as np
 
 from quiltwork.compose.dominance import Ladders
-from quiltwork.compose.filters.costs import divergences, gaussian_cost, pure_cost, pure_to_gdp, squared_cost, stated
+from quiltwork.compose.filters.costs import divergences, gaussian_cost, pure_cost, pure_to_gdp, squared_cost
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -31,7 +31,7 @@ from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.pure import Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import typed, typed_above
 
 __all__ = ["Currency", "currency", "pure_to_gdp"]
 
@@ -100,7 +100,7 @@ class PureCurrency(Currency):
 
     @property
     def promise(self) -> Loss:
-        return Loss.of(Pure(at_least(self.limit[0])))  # the sum is all that is kept to, however it is made up
+        return Loss.of(Pure(typed_above(self.limit[0])))  # the sum is all that is kept to, however it is made up
 
     def counted(self, loss: Loss) -> Loss:
         return Loss(tuple(attrs.evolve(part, family=Pure(_pure(part.family))) for part in loss.parts))
@@ -109,7 +109,7 @@ class PureCurrency(Currency):
         largest = float(np.max(loss.epsilon(0.0).upper))
         if math.isinf(largest):
             raise Unsupported(f"{loss} in a pure budget", "its loss is unbounded")
-        return (stated(largest),)
+        return (typed(largest),)
 
     def shown(self, total: Total) -> str:
         return f"epsilon {float(total[0]):.6g}"
@@ -119,7 +119,7 @@ def _pure(family: Family) -> float:
     epsilon = pure_cost(family)
     if epsilon is None:
         raise Unsupported(f"{family} in a pure budget", "its loss is unbounded", "use a zCDP, GDP or Rényi budget")
-    return at_least(epsilon)
+    return typed_above(epsilon)
 
 
 @attrs.frozen
@@ -156,7 +156,7 @@ class SquareCurrency(Currency):
         if isinstance(family, Amount):
             return family.exact
         if isinstance(family, ZeroConcentrated):
-            return stated(family.rho)
+            return typed(family.rho)
         if isinstance(family, Renyi):  # a bound on sums of rho alpha: every order shows it, the least is the bound
             rates = (
                 Fraction(e) / Fraction(a)
@@ -186,7 +186,7 @@ class Amount(ZeroConcentrated):
 
 def amount(rho: Fraction) -> Amount:
     """This much rho."""
-    return Amount(at_least(rho), rho)
+    return Amount(typed_above(rho), rho)
 
 
 @attrs.frozen
@@ -202,7 +202,7 @@ class RenyiCurrency(Currency):
 
     @property
     def limit(self) -> Total:
-        return tuple(self.count * Fraction(repr(e)) for e in self.family.epsilons if math.isfinite(e))
+        return tuple(self.count * typed(e) for e in self.family.epsilons if math.isfinite(e))
 
     @property
     def tilts(self) -> np.ndarray:

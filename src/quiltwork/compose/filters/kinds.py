@@ -12,7 +12,7 @@ from typing import ClassVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.costs import Cost, gaussian_cost, point_costs, pure_cost, short, squared_cost, stated
+from quiltwork.compose.filters.costs import Cost, gaussian_cost, point_costs, pure_cost, short, squared_cost
 from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
@@ -20,8 +20,8 @@ from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import ZeroConcentrated
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
 from quiltwork.numbers.rounding import up
+from quiltwork.numbers.stated import root, typed, typed_above
 
 __all__ = ["GaussianFilter", "PureFilter", "ZeroConcentratedFilter"]
 
@@ -55,7 +55,7 @@ class PureFilter(Filter):
 
     @property
     def promise(self) -> Loss:
-        epsilon, delta = map(at_least, self.limit)
+        epsilon, delta = map(typed_above, self.limit)
         return Loss.of(Approximate(epsilon, delta) if delta else Pure(epsilon))
 
     def _cost(self, family: Family) -> Cost:
@@ -69,10 +69,10 @@ class PureFilter(Filter):
         return epsilon, Fraction(0)
 
     def _reading(self, spent: Cost, delta: float) -> float:
-        epsilon = at_least(spent[0])
+        epsilon = typed_above(spent[0])
         if not spent[1]:
             return epsilon  # no coin was thrown on this prefix
-        lacking = self.limit[1] / stated(delta) if delta else Fraction(1)
+        lacking = self.limit[1] / typed(delta) if delta else Fraction(1)
         return up(epsilon - math.log1p(-up(float(lacking))), 16) if lacking < 1 - Fraction(1, 2**40) else math.inf
 
 
@@ -96,7 +96,7 @@ class ZeroConcentratedFilter(Filter):
 
     @property
     def promise(self) -> Loss:
-        return Loss.of(ZeroConcentrated(at_least(self.limit[0])))
+        return Loss.of(ZeroConcentrated(typed_above(self.limit[0])))
 
     def _cost(self, family: Family) -> Cost:
         rho = squared_cost(family)
@@ -160,9 +160,5 @@ class GaussianFilter(Filter):
 
 
 def _root(square: Fraction) -> float:
-    """The least double near the root that, read as typed, has at least this square."""
-    root = math.sqrt(square)
-    for number in (math.nextafter(root, 0.0), root):
-        if stated(number) ** 2 >= square:
-            return number
-    return up(root)
+    """The least double that, read as typed, has at least this square."""
+    return typed_above(root(square)[1])

@@ -17,11 +17,12 @@ from quiltwork import checks
 from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import gdp, zcdp
-from quiltwork.compose.filters.costs import Cost, added, bounded, stated
+from quiltwork.compose.filters.costs import Cost, added, bounded
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, RenyiFilter
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
+from quiltwork.numbers.stated import typed
 
 __all__ = [
     "KINDS",
@@ -72,7 +73,7 @@ def renyi_filter(order: Any, divergence: Any, reveal: Any = 0.0) -> RenyiFilter:
 def _exact(name: str, value: Any) -> Fraction:
     """Fractions and whole numbers as they are, floats as they were typed."""
     number = checks.non_negative(name, value)
-    return Fraction(value) if isinstance(value, (Fraction, int)) else stated(number)
+    return Fraction(value) if isinstance(value, (Fraction, int)) else typed(number)
 
 
 def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None = None, reveal: float = 0.0) -> Filter:

@@ -13,15 +13,15 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.compose.filters.costs import Cost, renyi_cost, short, stated
+from quiltwork.compose.filters.costs import Cost, renyi_cost, short
 from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.pure import Approximate
 from quiltwork.losses.families.renyi import Renyi
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import at_least
 from quiltwork.numbers.rounding import up
+from quiltwork.numbers.stated import typed, typed_above
 
 __all__ = ["LEAST_ORDER", "MOST_ORDER", "RenyiFilter"]
 
@@ -70,9 +70,12 @@ class RenyiFilter(Filter):
     def promise(self) -> Loss:
         divergence, reveal = self.limit
         if not reveal:
-            return Loss.of(Renyi((self.order,), (at_least(divergence),)))
+            return Loss.of(Renyi((self.order,), (typed_above(divergence),)))
         given = _not_revealed(self.order, reveal)
-        parts = Renyi((self.order,), (at_least(divergence + Fraction(given)),)), Approximate(0.0, at_least(reveal))
+        parts = (
+            Renyi((self.order,), (typed_above(divergence + Fraction(given)),)),
+            Approximate(0.0, typed_above(reveal)),
+        )
         return Loss.of(parts[0]) + Loss.of(parts[1])
 
     def _cost(self, family: Family) -> Cost:
@@ -87,7 +90,7 @@ class RenyiFilter(Filter):
 
     def _reading(self, spent: Cost, delta: float) -> float:
         tilt, reveal = self.order - 1.0, self.limit[1]
-        if stated(delta) <= reveal:
+        if typed(delta) <= reveal:
             return math.inf
         kept, extra = _split(tilt, float(reveal), delta) if reveal else (delta, 0.0)
         if math.isinf(extra):

@@ -23,8 +23,8 @@ from quiltwork.curves.polygons.profile import Profile, from_ends
 from quiltwork.curves.polygons.region import Region
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.constraints import Constraint, Constraints
-from quiltwork.numbers.decimals import at_least
 from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.numbers.stated import typed, typed_above
 
 __all__ = [
     "advanced",
@@ -222,7 +222,7 @@ def _sum(terms: Iterable[tuple[float, int]]) -> float:
     pairs = list(terms)
     if any(math.isinf(value) for value, _ in pairs):
         return math.inf
-    return at_least(sum((Fraction(repr(value)) * count for value, count in pairs), Fraction(0)))
+    return typed_above(sum((typed(value) * count for value, count in pairs), Fraction(0)))
 
 
 def _times(epsilon: float, factor: float) -> float:

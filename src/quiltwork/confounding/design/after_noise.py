@@ -42,7 +42,7 @@ from quiltwork.confounding.line.enclosure.pair import TwoLaws
 from quiltwork.confounding.line.laws.components import Component, Mixture, Normal, Point
 from quiltwork.confounding.line.release import Readout
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.from_delta import Searched
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.numbers.laws import Laws, outward
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -122,7 +122,7 @@ def _edges(pieces: Pieces, count: int) -> FloatArray:
     return np.concatenate([[-np.inf], picked, [np.inf]])
 
 
-class NoisyAfter(Searched):
+class NoisyAfter(FromDelta):
     """Everything together after a new mechanism: the sum over its outputs of sticks on the line."""
 
     method = METHOD
@@ -185,12 +185,10 @@ class NoisyAfter(Searched):
         return self.end(epsilon, 1)
 
     def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
-        flat = [self.end(float(value), 0) for value in np.ravel(epsilon)]
-        return np.array(flat).reshape(np.shape(epsilon))
+        return np.array([self.end(value, 0) for value in epsilon.tolist()])
 
     def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
-        flat = [self._below(float(value)) for value in np.ravel(delta)]
-        return np.array(flat).reshape(np.shape(delta))
+        return np.array([self._below(value) for value in delta.tolist()])
 
     def _upper_beta(self, alpha: FloatArray) -> FloatArray:
         # an attacker may ignore the new output

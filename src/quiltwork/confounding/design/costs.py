@@ -15,7 +15,8 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import Exact, fraction
+from quiltwork.numbers.laws import Exact
+from quiltwork.numbers.stated import fraction
 
 __all__ = ["Cost", "cost_of", "remapped"]
 

@@ -23,12 +23,12 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.design.certificate import Counts
 from quiltwork.confounding.design.task import Target, Task, relaxed, task_of
 from quiltwork.confounding.finite.release import Release, WorstPair
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.views import drawing
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down

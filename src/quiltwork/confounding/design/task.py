@@ -27,8 +27,9 @@ from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.numbers.laws import fraction, laws
+from quiltwork.numbers.laws import laws
 from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.numbers.stated import double_above, double_below, fraction
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
@@ -94,7 +95,7 @@ class Task:
         if not self.in_fractions(after):
             return after.delta(self.epsilon)
         exact = after.exact_delta(self.odds)
-        return Bracket(*_float_ends(exact), "delta", "exact fractions")
+        return Bracket(double_below(exact), double_above(exact), "delta", "exact fractions")
 
     def after(self, table: Counts) -> WorstPair:
         """The curve of everything together; a table that tells nothing leaves what was released before."""
@@ -234,7 +235,7 @@ def refuse_violated(task: Task, existing: Curve) -> None:
         exact = existing.exact_delta(task.odds)
         if exact <= task.exact_delta:
             return
-        now = Bracket(*_float_ends(exact), "delta")
+        now = Bracket(double_below(exact), double_above(exact), "delta")
     if decided or float(now.lower) > task.delta:
         raise Unreachable(
             task.words,
@@ -282,11 +283,3 @@ def _fewer(task: Task, clusters: int | None) -> tuple[FloatArray, int]:
     found = np.zeros((int(labels.max()) + 1, rows * inputs))
     np.add.at(found, labels, values.reshape(rows * inputs, outputs).T)
     return np.ascontiguousarray(found.T).reshape(rows, inputs, -1), int(np.bincount(labels).max())
-
-
-def _float_ends(value: Fraction) -> tuple[float, float]:
-    """The floats on both sides of a fraction."""
-    near = float(value)
-    below = near if Fraction(near) <= value else math.nextafter(near, -math.inf)
-    above = near if Fraction(near) >= value else math.nextafter(near, math.inf)
-    return below, above

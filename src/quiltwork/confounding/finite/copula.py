@@ -30,6 +30,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import Laws, laws
+from quiltwork.numbers.stated import typed
 
 __all__ = ["gaussian_copula", "rectangles"]
 
@@ -156,8 +157,8 @@ def _ratio(wanted: FloatArray, found: FloatArray) -> FloatArray:
 
 def _coupled(p: Any, q: Any, correlation: float) -> FloatArray:
     """Mass handed out in order along p, and along q or against it."""
-    rows = [_stated(entry) for entry in p]
-    columns = [_stated(entry) for entry in (q if correlation > 0 else q[::-1])]
+    rows = [typed(entry) for entry in p]
+    columns = [typed(entry) for entry in (q if correlation > 0 else q[::-1])]
     table, i, j, left, right = np.zeros((len(rows), len(columns))), 0, 0, rows[0], columns[0]
     while True:
         mass = min(left, right)
@@ -173,7 +174,3 @@ def _coupled(p: Any, q: Any, correlation: float) -> FloatArray:
 def _spent(rest: Fraction, entry: Fraction) -> bool:
     """Whether an entry is used up.  A hair left of one that was used is the rounding of the table, not an outcome."""
     return rest == 0 or (rest <= _SAME and rest < entry)
-
-
-def _stated(entry: Any) -> Fraction:
-    return entry if isinstance(entry, Fraction) else Fraction(repr(float(entry)))

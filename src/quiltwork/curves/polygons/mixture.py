@@ -12,11 +12,10 @@ from quiltwork.curves.polygons.profile import Profile, from_ends
 from quiltwork.curves.polygons.region import Region
 from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.numbers.rounding import UNIT, down, up
 
 __all__ = ["mixture"]
-
-_SUM = 1e-9  # weights may miss 1 by this much of rounding; they are then scaled to it
 
 
 def mixture(parts: Iterable[tuple[float, Profile | TradeOff | Region]]) -> Profile:
@@ -40,7 +39,7 @@ def mixture(parts: Iterable[tuple[float, Profile | TradeOff | Region]]) -> Profi
         weights.append(checks.probability("weight", weight))
         profiles.append(part)
     total = math.fsum(weights)
-    if not abs(total - 1.0) <= _SUM:
+    if not abs(total - 1.0) <= TOLERANCE:
         raise InvalidParameter("the sum of weights", total, "1", "add the missing class or rescale")
     symmetric = all(profile.symmetric for profile in profiles)
     if not symmetric:

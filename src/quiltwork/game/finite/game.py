@@ -26,7 +26,8 @@ from quiltwork.game.finite.secrets import bits, independent, individuals, unifor
 from quiltwork.game.finite.summary import summary_channel
 from quiltwork.game.finite.theorems.gaussian_tests import Vertex, trade_off_of, vertices_of
 from quiltwork.game.measures.advantage import ExpectedCounts
-from quiltwork.numbers.rationals import Number, Table, doubles, fractions, is_exact, laws, typed
+from quiltwork.numbers.laws import Number, Table, doubles, is_exact, number, read_laws, read_table
+from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
@@ -39,11 +40,11 @@ _RULE = "a table of probabilities in [0, 1], one row a candidate, one column an 
 
 
 def _prior(value: Any) -> Table:
-    return laws("prior", value, 1, _PRIOR)
+    return read_laws("prior", value, 1, _PRIOR)
 
 
 def _channel(value: Any) -> Table:
-    return laws("channel", value, 2, _CHANNEL)
+    return read_laws("channel", value, 2, _CHANNEL)
 
 
 def _labels(value: Any) -> tuple[Any, ...]:
@@ -160,7 +161,7 @@ class FiniteGame:
     def bwma_of(self, rule: Any, gamma: Any) -> ExpectedCounts:
         """What a rule s_k(x) reaches: probabilities of saying member, or an array of booleans, one row a candidate."""
         given = rule.astype(int) if isinstance(rule, np.ndarray) and rule.dtype == np.bool_ else rule
-        table = fractions("rule", given, 2, _RULE)
+        table = read_table("rule", given, 2, _RULE)
         if table.shape != self.member_masses.shape:
             raise InvalidParameter("the shape of rule", table.shape, f"{self.member_masses.shape}: {_RULE}")
         if bool((table < 0).any()) or bool((table > 1).any()):
@@ -246,7 +247,7 @@ class FiniteGame:
     def after(self, processing: Any) -> FiniteGame:
         """The game after post-processing, one row of `processing` an output (Proposition 3: no attacker gains)."""
         allowed = f"a table of {len(self.outputs)} laws, one an output"
-        table = laws("processing", processing, 2, allowed)
+        table = read_laws("processing", processing, 2, allowed)
         if len(table) != len(self.outputs):
             raise InvalidParameter("the rows of processing", len(table), allowed)
         if not (self.exact and is_exact(table)):
@@ -269,7 +270,7 @@ class FiniteGame:
         return Fraction(value) if self.exact and not isinstance(value, float) else float(value)
 
     def _weight(self, gamma: Any) -> Number:
-        weight = typed("gamma", gamma)
+        weight = typed(number("gamma", gamma))
         if not 0 <= weight <= 1:
             raise InvalidParameter("gamma", gamma, "in [0, 1]")
         return weight if self.exact else float(weight)

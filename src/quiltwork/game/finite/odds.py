@@ -33,8 +33,9 @@ from quiltwork import checks
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.secrets import bits, individuals
-from quiltwork.numbers.rationals import Number, Table, above, below, is_exact, laws, log_ends, number
+from quiltwork.numbers.laws import Number, Table, is_exact, number, read_laws
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import double_above, double_below, log_ends
 
 __all__ = ["OddsTest", "Worst", "implied_level", "level", "odds_test", "worst_informed", "worst_of_laws"]
 
@@ -61,7 +62,7 @@ def level(odds: Number, units: float = STATED) -> Bracket:
     """log(odds) as an epsilon, rounded outward; a float may be off by so many units of roundoff."""
     if isinstance(odds, Fraction):
         low, high = log_ends(odds)
-        return Bracket(max(below(low), 0.0), above(high), "epsilon", "exact odds")
+        return Bracket(max(double_below(low), 0.0), double_above(high), "epsilon", "exact odds")
     if math.isinf(odds):
         return Bracket(math.inf, math.inf, "epsilon", "exact odds")
     value = math.log(odds)
@@ -161,7 +162,7 @@ def odds_test(channel: Any, epsilon: Any = None, *, odds: Any = None) -> OddsTes
     >>> odds_test(response, odds=3).holds, odds_test(response, odds="29/10").holds, odds_test(response, 1.0).holds
     (True, False, False)
     """
-    table = laws("channel", channel, 2, "a table of 2^K laws, one a membership vector")
+    table = read_laws("channel", channel, 2, "a table of 2^K laws, one a membership vector")
     people = individuals(len(table), "channel")
     if (epsilon is None) == (odds is None):
         raise InvalidParameter("epsilon and odds", (epsilon, odds), "exactly one of them given")
@@ -173,7 +174,7 @@ def odds_test(channel: Any, epsilon: Any = None, *, odds: Any = None) -> OddsTes
         ratio = number("odds", odds)
         if not ratio >= 1:
             raise InvalidParameter("odds", odds, "at least 1")
-        level = below(log_ends(Fraction(ratio))[0])
+        level = double_below(log_ends(Fraction(ratio))[0])
         holds = worst.odds <= ratio if isinstance(worst.odds, Fraction) else worst.level.upper <= level
     members = tuple(int(bit) for bit in bits(people)[worst.secret or 0])
     return OddsTest(bool(holds), float(level), worst, members)

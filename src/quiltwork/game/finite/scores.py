@@ -27,7 +27,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.equilibria.designs import Design
-from quiltwork.numbers.rationals import Table, log_ends
+from quiltwork.numbers.laws import Table
+from quiltwork.numbers.stated import log_ends
 
 __all__ = ["AdvantageScore", "CrossEntropyScore", "Score", "SquaredScore", "float_value", "lower_bound", "upper_bound"]
 

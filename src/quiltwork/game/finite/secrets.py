@@ -15,7 +15,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.rationals import Number, Table, number
+from quiltwork.numbers.laws import Number, Table, number
 
 __all__ = ["MOST", "bits", "exactly_half", "independent", "individuals", "uniform"]
 

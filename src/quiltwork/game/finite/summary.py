@@ -14,7 +14,8 @@ import numpy as np
 
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite.secrets import MOST, bits
-from quiltwork.numbers.rationals import Table, typed
+from quiltwork.numbers.laws import Table, number
+from quiltwork.numbers.stated import typed
 
 __all__ = ["Output", "summary_channel"]
 
@@ -68,7 +69,7 @@ def _clipped(value: Fraction, clip: bool) -> Fraction:
 
 def _rows(rows: Any) -> list[list[Fraction]]:
     try:
-        table = [[typed("an entry of rows", entry) for entry in row] for row in rows]
+        table = [[typed(number("an entry of rows", entry)) for entry in row] for row in rows]
     except TypeError:
         raise InvalidParameter("rows", rows, _ROWS) from None
     if not table or not table[0] or any(len(row) != len(table[0]) for row in table):
@@ -85,7 +86,10 @@ def _noise(noise: Any) -> list[tuple[Fraction, Fraction]]:
         raise InvalidParameter("noise", noise, _NOISE) from None
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise InvalidParameter("noise", noise, _NOISE)
-    law = [(typed("a value of noise", value), typed("a probability of noise", mass)) for value, mass in pairs]
+    law = [
+        (typed(number("a value of noise", value)), typed(number("a probability of noise", mass)))
+        for value, mass in pairs
+    ]
     if any(mass < 0 for _, mass in law) or sum(mass for _, mass in law) != 1:
         raise InvalidParameter("noise", noise, _NOISE)
     return [(value, mass) for value, mass in law if mass]

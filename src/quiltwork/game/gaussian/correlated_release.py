@@ -29,6 +29,7 @@ from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import LinearModel
 from quiltwork.game.releases.release import Draws, drawn_members
+from quiltwork.numbers.stated import typed
 
 __all__ = ["CorrelatedGaussian"]
 
@@ -61,7 +62,7 @@ class CorrelatedGaussian:
     @property
     def _strengths(self) -> list[Fraction]:
         """1 / sigma_i exactly: with correlated noise the total is monotone in none of them, so none may be rounded."""
-        return [1 / Fraction(repr(float(sigma))) for sigma in self.sigmas]
+        return [1 / typed(sigma) for sigma in self.sigmas]
 
     @property
     def population(self) -> Population:

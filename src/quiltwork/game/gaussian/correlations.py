@@ -28,11 +28,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.stated import entries, stated
+from quiltwork.numbers.stated import exactly, typed
 
-__all__ = ["Forms", "forms", "square"]
+__all__ = ["Forms", "forms", "positives", "square"]
 
-_MOST = 64  # rows of a matrix that is eliminated exactly
+MAX_MECHANISMS = 10_000  # on one statistic
+MAX_ROWS = 64  # rows of a matrix that is eliminated exactly
 _MATRIX = "a number, or a symmetric positive definite matrix with ones on its diagonal"
 
 Rows = tuple[tuple[Fraction, ...], ...]
@@ -87,7 +88,7 @@ def read(correlation: Any, size: int) -> Fraction | Rows:
     if isinstance(correlation, (list, tuple)) or (isinstance(correlation, np.ndarray) and correlation.ndim > 0):
         return _matrix(correlation, size)
     checks.real("correlation", correlation, _MATRIX)
-    rho = stated(correlation)
+    rho = typed(correlation)
     if not -1 < rho < 1 or 1 + (size - 1) * rho <= 0:
         least = f"-1/{size - 1}" if size > 2 else "-1"
         hint = f"{size} noises cannot all have this correlation, or some combination of them has no noise at all"
@@ -95,22 +96,43 @@ def read(correlation: Any, size: int) -> Fraction | Rows:
     return rho
 
 
+def positives(name: str, values: Any, hint: str = "") -> tuple[Fraction, ...]:
+    """One or more positive numbers, exactly; each in [1e-100, 1e100]."""
+    found = _entries(name, values, "a list of positive numbers")
+    if not found:
+        raise InvalidParameter(name, values, "one number or more", hint)
+    if len(found) > MAX_MECHANISMS:
+        raise InvalidParameter(name, f"{len(found)} numbers", f"at most {MAX_MECHANISMS}")
+    return tuple(exactly(name, value, hint) for value in found)
+
+
+def _entries(name: str, values: Any, allowed: str) -> list[Any]:
+    """The entries of a list, tuple or one-dimensional array."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.dtype.kind == "b":
+            raise InvalidParameter(name, f"{values.dtype} of shape {values.shape}", allowed)
+        return list(values)
+    if not isinstance(values, (list, tuple)):
+        raise InvalidParameter(name, values, allowed)
+    return list(values)
+
+
 def _matrix(value: Any, size: int) -> Rows:
     listed = list(value) if isinstance(value, np.ndarray) and value.ndim == 2 else value
-    found = [entries("correlation", row, _MATRIX) for row in entries("correlation", listed, _MATRIX)]
+    found = [_entries("correlation", row, _MATRIX) for row in _entries("correlation", listed, _MATRIX)]
     if len(found) != size or any(len(row) != size for row in found):
         shape = f"{len(found)} rows of {sorted({len(row) for row in found})} entries"
         raise InvalidParameter("correlation", shape, f"a {size} x {size} matrix, one row and column a mechanism")
-    if size > _MOST:
+    if size > MAX_ROWS:
         raise Unsupported(
             f"a correlation matrix of {size} mechanisms",
-            f"it is eliminated exactly, for at most {_MOST} of them",
+            f"it is eliminated exactly, for at most {MAX_ROWS} of them",
             "a single number, for equal correlations, has no such limit",
         )
     for row in found:
         for entry in row:
             checks.real("correlation", entry, _MATRIX)
-    rows = tuple(tuple(stated(entry) for entry in row) for row in found)
+    rows = tuple(tuple(typed(entry) for entry in row) for row in found)
     for i in range(size):
         if rows[i][i] != 1:
             raise InvalidParameter("the diagonal of correlation", found[i][i], "1", "scales are not part of it")

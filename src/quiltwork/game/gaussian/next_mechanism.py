@@ -24,10 +24,10 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import Unreachable
-from quiltwork.game.gaussian.correlations import Forms, forms
+from quiltwork.game.gaussian.correlations import Forms, forms, positives
 from quiltwork.game.gaussian.total import EXISTING, bracket, strong
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.numbers.stated import exactly, positives, readings, root
+from quiltwork.numbers.stated import Stated, exactly, root, typed
 
 __all__ = ["NextMechanism", "next_mechanism"]
 
@@ -69,7 +69,9 @@ class NextMechanism:
         """The same for an exact constant."""
         limit = self.forms.pull + root(self.forms.room(self.target))[1]
         near = float(root(variance)[1] / limit)
-        found = _walk(near, math.inf, lambda number: all(self._keeps(variance / one**2) for one in readings(number)))
+        found = _walk(
+            near, math.inf, lambda number: all(self._keeps(variance / one**2) for one in Stated(number).readings)
+        )
         if found is None:
             raise _no_double()
         return found
@@ -130,7 +132,7 @@ def solved(existing: tuple[Fraction, ...], target: Fraction, given: Forms) -> Ne
         raise Unreachable(wanted, "all epsilons > 0", "the existing mechanisms use all of it")
 
     def inside(number: float) -> bool:
-        return number >= 1e-100 and (Fraction(repr(number)) - pull) ** 2 <= room
+        return number >= 1e-100 and (typed(number) - pull) ** 2 <= room
 
     width = root(room)
     upper = _walk(float(pull + width[1]), 0.0, inside)

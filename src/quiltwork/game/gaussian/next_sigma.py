@@ -20,11 +20,11 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
-from quiltwork.game.gaussian.correlations import forms
+from quiltwork.game.gaussian.correlations import forms, positives
 from quiltwork.game.gaussian.next_mechanism import NextMechanism, solved
 from quiltwork.game.gaussian.total import strong
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.numbers.stated import exactly, positives, readings
+from quiltwork.numbers.stated import Stated, below, exactly
 
 __all__ = ["NextSigma", "largest_mu", "next_sigma"]
 
@@ -75,13 +75,13 @@ def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlat
     strengths = tuple(size / spread for spread in spreads)
     given = forms(strengths, correlation)
     try:
-        plan = solved(strengths, min(readings(mu)), given)
+        plan = solved(strengths, Stated(mu).least, given)
     except Unreachable as none:
         hint = f"it is a total mu of {mu:.6g}; {none.hint}"
         raise Unreachable(f"epsilon {wanted:g} at delta {slip:g}", "all sigmas", hint) from None
     number = plan.least_sigma(size**2)
     for _ in range(_STEPS):  # the first one, unless rounding was unlucky
-        squares = [given.square(size / one) for one in readings(number)]
+        squares = [given.square(size / one) for one in Stated(number).readings]
         loss = strong(max(squares), 1, 1)
         if _keeps(loss, wanted, slip):
             return NextSigma(number, _most(plan, size), wanted, slip, loss, plan)
@@ -137,10 +137,7 @@ def _most(plan: NextMechanism, size: Fraction) -> float:
     """The largest admissible sigma: size / lower, rounded down; any when `lower` is 0."""
     if plan.lower == 0.0:
         return math.inf
-    number = float(size / max(readings(plan.lower)))
-    while max(readings(number)) * max(readings(plan.lower)) > size:
-        number = math.nextafter(number, 0.0)
-    return number
+    return below(size / Stated(plan.lower).most)
 
 
 def _epsilon(value: Any) -> float:

@@ -21,8 +21,8 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.auc_ceiling import auc_ceiling_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.gaussian.correlations import square
-from quiltwork.numbers.stated import above, exactly, positives, root, typed_ends
+from quiltwork.game.gaussian.correlations import positives, square
+from quiltwork.numbers.stated import above, exactly, root, typed_above, typed_below
 
 __all__ = ["as_loss", "composed_auc_ceiling", "total"]
 
@@ -57,7 +57,8 @@ def as_loss(existing: Any, correlation: Any = None, *, sensitivity: float = 1.0,
 
 def bracket(exact_square: Fraction) -> Bracket:
     """Doubles around the root of an exact square."""
-    return Bracket(*typed_ends(*root(exact_square)), "cost", method="closed form")
+    low, high = root(exact_square)
+    return Bracket(typed_below(low), typed_above(high), "cost", method="closed form")
 
 
 def strong(exact_square: Fraction, sensitivity: Any, constant: Any) -> Loss:

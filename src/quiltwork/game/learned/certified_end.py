@@ -44,7 +44,7 @@ from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
 from quiltwork.game.releases.release import Defence
 from quiltwork.numbers.digits import at_most
-from quiltwork.numbers.rationals import Table, laws
+from quiltwork.numbers.laws import Table, read_laws
 from quiltwork.numbers.rounding import UNIT, up
 
 __all__ = ["BoundedOdds", "Certified", "Finish", "bisect_odds", "finished", "reach"]
@@ -190,7 +190,7 @@ def bisect_odds(channel: Any, epsilon: float, *, bits: int = _BITS) -> BoundedOd
     """
     target = checks.positive("epsilon", epsilon)
     steps = checks.count("bits", bits, 1)
-    given = laws("channel", channel, 2, _ALLOWED)
+    given = read_laws("channel", channel, 2, _ALLOWED)
     individuals(len(given), "channel")
     exact = np.array([[Fraction(entry) for entry in row] for row in given.tolist()], dtype=object)
     exact = exact / exact.sum(axis=1)[:, None]  # rows of floats sum to one only nearly

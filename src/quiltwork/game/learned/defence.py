@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import NotCertified
 from quiltwork.game.defenders.distances import Rows
 from quiltwork.game.learned.networks import Perturbing

@@ -22,7 +22,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.measures.roc import aligned
-from quiltwork.numbers.rationals import Number
+from quiltwork.numbers.laws import Number
 
 __all__ = [
     "Bwma",

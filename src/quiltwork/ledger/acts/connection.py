@@ -1,4 +1,4 @@
-"""A ledger that is reached: its key, who asks, and transactions on it."""
+"""A ledger that is reached: its store, its key, who asks, and transactions on it."""
 
 from __future__ import annotations
 
@@ -8,36 +8,31 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import attrs
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, select
 
 from quiltwork import checks
-from quiltwork.errors import (
-    AccessDenied,
-    BrokenChain,
-    InvalidParameter,
-    LedgerUnavailable,
-    QuiltworkError,
-)
+from quiltwork.errors import AccessDenied, BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import access
-from quiltwork.ledger.book.book import Account
+from quiltwork.ledger import tokens
+from quiltwork.ledger.book import rules
+from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import GENESIS, Entry, parsed
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.receipts import Receipt, message
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.addresses import address, file_of, shown
+from quiltwork.ledger.store.addresses import address, file_of
 from quiltwork.ledger.store.rows import LiveBook, entry_at
-from quiltwork.ledger.store.store import Store, read_head
+from quiltwork.ledger.store.store import Clock, Store, read_head
 from quiltwork.ledger.store.writer import Writer
 
-__all__ = ["Connected"]
+__all__ = ["KeyFile", "Session", "connect"]
 
 KEY_VARIABLE = "QUILTWORK_LEDGER_KEY"
+KeyFile = str | os.PathLike[str]
 Result = TypeVar("Result")
 
 
@@ -68,86 +63,89 @@ class Seen:
             self.newest = (seq, hash)
 
 
-class Connected:
-    """The part of a ledger that every act needs: one transaction, one entry, one signed head."""
+def connect(url: str, key: KeyFile | None, token: str | None, clock: Clock | None, timeout: float) -> Session:
+    """Reach the ledger of a database, which is made where there is none, as whom the token names."""
+    store = Store(address(url), checks.positive("timeout", timeout), clock)
+    found = store.version()
+    if found is None:
+        store.make(lambda connection: _begin(connection, store, key))
+    else:
+        store.check_version(found)
+    with store.reading() as connection:
+        first, head = entry_at(connection, 1), read_head(connection)
+    identity = str(first.content["id"]) if first is not None else ""
+    session = Session(store, identity, _signing_key(store, key, head.public_key))
+    return session if token is None else session.signed_in(token)
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | os.PathLike[str] | None = None,
-        token: str | None = None,
-        clock: Callable[[], datetime] | None = None,
-        timeout: float = 30.0,
-    ) -> None:
-        self._store = Store(address(url), checks.positive("timeout", timeout), clock)
-        self._who: access.Who | None = None
-        self._known: dict[str, Terms] = {}
-        self._seen = Seen()
-        found = self._store.version()
-        if found is None:
-            self._store.make(lambda connection: self._begin(connection, key))
-        else:
-            self._store.check_version(found)
-        with self._store.reading() as connection:
-            first, head = entry_at(connection, 1), read_head(connection)
-        self.identity = str(first.content["id"]) if first is not None else ""
-        self._key = self._signing_key(key, head.public_key)
-        if token is not None:
-            self._who = self._signed_in(token)
 
-    def _begin(self, connection: Connection, key: str | os.PathLike[str] | None) -> None:
-        """The first entry: the ledger's identity and the key that signs for it."""
-        signing = self._new_key(key)
-        identity = uuid.uuid4().hex
-        public = None if signing is None else signing.public
-        entry = Entry.made(
-            previous=GENESIS, seq=1, time=self._store.now(connection), kind="ledger",
-            budget=None, principal=None, key=None, body={"id": identity, "public_key": public},
-        )  # fmt: skip
-        connection.execute(insert(schema.entries), attrs.asdict(entry))
-        signature = None if signing is None else signing.signature(message(identity, entry.hash))
-        made = {"id": 1, "seq": 1, "time": entry.time, "hash": entry.hash, "signature": signature}
-        connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": 0})
+def _begin(connection: Connection, store: Store, key: KeyFile | None) -> None:
+    """The first entry: the ledger's identity and the key that signs for it."""
+    place = _key_file(store, key)
+    signing = None if place is None else SigningKey.load(place) if os.path.exists(place) else SigningKey.create(place)
+    identity = uuid.uuid4().hex
+    public = None if signing is None else signing.public
+    entry = Entry.made(
+        previous=GENESIS, seq=1, time=store.now(connection), kind="ledger",
+        budget=None, principal=None, key=None, body={"id": identity, "public_key": public},
+    )  # fmt: skip
+    connection.execute(insert(schema.entries), attrs.asdict(entry))
+    signature = None if signing is None else signing.signature(message(identity, entry.hash))
+    made = {"id": 1, "seq": 1, "time": entry.time, "hash": entry.hash, "signature": signature}
+    connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": 0})
 
-    def _key_file(self, key: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
-        file = file_of(self._store.url)
-        return key or os.environ.get(KEY_VARIABLE) or (None if file is None else f"{file}.key")
 
-    def _new_key(self, key: str | os.PathLike[str] | None) -> SigningKey | None:
-        place = self._key_file(key)
-        if place is None:
-            return None
-        return SigningKey.load(place) if os.path.exists(place) else SigningKey.create(place)
+def _key_file(store: Store, key: KeyFile | None) -> KeyFile | None:
+    file = file_of(store.url)
+    return key or os.environ.get(KEY_VARIABLE) or (None if file is None else f"{file}.key")
 
-    def _signing_key(self, key: str | os.PathLike[str] | None, public: str | None) -> SigningKey | None:
-        """The private key that belongs to the ledger; None when it is not here, and then only reading is possible."""
-        place = self._key_file(key)
-        if place is None or (key is None and not os.path.exists(place)):
-            return None
-        if public is None:
-            raise BrokenChain(
-                f"the ledger is not signed, although there is a key for it, {place}: was it replaced? If it never was "
-                "signed, leave the key out and rotate to it"
-            )
-        found = SigningKey.load(place)
-        if found.public == public:
-            return found
-        if key is not None:
-            raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
+
+def _signing_key(store: Store, key: KeyFile | None, public: str | None) -> SigningKey | None:
+    """The private key that belongs to the ledger; None when it is not here, and then only reading is possible."""
+    place = _key_file(store, key)
+    if place is None or (key is None and not os.path.exists(place)):
+        return None
+    if public is None:
         raise BrokenChain(
-            f"another key signs for this ledger than that of {place}: after a rotation give the new file, otherwise it "
-            "was replaced"
+            f"the ledger is not signed, although there is a key for it, {place}: was it replaced? If it never was "
+            "signed, leave the key out and rotate to it"
         )
+    found = SigningKey.load(place)
+    if found.public == public:
+        return found
+    if key is not None:
+        raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
+    raise BrokenChain(
+        f"another key signs for this ledger than that of {place}: after a rotation give the new file, otherwise it "
+        "was replaced"
+    )
 
-    @property
-    def public_key(self) -> str | None:
-        """The key that checks receipts of this ledger; None when it does not sign."""
-        with self._store.reading() as connection:
-            found: str | None = read_head(connection).public_key
-            return found
 
-    def _write(
+@attrs.define(eq=False)
+class Session:
+    """What every act needs: one transaction, one entry, one signed head."""
+
+    store: Store
+    identity: str
+    key: SigningKey | None
+    who: rules.Who | None = None
+    seen: Seen = attrs.Factory(Seen)
+    known: dict[str, Terms] = attrs.Factory(dict)
+
+    def signed_in(self, token: str) -> Session:
+        """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
+        try:
+            with self.store.reading() as connection:
+                return attrs.evolve(self, who=_sign_in(connection, token, self.store.now(connection)))
+        except AccessDenied as denied:
+            self._note_denial(denied, None)
+            raise
+
+    def head(self) -> Any:
+        """Where the chain ends, for whoever asks."""
+        with self.store.reading() as connection:
+            return read_head(connection)
+
+    def write(
         self,
         act: str,
         work: Callable[[Writer], Entry],
@@ -160,13 +158,13 @@ class Connected:
         """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
         made: list[Entry] = []
         try:
-            with self._store.writing(key) as locked:
+            with self.store.writing(key) as locked:
                 self._check_key(locked.head.public_key)
-                self._seen.check(locked.head, self._seen.newest)
-                writer = Writer(locked, self.identity, self._key, _terms, backwards)
+                self.seen.check(locked.head, self.seen.newest)
+                writer = Writer(locked, self.identity, self.key, _terms, backwards)
                 account = None if budget is None else writer.book.account(budget)
-                access.check(writer.book, writer.guarded, self._who, act, writer.now, account)
-                writer.principal = None if self._who is None else self._who[0]
+                rules.check_right(writer.book, writer.guarded, self.who, act, writer.now, account)
+                writer.principal = None if self.who is None else self.who[0]
                 made.append(work(writer))
                 writer.finish()
         except AccessDenied as denied:
@@ -176,17 +174,17 @@ class Connected:
             if not error.certain:
                 self._look_again(error, made[0])
             elif again and _stale(error):
-                self._store.dispose()
-                return self._write(act, work, budget=budget, key=key, again=False, backwards=backwards)
+                self.store.dispose()
+                return self.write(act, work, budget=budget, key=key, again=False, backwards=backwards)
             else:
                 raise
-        self._seen.note(made[0].seq, made[0].hash)
-        return Receipt.issued(self.identity, made[0], self._key)
+        self.seen.note(made[0].seq, made[0].hash)
+        return Receipt.issued(self.identity, made[0], self.key)
 
     def _check_key(self, public: str | None) -> None:
-        if public is None and self._key is not None:
+        if public is None and self.key is not None:
             raise BrokenChain("the ledger is not signed any more: it was replaced")
-        if public is not None and (self._key is None or self._key.public != public):
+        if public is not None and (self.key is None or self.key.public != public):
             raise InvalidParameter(
                 "key", None, "the file of the key that signs for this ledger", "without it the ledger can only be read"
             )
@@ -197,22 +195,22 @@ class Connected:
         Waiting for the lock of the head means waiting for the end of the transaction that held it.
         """
         try:
-            with self._store.writing() as locked:
+            with self.store.writing() as locked:
                 found = entry_at(locked.connection, mine.seq)
         except LedgerUnavailable:
             raise error from None
         if found is None or found.hash != mine.hash:
             raise LedgerUnavailable(error.problem, error.hint) from None
 
-    def _read(self, work: Callable[[LiveBook, datetime], Result], *, act: str = "read", again: bool = True) -> Result:
+    def read(self, work: Callable[[LiveBook, datetime], Result], *, act: str = "read", again: bool = True) -> Result:
         """One consistent view, for those who may read; `act` is what it is needed for."""
-        before = self._seen.newest
+        before = self.seen.newest
         try:
-            with self._store.reading() as connection:
-                now, head = self._store.now(connection), read_head(connection)
-                self._seen.check(head, before)
+            with self.store.reading() as connection:
+                now, head = self.store.now(connection), read_head(connection)
+                self.seen.check(head, before)
                 book = LiveBook(connection, _terms)
-                access.check(book, bool(head.guarded), self._who, "read", now)
+                rules.check_right(book, bool(head.guarded), self.who, "read", now)
                 return work(book, now)
         except AccessDenied as refused:
             denied = AccessDenied(act, refused.why)
@@ -220,64 +218,46 @@ class Connected:
             raise denied from None
         except LedgerUnavailable as error:
             if again and _stale(error):
-                self._store.dispose()
-                return self._read(work, act=act, again=False)
+                self.store.dispose()
+                return self.read(work, act=act, again=False)
             raise
 
     def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
-        with suppress(QuiltworkError), self._store.writing() as locked:
+        with suppress(QuiltworkError), self.store.writing() as locked:
             self._check_key(locked.head.public_key)
-            writer = Writer(locked, self.identity, self._key, _terms)
-            writer.principal = None if self._who is None else self._who[0]
+            writer = Writer(locked, self.identity, self.key, _terms)
+            writer.principal = None if self.who is None else self.who[0]
             known = None if budget is None or writer.book.account(budget) is None else budget
             writer.append("denied", known, {"act": denied.act, "why": denied.why})
             writer.finish()
 
-    def _signed_in(self, token: str) -> access.Who:
-        try:
-            with self._store.reading() as connection:
-                return access.sign_in(connection, token, self._store.now(connection))
-        except AccessDenied as denied:
-            self._note_denial(denied, None)
-            raise
-
-    def _vouched(self, connection: Connection, entry: Entry) -> Receipt:
+    def vouched(self, connection: Connection, entry: Entry) -> Receipt:
         """The receipt of an entry that stands in the chain: a row that was only put there is not signed."""
         after, head = entry_at(connection, entry.seq + 1), read_head(connection)
         if not entry.sound() or entry.hash != (head.hash if after is None else after.previous):
             raise BrokenChain("it is not as it was written: run verify", entry.seq)
-        return Receipt.issued(self.identity, entry, self._key)
+        return Receipt.issued(self.identity, entry, self.key)
 
-    def _account(self, book: LiveBook, name: str) -> Account:
-        account = book.account(name)
-        if account is None:
-            raise InvalidParameter(
-                "budget", name, "the name of a budget of this ledger", "list them to see their names"
-            )
-        return account
-
-    def _terms_of(self, name: Any, act: str = "read") -> Terms:
-        """What was fixed at opening; kept, since it never changes."""
+    def terms(self, name: Any, act: str = "read") -> Terms:
+        """What was fixed when a budget was opened; kept, since it never changes."""
         name = words.name("budget", name)
-        if name not in self._known:
-            self._known[name] = self._read(lambda book, now: self._account(book, name), act=act).terms
-        return self._known[name]
+        if name not in self.known:
+            self.known[name] = self.read(lambda book, now: book.opened(name), act=act).terms
+        return self.known[name]
 
-    def dispose(self) -> None:
-        """Close every connection of this process."""
-        self._store.dispose()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.dispose()
-
-    def __repr__(self) -> str:
-        return f"Ledger({shown(self._store.url)!r})"
+def _sign_in(connection: Connection, token: Any, now: datetime) -> rules.Who:
+    """Whose token this is; every refusal costs as much time as a match."""
+    identity = tokens.identity_of(token)
+    asked = select(schema.principals).where(schema.principals.c.identity == (identity or ""))
+    row = connection.execute(asked).first()
+    found = None if row is None else Principal(*row)
+    fits = tokens.matches(token, tokens.decoy() if found is None else found.stored)
+    if found is None or not fits:
+        raise AccessDenied("signing in", "the token is not known")
+    rules.check_valid(found, now)
+    return found.name, found.identity
 
 
 def _stale(error: LedgerUnavailable) -> bool:

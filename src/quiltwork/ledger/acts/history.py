@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,8 +13,10 @@ from quiltwork.ledger.book.balances import Balance, balance_of
 from quiltwork.ledger.book.book import MemoryBook
 from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.chain.entries import moment, stamp
-from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.json import json_numbers
+
+if TYPE_CHECKING:
+    from quiltwork.ledger.ledger import Ledger
 
 __all__ = ["Course", "followed"]
 

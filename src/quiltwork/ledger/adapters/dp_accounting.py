@@ -21,7 +21,7 @@ from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.gaussian import Gaussian
 from quiltwork.losses.families.poisson import Poisson
-from quiltwork.numbers.outward import least, logarithm, most, no_larger, no_smaller, root, whole
+from quiltwork.numbers.stated import SPARE, Stated, above, below, log_above, root
 
 __all__ = ["from_dp_accounting"]
 
@@ -72,7 +72,7 @@ def leaf_runs(root: Any, runs: Callable[[Any], Runs | None]) -> Runs:
     total[id(root)] = 1
     for node in reversed(order):
         for child, times in node.below:
-            total[id(child)] = whole("the number of runs", total[id(child)] + total[id(node.event)] * times)
+            total[id(child)] = checks.count("the number of runs", total[id(child)] + total[id(node.event)] * times)
     return [(node.event, total[id(node.event)]) for node in order if node.runs is None]
 
 
@@ -161,7 +161,7 @@ def _runs(event: Any) -> Runs | None:
     """What a composition runs, or None for a leaf."""
     if _name(event) == "SelfComposedDpEvent":
         _only(event, "event", "count")
-        return [(_field(event, "event"), whole("SelfComposedDpEvent.count", _field(event, "count")))]
+        return [(_field(event, "event"), checks.count("SelfComposedDpEvent.count", _field(event, "count")))]
     if _name(event) == "ComposedDpEvent":
         _only(event, "events")
         events = _field(event, "events")
@@ -212,8 +212,8 @@ def _laplace(event: Any, relation: str) -> Loss:
 
 def _discrete_laplace(event: Any, relation: str) -> Loss:
     _only(event, "noise_parameter", "sensitivity")
-    scale = no_larger(1 / most(_noise(event, "noise_parameter")))
-    moved = NEIGHBORS[relation] * whole("DiscreteLaplaceDpEvent.sensitivity", _field(event, "sensitivity"))
+    scale = below(1 / Stated(_noise(event, "noise_parameter")).most)
+    moved = NEIGHBORS[relation] * checks.count("DiscreteLaplaceDpEvent.sensitivity", _field(event, "sensitivity"))
     return losses.discrete_laplace(scale, moved) if moved else compose()
 
 
@@ -244,12 +244,12 @@ def _randomized_response(event: Any, relation: str) -> Loss:
         because = "an absent record has no output law"
         raise Unsupported("RandomizedResponseDpEvent for added or removed records", because, "use neighbors='replace'")
     noise = checks.probability("RandomizedResponseDpEvent.noise_parameter", _field(event, "noise_parameter"))
-    buckets = whole("RandomizedResponseDpEvent.num_buckets", _field(event, "num_buckets"), 1)
+    buckets = checks.count("RandomizedResponseDpEvent.num_buckets", _field(event, "num_buckets"), 1)
     if buckets == 1 or noise == 1:
         return compose()
-    share = least(_noise(event, "noise_parameter"))
-    epsilon = logarithm(1 + buckets * (1 - share) / share)
-    return losses.pure(epsilon) if buckets == 2 else losses.constraints([(0.0, no_smaller(1 - share)), (epsilon, 0.0)])
+    share = Stated(_noise(event, "noise_parameter")).least
+    epsilon = log_above(1 + buckets * (1 - share) / share)
+    return losses.pure(epsilon) if buckets == 2 else losses.constraints([(0.0, above(1 - share)), (epsilon, 0.0)])
 
 
 LEAVES: dict[str, Callable[[Any, str], Loss]] = {
@@ -282,7 +282,7 @@ def _sampled(event: Any, inner: Loss, relation: str) -> Loss:
         inner = _one_gaussian(inner)
     family = inner.parts[0].family
     if isinstance(family, Poisson):
-        inner, rate = Loss.of(family.base), min(1.0, no_smaller(most(family.rate) * most(rate)))
+        inner, rate = Loss.of(family.base), min(1.0, above(Stated(family.rate).most * Stated(rate).most))
     try:
         return losses.poisson(inner, rate)
     except Unsupported as error:
@@ -295,5 +295,5 @@ def _one_gaussian(inner: Loss) -> Loss:
         if not isinstance(part.family, Gaussian):
             because = "only Gaussian releases on one sample have a sampled pair that is proved here"
             raise Unsupported(f"{SAMPLED} of {inner.count} releases with {part.family}", because)
-        squares += part.count * (most(part.family.sensitivity) / least(part.family.sigma)) ** 2
-    return losses.gdp(root(squares))
+        squares += part.count * (Stated(part.family.sensitivity).most / Stated(part.family.sigma).least) ** 2
+    return losses.gdp(above(root(squares)[1] * (1 + SPARE)))

@@ -9,7 +9,6 @@ from quiltwork import checks
 from quiltwork.compose.constructors import gaussian, poisson
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.outward import whole
 
 MECHANISMS = ("rdp", "gdp", "prv")  # the accountants of Opacus; all three keep the same triples
 CHECKPOINT = "privacy_accountant_state_dict"  # where a checkpoint of a privacy engine keeps the state
@@ -71,4 +70,4 @@ def _steps(place: int, triple: Any) -> Loss:
     noise, rate, steps = triple
     sigma = checks.positive(f"the noise multiplier {where}", noise, "without noise nothing bounds the loss")
     share = checks.rate(f"the sample rate {where}", rate, "it is the chance that a record is sampled")
-    return whole(f"the steps {where}", steps) * poisson(gaussian(sigma), share)
+    return checks.count(f"the steps {where}", steps) * poisson(gaussian(sigma), share)

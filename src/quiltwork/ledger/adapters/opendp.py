@@ -11,7 +11,7 @@ from quiltwork import checks
 from quiltwork.compose.constructors import approximate, profile, pure, rdp, zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.outward import no_larger, no_smaller
+from quiltwork.numbers.stated import above, below
 
 ORDERS = (
     *(1 + 2.0**power for power in range(-6, 0)),
@@ -69,7 +69,7 @@ def _stated(name: str, value: Any) -> float:
     """A bound as OpenDP gives it, no smaller when read as a typed decimal."""
     if isinstance(value, float) and value == math.inf:
         raise Unsupported(f"a loss of infinite {name}", "the measurement promises nothing at this d_in")
-    return no_smaller(Fraction(checks.non_negative(name, value)))
+    return above(Fraction(checks.non_negative(name, value)))
 
 
 def _pure(distance: Any, points: Any) -> Loss:
@@ -109,7 +109,7 @@ def _smoothed(distance: Any, points: Any) -> Loss:
         return checks.probability(f"delta at epsilon {epsilon!r}", _called(asked, epsilon))
 
     places = _mesh(delta) if points is None else _listed("epsilons", points, checks.non_negative)
-    found = [(no_smaller(Fraction(e)), min(1.0, no_smaller(Fraction(delta(e))))) for e in places]
+    found = [(above(Fraction(e)), min(1.0, above(Fraction(delta(e))))) for e in places]
     if all(value == 1 for _, value in found):
         raise Unsupported("a privacy profile that is 1 at every epsilon asked", "it promises nothing", "ask elsewhere")
     return profile([e for e, _ in found], [value for _, value in found])
@@ -147,7 +147,7 @@ def _renyi(distance: Any, points: Any) -> Loss:
     if not callable(distance):
         raise InvalidParameter("the mapped distance", type(distance).__name__, "a function of the order")
     orders = ORDERS if points is None else sorted(set(_listed("orders", points, _order)))
-    found = [(no_larger(Fraction(order)), _divergence(order, _called(distance, order))) for order in orders]
+    found = [(below(Fraction(order)), _divergence(order, _called(distance, order))) for order in orders]
     if all(math.isinf(bound) for _, bound in found):
         raise Unsupported("a Rényi bound that is infinite at every order asked", "it promises nothing", "give orders")
     return rdp([order for order, _ in found], [bound for _, bound in found])

@@ -8,21 +8,21 @@ from typing import Any
 
 import attrs
 
-from quiltwork.compose.filters.costs import short, stated
+from quiltwork.compose.filters.costs import short
 from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import compose
-from quiltwork.curves import markup
 from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Account, Book
 from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.chain.entries import moment, stamp
-from quiltwork.numbers.decimals import at_least as typed_at_least
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down, up
+from quiltwork.numbers.stated import typed, typed_above
 
 __all__ = ["Amount", "Balance", "balance_of"]
 
@@ -41,18 +41,18 @@ class Amount:
     @property
     def used(self) -> float:
         """The share that is spent, rounded up."""
-        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
-        return typed_at_least(spent / most) if most else 0.0
+        most, spent = typed(float(self.limit.lower)), typed(float(self.spent.upper))
+        return typed_above(spent / most) if most else 0.0
 
     @property
     def percent(self) -> str:
         """The share that is spent, rounded up in its third digit."""
-        return short(100 * stated(min(self.used, 1.0)), digits=3) + "%"
+        return short(100 * typed(min(self.used, 1.0)), digits=3) + "%"
 
     def texts(self, digits: int = 6) -> tuple[str, str, str]:
         """Limit, spent and left; with more digits where rounding up would make what was spent pass the limit."""
-        most, spent = stated(float(self.limit.lower)), stated(float(self.spent.upper))
-        left = max(stated(float(self.left.lower)), Fraction(0))
+        most, spent = typed(float(self.limit.lower)), typed(float(self.spent.upper))
+        left = max(typed(float(self.left.lower)), Fraction(0))
         finer = (digits, 9, 12, 17) if spent <= most else (digits,)
         for count in finer:
             limit, gone = short(most, left=True, digits=count), short(spent, digits=count)
@@ -103,6 +103,11 @@ class Balance:
     def left(self) -> Bracket:
         return self.amounts[0].left
 
+    def __bool__(self) -> bool:
+        """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""
+        left = float(self.left.lower) > 0 if not self.runs else any(ran < most for ran, most in self.runs.values())
+        return self.budget.state == "open" and left
+
     @property
     def used(self) -> float:
         """The share of the budget that is spent, rounded up: of the unit that is spent most."""
@@ -118,7 +123,7 @@ class Balance:
         """The odometer's reading, rounded up; empty when there is none."""
         if self.reading is None:
             return ""
-        return "inf" if self.reading == float("inf") else short(stated(self.reading), digits=4)
+        return "inf" if self.reading == float("inf") else short(typed(self.reading), digits=4)
 
     def explain(self) -> str:
         """In plain language, numbers rounded to the safe side."""
@@ -259,7 +264,7 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     total, limit = compose(*ran), terms.limit
     if limit.kind == "approximate":
         delta = float(limit.delta or 0.0)
-        most, spent = _around(stated(float(limit.epsilon or 0.0))), total.epsilon(delta)
+        most, spent = _around(typed(float(limit.epsilon or 0.0))), total.epsilon(delta)
         rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
         return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
     kept = limit.filter()
@@ -270,6 +275,6 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
 def _around(amount: Fraction, quantity: Quantity = "cost") -> Bracket:
     """Doubles on both sides of an exact amount; the same twice when it is a double as typed."""
     near = float(amount)
-    if Fraction(repr(near)) == amount:
+    if typed(near) == amount:
         return Bracket(near, near, quantity)
     return Bracket(down(near), up(near), quantity)

@@ -193,6 +193,14 @@ class Book(ABC):
             self.accounts[name] = found
         return self.accounts.get(name)
 
+    def opened(self, name: str) -> Account:
+        """A budget that must be there."""
+        account = self.account(name)
+        if account is None:
+            hint = "list them to see their names"
+            raise InvalidParameter("budget", name, "the name of a budget of this ledger", hint)
+        return account
+
     def fetch(self, budget: str, period: int, names: tuple[str, ...]) -> None:
         """Read several tallies at once."""
         missing = tuple(name for name in names if (budget, period, name) not in self.amounts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.book import Account
 from quiltwork.ledger.book.terms import Terms

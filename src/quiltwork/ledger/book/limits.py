@@ -30,7 +30,9 @@ class Limit:
 
     @classmethod
     def of(cls, epsilon: Any = None, delta: Any = None, rho: Any = None, mu: Any = None) -> Limit:
-        """Exactly one of: epsilon; epsilon and delta; rho; mu."""
+        """Exactly one of: epsilon; epsilon and delta; rho; mu. With a delta of 0 it is a pure budget."""
+        if epsilon is not None and isinstance(delta, (int, float)) and delta == 0 and delta is not False:
+            delta = None
         given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
         stated = tuple(name for name, value in given.items() if value is not None)
         kind = next((kind for kind, names in KINDS.items() if names == stated), None)

@@ -16,10 +16,10 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.book import Account, Charge
-from quiltwork.ledger.book.terms import Terms, stated_loss
+from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, parsed
 
-__all__ = ["Request", "check_price", "request"]
+__all__ = ["Request", "check_price", "request", "stated_loss"]
 
 TAB = "\t"  # before the number of a key that was freed
 NEARLY = Fraction(999_999, 1_000_000)
@@ -107,6 +107,15 @@ def _loss(terms: Terms, given: Any) -> Loss:
             )  # fmt: skip
         given = given.curve
     return stated_loss(given)
+
+
+def stated_loss(given: Any) -> Loss:
+    """A loss that protects in both directions and tells something."""
+    if not isinstance(given, Loss) or given.side != "worst":
+        raise InvalidParameter("loss", given, "a quiltwork loss, both directions")
+    if not given.parts:
+        raise InvalidParameter("loss", given, "at least one release")
+    return given
 
 
 def _planned(terms: Terms, loss: Any, release: Any) -> str:

@@ -1,4 +1,10 @@
-"""Whether a charge may be taken. Nothing here looks at data: a refusal tells nothing about anybody.
+"""Whether an act may be done: who asks has the right, the budget is open, the charge fits.
+
+Nothing here looks at data: a refusal tells nothing about anybody. A ledger is open to whoever reaches its database
+until the first admin is named; then tokens rule. The library checks tokens for the programs that use it. Whoever holds
+the password of the database can go around it: give that, and the signing key, only to the service, and the tokens to
+people. Refusals of access are entries of the chain where whoever is refused can write to it at all: with the signing
+key, and with rights to insert.
 
 Adaptive budgets add up costs. What the protected change can touch costs at most what reads everything, plus the sums of
 the `most` blocks that cost most, component by component; the filter's theorem needs that sum to keep below its limit on
@@ -13,18 +19,46 @@ import heapq
 from collections import Counter
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
-from quiltwork.errors import BudgetExceeded, NotOpen, Unsupported
+from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
-from quiltwork.ledger.book.book import Account, Book, Charge, amount_text, amounts
+from quiltwork.ledger.book.book import (
+    HELD,
+    LAPSED,
+    REFUNDED,
+    STARTED,
+    Account,
+    Book,
+    Charge,
+    Principal,
+    Reservation,
+    amount_text,
+    amounts,
+)
 from quiltwork.ledger.chain.entries import moment
 
-__all__ = ["Forecast", "admit", "check_open", "forecast", "room", "worst"]
+__all__ = [
+    "ACTS",
+    "ROLES",
+    "Forecast",
+    "admit",
+    "check_move",
+    "check_open",
+    "check_right",
+    "check_valid",
+    "forecast",
+    "may",
+    "room",
+    "worst",
+]
 
+Who = tuple[str, str]  # a principal's name, and which of its tokens was shown
+ROLES: Final = ("viewer", "spender", "admin")
+ACTS: Final = {"read": "viewer", "spend": "spender", "manage": "admin"}  # the least role for each act
 MOST = 2**53  # a forecast beyond that says nothing more
 
 
@@ -41,10 +75,49 @@ class Forecast:
     def to_json(self) -> dict[str, Any]:
         return {"schema": "quiltwork/forecast/1", **attrs.asdict(self)}
 
+    def __bool__(self) -> bool:
+        """Whether at least one more fits, now."""
+        return self.state == "open" and self.count != 0
+
     def __str__(self) -> str:
         many = "any number" if self.count is None else f"{self.count:,}"
         closed = "" if self.state == "open" else f"; but the budget is {self.state}, and nothing can be spent from it"
         return f"{many} more fit into {self.budget!r}: each costs {self.cost}, {self.left} is left{closed}"
+
+
+def may(role: Any, act: Any) -> bool:
+    """Whether a role covers an act: viewers read, spenders also spend, admins also manage.
+
+    An unknown role may nothing (a forged row must not open a door); an unknown act is a mistake in the calling code.
+    """
+    if not isinstance(act, str) or act not in ACTS:
+        raise InvalidParameter("act", act, f"one of {', '.join(ACTS)}")
+    return role in ROLES and ROLES.index(role) >= ROLES.index(ACTS[act])
+
+
+def check_valid(principal: Principal, now: datetime) -> None:
+    """AccessDenied once the token of a principal was revoked or has expired."""
+    if principal.revoked:
+        raise AccessDenied("signing in", f"the token of {principal.name!r} was revoked")
+    if principal.expires is not None and now >= moment(principal.expires):
+        raise AccessDenied("signing in", f"the token of {principal.name!r} has expired")
+
+
+def check_right(
+    book: Book, guarded: bool, who: Who | None, act: str, now: datetime, account: Account | None = None
+) -> None:
+    """AccessDenied unless who asks may do this now: tokens are checked again in every transaction."""
+    if not guarded:
+        return
+    if who is None:
+        raise AccessDenied(act, "this ledger asks for a token")
+    principal = book.principal(who[0])
+    if principal is None or principal.identity != who[1]:
+        raise AccessDenied(act, f"the token of {who[0]!r} was replaced")
+    check_valid(principal, now)
+    owns = account is not None and principal.name in account.terms.owners and may(principal.role, "spend")
+    if not may(principal.role, act) and not (act == "manage" and owns):
+        raise AccessDenied(act, f"{principal.name!r} is a {principal.role}")
 
 
 def check_open(account: Account, now: datetime) -> None:
@@ -55,6 +128,22 @@ def check_open(account: Account, now: datetime) -> None:
         raise NotOpen(f"budget {name!r}", standing.state, hint)
     if expires is not None and now >= expires:
         raise NotOpen(f"budget {name!r}", f"expired since {expires.isoformat()}", "open a new one")
+
+
+def check_move(found: Reservation, act: str) -> None:
+    """Refuse what does not follow the status that a reservation has."""
+    name = f"reservation {found.seq}"
+    if found.status == LAPSED:
+        raise NotOpen(name, "lapsed: its lease ended before it started", "reserve again")
+    if found.status == REFUNDED:
+        raise NotOpen(name, "refunded", "reserve again")
+    needed = STARTED if act == "settle" else HELD
+    if found.status == needed:
+        return
+    if act == "settle" and found.status == HELD:
+        raise InvalidParameter("reservation", found.seq, "started", "start it first, or refund it")
+    hint = "it may have run, so it stays spent" if act == "refund" else "nothing runs twice"
+    raise AlreadyRun(name, f"it is {found.status}", hint)
 
 
 def admit(book: Book, account: Account, charge: Charge) -> None:

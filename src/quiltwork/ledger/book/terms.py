@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,18 +9,16 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.filters.opening import Filter, filter_from_json
-from quiltwork.compose.loss import Loss, compose
-from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.limits import Limit
 from quiltwork.ledger.chain.entries import moment, stamp
-from quiltwork.numbers.digits import at_most
 
-__all__ = ["Blocks", "Release", "Terms", "protected"]
+__all__ = ["Blocks", "Release", "Terms"]
 
 SCHEMA = "quiltwork/budget/1"
-MOST_BLOCKS = MOST_RELEASES = 10_000
-KINDS = ("adaptive", "planned")
+MOST_BLOCKS = 10_000
 
 
 def _label(given: Any) -> str:
@@ -150,97 +146,3 @@ class Terms:
             )
         except (KeyError, TypeError) as error:
             raise InvalidParameter("budget", value, "an object with every field of a budget", repr(error)) from None
-
-
-def protected(given: Any) -> tuple[str, dict[str, Any] | None]:
-    """What is protected, in words, and as tagged data when a notion of neighbour was given."""
-    if isinstance(given, str):
-        return words.name("protects", given), None
-    said, kind = getattr(given, "protects", None), getattr(given, "kind", None)
-    if not isinstance(said, str) or not isinstance(kind, str) or not attrs.has(type(given)):
-        raise InvalidParameter("protects", given, "words, or a notion such as user('person', 4)")
-    return said, {"kind": kind, **{a.name: _plain(getattr(given, a.name)) for a in attrs.fields(type(given))}}
-
-
-def _plain(value: Any) -> Any:
-    """A field of a notion as JSON."""
-    if isinstance(value, (frozenset, set)):
-        return sorted(_plain(one) for one in value)
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if attrs.has(type(value)):
-        return {
-            "kind": type(value).__name__,
-            **{a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))},
-        }
-    return "inf" if isinstance(value, float) and math.isinf(value) else value
-
-
-def planned(given: Any) -> tuple[Release, ...]:
-    """The releases of a plan: (name, loss) or (name, loss, times), each name once."""
-    allowed = "a list of (name, loss) or (name, loss, times)"
-    pairs = given.items() if isinstance(given, Mapping) else given
-    found: list[Release] = []
-    for one in words.listed("plan", pairs, allowed):
-        parts = words.listed("plan", one, allowed)
-        if len(parts) not in (2, 3):
-            raise InvalidParameter("plan", one, allowed)
-        times = checks.count("times", parts[2], least=1) if len(parts) == 3 else 1
-        found.append(Release(words.name("release", parts[0]), stated_loss(parts[1]), times))
-    if not found:
-        raise InvalidParameter("plan", given, allowed, "a planned budget releases something")
-    words.names("releases", [one.name for one in found], MOST_RELEASES)
-    return tuple(found)
-
-
-def stated_loss(given: Any) -> Loss:
-    """A loss that protects in both directions and tells something."""
-    if not isinstance(given, Loss) or given.side != "worst":
-        raise InvalidParameter("loss", given, "a quiltwork loss, both directions")
-    if not given.parts:
-        raise InvalidParameter("loss", given, "at least one release")
-    return given
-
-
-def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
-    """Refuse a plan that as a whole passes the limit.
-
-    For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
-    totals are the sums that their filters make.
-    """
-    total = compose(*(one.times * one.loss for one in plan))
-    if limit.kind == "approximate":
-        for rtol in (1e-3, 1e-6, 1e-9):
-            found = total.delta(limit.epsilon, rtol=rtol)
-            if float(found.upper) <= float(limit.delta or 0.0):
-                return
-            if float(found.lower) > float(limit.delta or 0.0):
-                break
-        needed = f"epsilon {at_most(float(total.epsilon(limit.delta).upper), 6)} at delta {limit.delta:g}"
-    else:
-        kept = limit.filter()
-        cost = kept.cost(total)
-        if all(one <= most for one, most in zip(cost, kept.limit, strict=True)):
-            return
-        needed = kept.shown(cost)
-    hint = "plan less; nothing was opened"
-    raise BudgetExceeded(
-        budget=repr(name), requested=f"{needed} for the plan as a whole", remaining=str(limit), hint=hint
-    )
-
-
-def check_kind(kind: Any, plan: Any, tuned: tuple[Any, Any, Any], blocks: Any) -> str:
-    """Adaptive or planned, with what belongs to each."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InvalidParameter("kind", kind, "'adaptive' or 'planned'")
-    if kind == "planned" and plan is None:
-        raise InvalidParameter("plan", plan, "given", "a planned budget fixes all of its releases when it is opened")
-    if kind == "adaptive" and plan is not None:
-        raise InvalidParameter("plan", "a plan", "left out", "say kind='planned' to fix all releases now")
-    if kind == "planned" and (tuned[0] is not None or tuned[1] is not None or tuned[2] != 0.0):
-        raise Unsupported("a filter for a planned budget", "its plan is composed as a whole", "leave the filter out")
-    if kind == "planned" and blocks is not None:
-        raise Unsupported(
-            "blocks in a planned budget", "its plan says what is released", "account a table plan instead"
-        )
-    return str(kind)

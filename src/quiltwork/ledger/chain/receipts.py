@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable
 from quiltwork.ledger.chain.entries import Entry, canonical, json_fields, parsed
 from quiltwork.ledger.chain.keys import is_public_key, signed_by

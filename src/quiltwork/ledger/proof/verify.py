@@ -16,9 +16,8 @@ from typing import Any
 import attrs
 from sqlalchemy import Connection, func, or_, select
 
-from quiltwork.curves import markup
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
-from quiltwork.ledger.acts import access
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
@@ -127,7 +126,7 @@ class Checker:
         if entry.kind == "denied":
             return
         try:
-            access.check(self.book, guarded, who, _ACTS.get(entry.kind, "manage"), moment(entry.time), account)
+            rules.check_right(self.book, guarded, who, _ACTS.get(entry.kind, "manage"), moment(entry.time), account)
         except AccessDenied as denied:
             raise BrokenChain(f"{entry.principal!r} may not have done it: {denied.why}", entry.seq) from None
         if not guarded and entry.principal is not None:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.tradeoff import Vertices
+from quiltwork.numbers.rounding import UNIT
 
 IntArray = NDArray[np.int64]
 ALONG = 1e-14  # slopes that differ by less, relative, are the same: what it costs is counted

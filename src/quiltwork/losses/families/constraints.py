@@ -22,11 +22,12 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import group_delta, nothing_hidden, response_masses
 from quiltwork.losses.family import Family
-from quiltwork.numbers.decimals import DIGITS, times, typed
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
 Constraint = tuple[float, float]
 Exact = tuple[Decimal, Decimal]
@@ -79,7 +80,7 @@ def _envelope(constraints: Iterable[Constraint]) -> tuple[list[Constraint], floa
 
     with localcontext(prec=DIGITS):
         for epsilon, delta in sorted(best.items(), reverse=True):
-            point = typed(float(epsilon)), typed(float(delta))
+            point = typed_decimal(float(epsilon)), typed_decimal(float(delta))
             while kept and kept[-1][1] >= point[1]:  # a smaller epsilon with no larger delta wins outright
                 kept.pop()
             drop_idle(point)
@@ -109,7 +110,7 @@ def weights(kept: list[Constraint]) -> tuple[float, list[float]]:
 
 def _decimal_weights(kept: list[Constraint]) -> list[Decimal]:
     """w_j = (1 + 1/s_j) (before_j - after_j), where s = e^eps and the slopes of the envelope are multiplied by s_j."""
-    points = [(typed(epsilon), typed(delta)) for epsilon, delta in kept]
+    points = [(typed_decimal(epsilon), typed_decimal(delta)) for epsilon, delta in kept]
     spreads = [1 + (-epsilon).exp() for epsilon, _ in points]
     found, after = [], Decimal(0)
     for j, (epsilon, delta) in enumerate(points):
@@ -134,7 +135,7 @@ def constrained_pair(constraints: tuple[Constraint, ...]) -> FinitePair:
     atoms: list[tuple[float, float, float]] = []  # loss, mass, log mass
     with localcontext(prec=DIGITS):
         for (epsilon, _), weight in zip(kept, _decimal_weights(kept), strict=True):
-            low, high = response_masses(typed(epsilon), weight)
+            low, high = response_masses(typed_decimal(epsilon), weight)
             log_weight = float(weight.ln())  # the weight itself may be below the smallest double
             log_high = log_weight - math.log1p(math.exp(-epsilon))
             if epsilon == 0:
@@ -158,7 +159,7 @@ def constrained_pair(constraints: tuple[Constraint, ...]) -> FinitePair:
 
 def _lattice(losses: FloatArray, masses: FloatArray) -> Lattice | None:
     """All losses as multiples of one decimal, unless that is too fine to be of use."""
-    exact = [Fraction(repr(loss)) for loss in losses.tolist()]
+    exact = [typed(loss) for loss in losses.tolist()]
     units = [loss for loss in exact if loss > 0]
     unit = reduce(common_divisor, units) if units else None
     if unit is None or units[-1] / unit > 10**6:

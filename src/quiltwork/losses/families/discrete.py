@@ -11,9 +11,11 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import Family, checked
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 MOST_ATOMS = 500_000
 LEAST_NOISE = 1e9  # the sensitivity over the noise is at most this: beyond, nothing is hidden
@@ -54,7 +56,7 @@ class DiscreteGaussian(Family):
         p, q = np.exp(log_p), np.exp(log_q)
         keep = (p > 0) | (q > 0)
         order = np.nonzero(keep)[0][::-1]  # the loss falls with x
-        unit = Fraction(shift) / (2 * Fraction(repr(sigma)) ** 2)
+        unit = Fraction(shift) / (2 * typed(sigma) ** 2)
         indices = (shift - 2 * x[order]).astype(np.int64)
         losses = float(unit) * indices
         relative = UNIT * (16 + 4 * float(np.abs(log_p[order]).max()))
@@ -90,7 +92,7 @@ class DiscreteLaplace(Family):
 
     def pairs(self) -> dict[str, Pair]:
         shift = self.sensitivity
-        exact = 1 / Fraction(repr(self.scale))
+        exact = 1 / typed(self.scale)
         a = float(exact)
         j = np.arange(shift + 1)
         log_p = math.log(math.tanh(a / 2)) - a * j

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Lattice, Pair
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Lattice, Pair
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform
+from quiltwork.numbers.laws import doubles, probabilities
+from quiltwork.numbers.rounding import UNIT
 
 BLOCK = 1 << 20
 
@@ -208,15 +209,8 @@ def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
 
 def law(name: str, value: Any) -> tuple[float, ...]:
     """A probability vector; sums off by more than rounding are refused, not normalised."""
-    allowed = "a vector of probabilities that sum to 1"
-    masses = checks.numbers(name, value, allowed, 0.0, 1.0)
-    if masses.ndim != 1:
-        raise InvalidParameter(name, value, allowed)
+    masses = doubles(probabilities(name, value, 1, "a vector of probabilities that sum to 1", tolerance=1e-12))
     total = math.fsum(masses)
-    if abs(total - 1.0) > 1e-12:
-        raise InvalidParameter(
-            name, value, allowed, f"they sum to {total!r}; divide by the sum if that is what you mean"
-        )
     return tuple(float(m) / total for m in masses)  # by at most 1e-12: what is left of the sum is rounding
 
 

@@ -15,10 +15,11 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.transforms.transform import Spectrum, Transform
-from quiltwork.numbers.decimals import times
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import times
 
 ROOT2 = math.sqrt(2.0)
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
 from quiltwork.losses.family import Family, checked
 from quiltwork.losses.transforms.quadrature import EllipseBound, PanelTransform, panel_rule
 from quiltwork.losses.transforms.transform import Nodes, Transform
-from quiltwork.numbers.decimals import times
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import times
 
 
 class LaplacePair(Pair):

@@ -17,10 +17,11 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.dominating_pair import UNIT, Cells, Pair
+from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import Family
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
+from quiltwork.numbers.rounding import UNIT
 
 Weighted = list[tuple[float, Pair]]
 

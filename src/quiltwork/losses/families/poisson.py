@@ -17,7 +17,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
-from quiltwork.losses.dominating_pair import TAIL_ULPS, UNIT, Cells, Pair, tail_cells
+from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.families.finite import FinitePair, mixed_loss
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -25,6 +25,7 @@ from quiltwork.losses.family import Family, checked
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform
+from quiltwork.numbers.rounding import UNIT
 
 
 class PoissonPair(Pair):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import Family, checked
-from quiltwork.numbers.decimals import DIGITS, times, typed
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
 INDICES = np.array([0, 1], dtype=np.int64)
 
@@ -32,14 +32,14 @@ def response_masses(epsilon: Decimal, weight: Decimal) -> tuple[float, float]:
 def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
     """Randomized response at epsilon, mixed with a full reveal of probability delta."""
     with localcontext(prec=DIGITS):
-        keep = 1 - typed(delta)
-        low, high = response_masses(typed(epsilon), keep)
+        keep = 1 - typed_decimal(delta)
+        low, high = response_masses(typed_decimal(epsilon), keep)
     if epsilon == 0:
         losses, p = np.zeros(1), np.array([float(keep)])
         return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=UNIT, stated=True)
     log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
     p = np.array([low, high])
-    exact = Fraction(repr(epsilon))
+    exact = typed(epsilon)
     return FinitePair(
         np.array([-epsilon, epsilon]),
         p,

@@ -20,7 +20,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.family import Family, checked
-from quiltwork.numbers.decimals import times
+from quiltwork.numbers.stated import times
 
 
 class RenyiFamily(Family):

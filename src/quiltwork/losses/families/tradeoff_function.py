@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.dominating_pair import UNIT, Lattice, Pair
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.chords import chords
 from quiltwork.losses.families.finite import FinitePair, from_laws
 from quiltwork.losses.families.tradeoff import Vertices, directed, hull
 from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT
 
 Function = Callable[[float], float]
 SLACK = 4e-16  # absolute accuracy of a user's function, if it does not show to be worse

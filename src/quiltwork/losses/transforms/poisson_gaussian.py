@@ -22,7 +22,6 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.transform import (
     TERM_ULPS,
-    UNIT,
     Nodes,
     Spectrum,
     TooCostly,
@@ -31,6 +30,7 @@ from quiltwork.losses.transforms.transform import (
     log_one_plus,
     repeated,
 )
+from quiltwork.numbers.rounding import UNIT
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 STRIPS = np.array([0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.2, 2.6, 2.9])

@@ -18,7 +18,6 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.transform import (
     TERM_ULPS,
-    UNIT,
     Nodes,
     Spectrum,
     TooCostly,
@@ -26,6 +25,7 @@ from quiltwork.losses.transforms.transform import (
     layered_decay,
     repeated,
 )
+from quiltwork.numbers.rounding import UNIT
 
 POINTS = 24
 RADII = (1.2, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0, 80.0)

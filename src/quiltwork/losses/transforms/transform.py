@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.numbers.rounding import UNIT
 
 ComplexArray = np.ndarray[tuple[int], np.dtype[np.complex128]]
-UNIT = 2.0**-53
 TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (validated against 50-digit contours)
 BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
 NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
 from typing import Any
 
 import attrs
@@ -22,14 +20,14 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import probabilities
 
 __all__ = ["Case", "Channel", "Law", "Setting", "log_ratio", "setting"]
 
 Law = tuple[Fraction, ...]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
-NORMALISED = 1e-9  # how far a sum of floats may be from 1; rationals must sum to 1 exactly
-LARGEST = 2**18  # entries of one channel
+MAX_ENTRIES = 2**18  # of one channel
 _LN2 = math.log(2.0)
 
 
@@ -134,32 +132,11 @@ def _deep(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
-def _probability(name: str, value: Any) -> tuple[Fraction, bool]:
-    """The number as a rational, and whether it was given as one."""
-    checks.probability(name, value)  # refuses what is no number, NaN and booleans
-    exact = isinstance(value, (Rational, Decimal))
-    number = Fraction(value) if exact else Fraction(float(value))
-    if not 0 <= number <= 1:  # a rational just outside may round to an end
-        raise InvalidParameter(name, value, "in [0, 1]")
-    return number, exact
-
-
-def _law(name: str, value: Any) -> Law:
-    entries = [_probability(f"a probability of {name}", entry) for entry in _sequence(name, value, "probabilities")]
-    total = sum((number for number, _ in entries), Fraction(0))
-    slack = 0 if all(exact for _, exact in entries) else NORMALISED
-    if abs(total - 1) > slack:
-        raise InvalidParameter(name, value, "probabilities that sum to 1", f"their sum is {float(total):.12g}")
-    return tuple(number for number, _ in entries)
-
-
 def _channel(value: Any) -> Channel:
-    given = [_sequence("a row", row, "probabilities") for row in _sequence("a channel", value, "one row a dataset")]
-    if len({len(row) for row in given}) > 1:
-        raise InvalidParameter("a channel", [len(row) for row in given], "rows of one length, one entry an output")
-    if len(given) * len(given[0]) > LARGEST:
-        raise InvalidParameter("a channel", (len(given), len(given[0])), f"at most {LARGEST} entries")
-    rows = tuple(_law("a row of a channel", row) for row in given)
+    given = probabilities("a channel", value, 2, "one row a dataset, one entry an output")
+    if given.size > MAX_ENTRIES:
+        raise InvalidParameter("a channel", given.shape, f"at most {MAX_ENTRIES} entries")
+    rows = tuple(tuple(map(Fraction, row)) for row in given)
     logs = np.array([[_log(entry) for entry in row] for row in rows])
     known: dict[Fraction, int] = {}
     names = np.array([[known.setdefault(entry, len(known)) for entry in row] for row in rows])
@@ -185,7 +162,8 @@ def _laws(value: Any, datasets: int) -> tuple[Law, ...]:
     if value is None:
         raise InvalidParameter("prior", value, allowed, "what composes depends on which datasets are possible")
     outer = _sequence("prior", value, allowed)
-    found = tuple(_law("prior", one) for one in (outer if _deep(outer[0]) else [outer]))
+    given = outer if _deep(outer[0]) else [outer]
+    found = tuple(tuple(map(Fraction, probabilities("prior", one, 1, allowed))) for one in given)
     if any(len(law) != datasets for law in found):
         raise InvalidParameter("prior", [len(law) for law in found], allowed)
     return found

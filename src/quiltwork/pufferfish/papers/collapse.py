@@ -19,6 +19,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.stated import typed
 from quiltwork.pufferfish.composable.verdict import Leakage, Verdict, composable, leakage
 
 __all__ = ["Collapse", "case_labels", "paired_datasets", "xor_of_bits"]
@@ -98,7 +99,7 @@ def _built(
 def _share(name: str, value: Any) -> Fraction:
     """A probability strictly between 0 and 1; a float counts as the decimal that it is written as."""
     number = checks.real(name, value, "strictly between 0 and 1")
-    exact = Fraction(value) if isinstance(value, (Rational, Decimal)) else Fraction(repr(number))
+    exact = typed(value if isinstance(value, (Rational, Decimal)) else number)
     if not 0 < exact < 1:
         raise InvalidParameter(name, value, "strictly between 0 and 1")
     return exact

@@ -17,7 +17,8 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves import markup, sketch
+from quiltwork.document.draw import notebook as markup
+from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.json import json_numbers

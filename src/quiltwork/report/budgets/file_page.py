@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from quiltwork.report.layout.blocks import Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import SUMMARY
-from quiltwork.spec.budget_answers import answered
-from quiltwork.spec.budget_file import BudgetFile, FileBudget
+from quiltwork.document.blocks import Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.document.page import Report
+from quiltwork.report.parts import SUMMARY
+from quiltwork.spec.fields.budgets import answered
+from quiltwork.spec.files.budgets import BudgetFile, FileBudget
 
 __all__ = ["budget_file_report"]
 

@@ -7,6 +7,9 @@ from functools import partial
 from typing import Any
 
 from quiltwork.compose.loss import Loss
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.document.draw.svg import picture
+from quiltwork.document.page import Report
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.book.balances import Balance
@@ -14,10 +17,7 @@ from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.figure import SIZE, draw_course
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.budgets.history import clean, details, said
-from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.picture import picture
-from quiltwork.report.layout.shared import SUMMARY, why
+from quiltwork.report.parts import SUMMARY, why
 
 __all__ = ["budget_report", "forecasts"]
 

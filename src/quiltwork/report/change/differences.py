@@ -20,10 +20,10 @@ from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
 from quiltwork.report.change.cost import Cost
 from quiltwork.report.change.sides import Piece, Side, side_of
-from quiltwork.spec.plan import Target
+from quiltwork.spec.files.plan import Target
 
 if TYPE_CHECKING:
-    from quiltwork.report.layout.page import Report
+    from quiltwork.document.page import Report
 
 __all__ = ["Change", "Cost", "Difference", "Retargeted", "Setting", "differences"]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from quiltwork.curves.curve import Curve
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Tone, Words
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import picture
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.change.cost import Cost, signed
 from quiltwork.report.change.differences import Change, Difference, Retargeted
-from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Tone, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.picture import picture
-from quiltwork.report.layout.shared import AT_MOST, SUMMARY, tone_of
+from quiltwork.report.parts import AT_MOST, SUMMARY, tone_of
 from quiltwork.report.text import ends
 
 __all__ = ["amount", "difference_report", "fitting", "meaning", "shown_cost", "summary_words"]

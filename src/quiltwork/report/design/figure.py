@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import beside, picture, plain
 from quiltwork.numbers.digits import single
 from quiltwork.report.design.view import View, spread
 from quiltwork.report.figures import allowed
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import beside, picture, plain
 
 SIZE = (4.8, 4.3)
 POINTS = 301

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from quiltwork.confounding.design.design import Design
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.data import to_json
 from quiltwork.report.design.figure import pictures
 from quiltwork.report.design.view import DIRECTIONS, Evaluated, View, spread
 from quiltwork.report.design.words import DIGITS, kept, least, price, target
-from quiltwork.report.layout.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import AT_MOST, SUMMARY, assumed, why
+from quiltwork.report.parts import AT_MOST, SUMMARY, assumed, why
 from quiltwork.report.text import ends
 
 __all__ = ["world_report"]

@@ -15,7 +15,8 @@ from quiltwork.confounding.world import World
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreachable, Unsupported
 from quiltwork.numbers.rounding import up
-from quiltwork.spec.world_file import Used, WorldFile
+from quiltwork.numbers.stated import typed
+from quiltwork.spec.files.world import Used, WorldFile
 
 FAMILIES = ("laplace", "gaussian")
 FEW = 5_000  # entries of a table that is asked for its exact fraction, or for every epsilon at once
@@ -130,7 +131,7 @@ def view(
     target = file.target
     share = target.share if target is not None else Fraction(0)
     if delta is not None:
-        share = Fraction(str(delta))
+        share = typed(delta)
     odds = None
     if epsilon is None and target is not None:
         epsilon, odds = target.epsilon, target.exact_odds

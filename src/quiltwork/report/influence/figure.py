@@ -11,12 +11,12 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import pure
-from quiltwork.curves.drawing import COLOURS
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import beside, picture
 from quiltwork.numbers.digits import single
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.influence.view import GROUP_PRIVACY, View, theorem_6
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import beside, picture
 
 SIZE = (4.6, 4.0)
 POINTS, FEW_POINTS = 25, 9  # per-entry epsilons; a Gaussian prior composes anew for each

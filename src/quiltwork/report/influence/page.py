@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.figures import Lone, profile_picture, tradeoff_picture
 from quiltwork.report.influence.data import TOTALS, spread, to_json
 from quiltwork.report.influence.figure import pictures
 from quiltwork.report.influence.view import Bound, Released, View
-from quiltwork.report.layout.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import (
+from quiltwork.report.parts import (
     AT_MOST,
     SUMMARY,
     Judged,

@@ -25,9 +25,9 @@ from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Translator
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
-from quiltwork.spec.plan import Plan, Release, Target
-from quiltwork.spec.prior_file import PriorFile
-from quiltwork.spec.priors import GAUSSIAN
+from quiltwork.spec.fields.priors import GAUSSIAN
+from quiltwork.spec.files.plan import Plan, Release, Target
+from quiltwork.spec.files.prior import PriorFile
 
 USUAL_DELTA = 1e-6  # when nobody names one and delta 0 has no answer
 MOST_LEAKS = 24  # sizes at which a Gaussian prior is asked

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from quiltwork.curves.drawing import COLOURS
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.region import Region
+from quiltwork.document.blocks import Picture
+from quiltwork.document.draw.style import COLOURS
+from quiltwork.document.draw.svg import beside, picture
 from quiltwork.report.figures import band, plain_powers
-from quiltwork.report.layout.blocks import Picture
-from quiltwork.report.layout.picture import beside, picture
 from quiltwork.report.region.view import USUAL_DELTA, View, spread, upper
 
 DRAWN = 600  # faces in the picture

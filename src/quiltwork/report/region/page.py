@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Section, Words
+from quiltwork.document.page import Report
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import AT_MOST, SUMMARY, Judged, target_rows, targets_fact, why
+from quiltwork.report.parts import AT_MOST, SUMMARY, Judged, target_rows, targets_fact, why
 from quiltwork.report.region.figure import pictures
 from quiltwork.report.region.view import Stated, View, asked_of, constraint_rows, spread, upper
 

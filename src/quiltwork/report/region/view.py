@@ -21,7 +21,7 @@ from quiltwork.losses.families.constraints import Constraint, Constraints, activ
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
-from quiltwork.spec.plan import Plan, Target
+from quiltwork.spec.files.plan import Plan, Target
 
 __all__ = ["Stated", "Verdict", "View", "asked_of", "constraint_rows", "faces_csv", "spread", "upper", "view"]
 

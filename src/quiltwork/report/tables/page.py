@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Bullets, Facts, Grid, Section, Words
+from quiltwork.document.page import Report
 from quiltwork.errors import UnboundedLossError
 from quiltwork.report.figures import profile_picture, tradeoff_picture
-from quiltwork.report.layout.blocks import Block, Bullets, Facts, Grid, Section, Words
-from quiltwork.report.layout.page import Report
-from quiltwork.report.layout.shared import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
+from quiltwork.report.parts import SUMMARY, Judged, assumed, loss_fact, promised, target_rows, targets_fact, why
 from quiltwork.report.tables.view import Found, certainty, moved, records, step, to_json
 from quiltwork.report.text import column
-from quiltwork.spec.table_plan import TablePlan
+from quiltwork.spec.files.table_plan import TablePlan
 
 __all__ = ["refused_table_report", "table_report"]
 

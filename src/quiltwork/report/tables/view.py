@@ -15,8 +15,8 @@ from quiltwork.errors import DisconnectedDomainWarning, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.accounts import verdict as verdict_of
-from quiltwork.spec.notions import Notion
-from quiltwork.spec.table_plan import TablePlan, TableQuery
+from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.table_plan import TablePlan, TableQuery
 from quiltwork.tables import Plan, PlanGuarantee
 from quiltwork.tables.notions.sensitivity import occurring
 from quiltwork.tables.worst_step.vectors import Vector

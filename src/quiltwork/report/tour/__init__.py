@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
+from quiltwork.document.blocks import Grid, Section, Words
+from quiltwork.document.page import Report
 from quiltwork.errors import MissingExtra
-from quiltwork.report.layout.blocks import Grid, Section, Words
-from quiltwork.report.layout.page import Report
 from quiltwork.report.tour.stop import Told
 
 __all__ = ["STOPS", "Stop", "Tour", "tour"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from quiltwork.document.blocks import Block, Cell, Grid, Words
+from quiltwork.document.draw.svg import picture
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.populations import independent
 from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.layout.blocks import Block, Cell, Grid, Words
-from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 SIGMAS = (0.03, 0.2)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from quiltwork.audit.report import AuditReport, report
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
+from quiltwork.document.draw.svg import picture
 from quiltwork.game.populations import independent
 from quiltwork.game.releases.release import SummaryStatistics
 from quiltwork.game.trials import trials
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 SIGMA, DELTA, RUNS = 0.3, 1e-5, 4000

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.errors import NotCertified
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.design.figure import pictures
 from quiltwork.report.design.view import view
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.world_file import parse_world
+from quiltwork.spec.files.world import parse_world
 
 
 def told() -> Told:

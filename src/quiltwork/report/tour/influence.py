@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Fact, Facts, Words
 from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.influence.figure import pictures
 from quiltwork.report.influence.view import GROUP_PRIVACY, view
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Words
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.prior_file import parse_prior
+from quiltwork.spec.files.prior import parse_prior
 
 
 def told() -> Told:

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from quiltwork.compose.constructors import gaussian, laplace
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
+from quiltwork.document.draw.svg import picture
 from quiltwork.errors import BudgetExceeded
 from quiltwork.ledger import Ledger
 from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.figure import draw_course
 from quiltwork.numbers.digits import single
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
-from quiltwork.report.layout.picture import picture
 from quiltwork.report.tour.stop import Told, ask_again
 
 WIDE = (7.2, 3.2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.accounts import account
 from quiltwork.report.figures import profile_picture, tradeoff_picture
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.text import column, percent
 from quiltwork.report.tour.stop import Told, ask_again, given, written
 from quiltwork.spec import parse_plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quiltwork.compose.constructors import approximate, pure
 from quiltwork.compose.loss import Loss
+from quiltwork.document.blocks import Block, Fact, Facts, Words
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Words
 from quiltwork.report.region.figure import pictures
 from quiltwork.report.region.view import view
 from quiltwork.report.tour.stop import Told, ask_again

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from quiltwork.report.layout.blocks import Block, Code, Details, Words
+from quiltwork.document.blocks import Block, Code, Details, Words
 
 __all__ = ["Told", "ask_again", "given", "written"]
 

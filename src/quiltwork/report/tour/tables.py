@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from quiltwork.document.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.layout.blocks import Block, Fact, Facts, Grid, Words
 from quiltwork.report.tables.view import certainty, moved, records, step, view
 from quiltwork.report.tour.stop import Told, ask_again, given, written
-from quiltwork.spec.table_plan import parse_table_plan
+from quiltwork.spec.files.table_plan import parse_table_plan
 
 
 def told() -> Told:

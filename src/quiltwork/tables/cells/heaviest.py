@@ -17,7 +17,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import first_of_each
-from quiltwork.losses.dominating_pair import UNIT
+from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.cells.cells import Arrangement, IntArray
 from quiltwork.tables.schema.columns import BoolArray
 

@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.cells.cells import IntArray
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray, Ordered
@@ -109,5 +110,5 @@ def _intervals(selectors: Sequence[Selector], low: Cut, high: Cut) -> list[tuple
 
 def rounding(places: int, weights: FloatArray) -> FloatArray:
     """How far a running sum may lie from the true one: every place and every query rounds a partial sum."""
-    found: FloatArray = 4 * (places + 2 * weights.shape[0] + 2) * 2.0**-53 * np.abs(weights).sum(axis=0)
+    found: FloatArray = 4 * (places + 2 * weights.shape[0] + 2) * UNIT * np.abs(weights).sum(axis=0)
     return found

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.numbers.stated import double_above, double_below
 from quiltwork.tables.cover.branch_and_bound import search
 from quiltwork.tables.cover.problem import (
     Problem,
@@ -25,8 +26,6 @@ from quiltwork.tables.cover.problem import (
     greedy,
     price_bound,
     problem,
-    rounded_down,
-    rounded_up,
 )
 from quiltwork.tables.cover.programs import EFFORT, integer_program, neat_prices, suggested_prices
 
@@ -106,11 +105,11 @@ def cover(
         if bound is not None and least <= bound < most:  # below what is attained, the solver has failed
             most, method = bound, SOLVED
     return Cover(
-        upper=rounded_up(most),
-        lower=rounded_down(least),
+        upper=double_above(most),
+        lower=double_below(least),
         chosen=tuple(sorted(kept[cell] for cell in chosen)),
         prices=proof.prices,
-        rational=rounded_up(proof.bound),
+        rational=double_above(proof.bound),
         method=method,
     )
 

@@ -248,24 +248,3 @@ def greedy(given: Problem) -> tuple[int, ...]:
             for query in row:
                 worth[query] = 0
     return tuple(taken)
-
-
-# ---- back to doubles
-
-
-def rounded_up(exact: Fraction) -> float:
-    """The least double that is no smaller; infinite past the largest."""
-    try:
-        number = float(exact)
-    except OverflowError:
-        return math.inf
-    return number if Fraction(number) >= exact else math.nextafter(number, math.inf)
-
-
-def rounded_down(exact: Fraction) -> float:
-    """The largest double that is no larger."""
-    try:
-        number = float(exact)
-    except OverflowError:
-        return math.nextafter(math.inf, 0.0)
-    return number if Fraction(number) <= exact else math.nextafter(number, -math.inf)

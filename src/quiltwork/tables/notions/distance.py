@@ -9,11 +9,10 @@ Reference: seed 001, section III-B; theory/granularity.md section 1.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.decimals import at_least
+from quiltwork.numbers.stated import typed, typed_above
 from quiltwork.tables.notions.neighbors import (
     AddRemove,
     Edge,
@@ -36,7 +35,7 @@ __all__ = ["dist", "ratio"]
 
 def ratio(one: float, two: float) -> float:
     """one / two of numbers as they were typed, never rounded down."""
-    return at_least(Fraction(repr(float(one))) / Fraction(repr(float(two))))
+    return typed_above(typed(one) / typed(two))
 
 
 def dist(stated: Notion, wanted: Notion, table: Table) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.stated import double_above
 from quiltwork.tables.notions.universes import (
     Relation,
     add_remove,
@@ -274,8 +275,7 @@ def stability_product(first: float, second: float) -> float:
     product = one * two
     if math.isinf(one) or math.isinf(two) or math.isinf(product):
         return math.inf
-    low = Fraction(product) < Fraction(one) * Fraction(two)
-    return math.nextafter(product, math.inf) if low else product
+    return double_above(Fraction(one) * Fraction(two))
 
 
 def quotient(distances: Any, labels: Iterable[Hashable]) -> FloatArray:

@@ -20,6 +20,7 @@ from scipy.special import expit, logsumexp, ndtri
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import doubles, probabilities
 
 __all__ = [
     "adaptive",
@@ -35,7 +36,6 @@ __all__ = [
 Step = Callable[[tuple[int, ...]], Any]
 
 MOST_OUTPUTS = 2**20  # of a joint law
-NORMALISED = 1e-9  # how far a sum of given probabilities may be from 1: decimals and products are rounded
 
 
 # ---- divergences
@@ -225,10 +225,7 @@ def adaptive(steps: Sequence[Step]) -> FloatArray:
 def _channel(name: str, given: Any) -> FloatArray:
     """A law or a matrix of laws: probabilities whose last axis sums to 1."""
     allowed = "probabilities that sum to 1: one law, or one row for each database"
-    found = checks.numbers(name, given, allowed, 0.0, 1.0)
-    if found.ndim not in (1, 2) or np.any(np.abs(found.sum(axis=-1) - 1) > NORMALISED):
-        raise InvalidParameter(name, given, allowed)
-    return found
+    return doubles(probabilities(name, given, (1, 2), allowed))
 
 
 def _pair(p: Any, q: Any) -> tuple[FloatArray, FloatArray]:

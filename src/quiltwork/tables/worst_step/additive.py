@@ -17,11 +17,11 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.cover.programs import EFFORT
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments

@@ -18,9 +18,9 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant.moments import nudged, worst_moments
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
-from quiltwork.losses.dominating_pair import UNIT
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT
 
 TILTS = 2.0 ** np.arange(-5, 9.25, 0.5)
 

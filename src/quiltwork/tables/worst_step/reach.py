@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 import attrs
 import numpy as np
 
+from quiltwork.numbers.stated import typed
 from quiltwork.tables.cells.cells import Arrangement, Sheet
 from quiltwork.tables.cells.sweep import Sweep
 from quiltwork.tables.notions.neighbors import (
@@ -145,14 +145,9 @@ def stretches(sheet: Sheet, length: float, *, discrete: bool) -> list[tuple[list
     runs: list[tuple[list[int], bool]] = []
     spans = [(i, span) for i, span in enumerate(sheet.spans) if span is not None]
     for at, (first, (_, end)) in enumerate(spans):
-        last = _exact(end[0]) + _exact(length) - (1 if discrete else 0)
-        begins = [(i, _exact(start[0])) for i, (start, _) in spans[at + 1 :]]
+        last = typed(end[0]) + typed(length) - (1 if discrete else 0)
+        begins = [(i, typed(start[0])) for i, (start, _) in spans[at + 1 :]]
         run = [first, *(i for i, start in begins if start < last or (not discrete and start == last))]
         if not runs or not set(run) <= set(runs[-1][0]):
             runs.append((run, discrete or all(start != last for _, start in begins)))
     return runs + [([i], True) for i, span in enumerate(sheet.spans) if span is None]
-
-
-def _exact(number: float) -> Fraction:
-    """The number as it was typed."""
-    return Fraction(repr(float(number)))

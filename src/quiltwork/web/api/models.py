@@ -14,9 +14,9 @@ from pydantic_core import PydanticCustomError
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
-from quiltwork.spec.notions import Notion
-from quiltwork.spec.read import made_from
+from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.recipes import Recipe
+from quiltwork.spec.text.read import made_from
 from quiltwork.web.stated import loss_from
 
 MOST_FIELDS = 64

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.document.charts import Json
 from quiltwork.errors import InvalidPlan, UnboundedLossError
-from quiltwork.spec.anything import kind_of, parse_any
+from quiltwork.spec.files.file import kind_of, parse_any
 from quiltwork.web.explore.answers import fact, page, section
-from quiltwork.web.explore.charts import Json
 from quiltwork.web.explore.limits import checked_text
 
 __all__ = ["answer", "value_of"]

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.charts import Json, at
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.accounts import Verdict
 from quiltwork.report.text import ends
-from quiltwork.web.explore.charts import Json, at
 
 __all__ = ["fact", "loss_fact", "page", "section", "verdict_json"]
 

@@ -14,10 +14,10 @@ from quiltwork.audit.claim import NOTHING, Claim, mu_claim, pair_claim
 from quiltwork.audit.figure import LOWEST, hull
 from quiltwork.audit.score_files import parse_scores
 from quiltwork.checks import FloatArray
+from quiltwork.document.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.web.explore.answers import fact, page, section
-from quiltwork.web.explore.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.web.explore.limits import MOST_SCORES, refuse_many
 
 __all__ = ["METHODS", "answer", "example", "html"]

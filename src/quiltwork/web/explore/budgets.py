@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from quiltwork.spec.budget_file import BudgetFile
+from quiltwork.document.charts import Json, grid
+from quiltwork.spec.files.budgets import BudgetFile
 from quiltwork.web.explore.answers import fact, page
-from quiltwork.web.explore.charts import Json, grid
 
 __all__ = ["budgets_page"]
 

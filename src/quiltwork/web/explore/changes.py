@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.document.charts import Json, at, axis, chart, grid, trace
 from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.change.differences import Difference, differences
 from quiltwork.report.change.page import amount, summary_words
 from quiltwork.web.explore.account import value_of
 from quiltwork.web.explore.answers import loss_fact, page
-from quiltwork.web.explore.charts import Json, at, axis, chart, grid, trace
 from quiltwork.web.explore.drawn import drawn
 
 __all__ = ["answer"]

@@ -10,10 +10,10 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.charts import Json, axis, chart, grid, trace
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.report.text import ends
-from quiltwork.web.explore.charts import Json, axis, chart, grid, trace
 from quiltwork.web.explore.drawn import Drawn
 
 __all__ = ["bracket_json", "charts_of", "marks", "points", "promised"]

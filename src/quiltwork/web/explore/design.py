@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
+from quiltwork.document.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.stated import typed
 from quiltwork.report.design.data import to_json
 from quiltwork.report.design.view import DIRECTIONS, View, spread, view
 from quiltwork.report.text import ends
-from quiltwork.spec.world_file import WorldFile, parse_world, world_from
+from quiltwork.spec.files.world import WorldFile, parse_world, world_from
 from quiltwork.web.explore.answers import fact, page, section
-from quiltwork.web.explore.charts import Json, at, axis, chart, cosine, grid, trace
 from quiltwork.web.explore.curves import promised
 from quiltwork.web.explore.limits import checked_text
 
@@ -54,7 +54,7 @@ def small_world(strength: Any, badge: Any) -> WorldFile:
     """
     strength = checks.probability("strength", STRENGTH if strength is None else strength)
     badge = checks.non_negative("badge", BADGE if badge is None else badge)
-    weights = [1 - Fraction(str(strength)) * x / (LEVELS - 1) for x in range(LEVELS)]
+    weights = [1 - typed(strength) * x / (LEVELS - 1) for x in range(LEVELS)]
     falling = [str(weight / sum(weights)) for weight in weights]  # fractions, so that the two laws are mirror images
     told = {"epsilon": badge} if badge else {"odds": 1}
     return world_from(

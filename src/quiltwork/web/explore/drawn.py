@@ -24,9 +24,9 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
+from quiltwork.document.charts import cosine, spoken
 from quiltwork.errors import QuiltworkError
 from quiltwork.losses.transforms.transform import TooCostly
-from quiltwork.web.explore.charts import cosine, spoken
 
 __all__ = ["Drawn", "drawn"]
 

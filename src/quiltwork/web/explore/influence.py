@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from fractions import Fraction
 
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import pure
+from quiltwork.document.charts import Json, at, axis, chart, grid, spoken, trace
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.stated import typed
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.influence.data import spread, to_json
 from quiltwork.report.influence.view import GROUP_PRIVACY, Bound, View, theorem_6, view
 from quiltwork.report.text import ends
-from quiltwork.spec.prior_file import PriorFile, parse_prior, prior_from
+from quiltwork.spec.files.prior import PriorFile, parse_prior, prior_from
 from quiltwork.web.explore.answers import fact, loss_fact, page, section, verdict_json
-from quiltwork.web.explore.charts import Json, at, axis, chart, grid, spoken, trace
 from quiltwork.web.explore.limits import checked_text
 
 __all__ = ["answer", "prior_page"]
@@ -49,7 +49,7 @@ def answer(asked: Json) -> Json:
 
 def _binary(asked: Json) -> PriorFile:
     p, q = (checks.probability(name, asked.get(name)) for name in ("p", "q"))
-    leaves = [float(1 - Fraction(str(stay))) for stay in (p, q)]  # 0.2 beside 0.8, as a person would write it
+    leaves = [float(1 - typed(stay)) for stay in (p, q)]  # 0.2 beside 0.8, as a person would write it
     chain: Json = {"transition": [[p, leaves[0]], [leaves[1], q]]}
     if asked.get("length") is not None:
         chain["length"] = checks.count("length", asked["length"], least=1)

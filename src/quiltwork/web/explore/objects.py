@@ -6,10 +6,10 @@ from typing import Any
 
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.document.charts import Json
 from quiltwork.report.accounts import USUAL_DELTA
-from quiltwork.spec.objects import dumps
+from quiltwork.spec.objects.documents import dumps
 from quiltwork.web.explore.answers import fact, loss_fact, page, section
-from quiltwork.web.explore.charts import Json
 from quiltwork.web.explore.curves import charts_of, points
 from quiltwork.web.explore.drawn import drawn
 

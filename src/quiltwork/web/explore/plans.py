@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.charts import Json, grid
 from quiltwork.numbers.digits import single
 from quiltwork.report.accounts import Account, account
 from quiltwork.report.baselines import Baseline
 from quiltwork.report.text import column, percent
-from quiltwork.spec.plan import Plan
+from quiltwork.spec.files.plan import Plan
 from quiltwork.web.explore.answers import fact, loss_fact, page, section, verdict_json
-from quiltwork.web.explore.charts import Json, grid
 from quiltwork.web.explore.curves import charts_of, points
 from quiltwork.web.explore.drawn import drawn
 from quiltwork.web.explore.limits import MOST_RELEASES, refuse_many

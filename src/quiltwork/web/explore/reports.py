@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.document.charts import Json
+from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter
-from quiltwork.report.layout.page import Report
 from quiltwork.web.explore.account import value_of
-from quiltwork.web.explore.charts import Json
 
 __all__ = ["FORMATS", "made"]
 

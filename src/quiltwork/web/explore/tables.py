@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from quiltwork import checks
+from quiltwork.document.charts import Json, at, grid
 from quiltwork.report.tables.view import Found, certainty, moved, records, step, to_json, view
 from quiltwork.report.text import column
-from quiltwork.spec.table_plan import TablePlan
+from quiltwork.spec.files.table_plan import TablePlan
 from quiltwork.web.explore.answers import loss_fact, page, section, verdict_json
-from quiltwork.web.explore.charts import Json, at, grid
 from quiltwork.web.explore.curves import charts_of, points
 from quiltwork.web.explore.drawn import drawn
 from quiltwork.web.explore.limits import MOST_RELEASES, refuse_many

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.document.charts import Json, at, grid
 from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.report.baselines import compared
 from quiltwork.report.text import column
-from quiltwork.spec.plan import Plan
-from quiltwork.spec.read import plan_from
+from quiltwork.spec.files.plan import Plan, plan_from
 from quiltwork.web.explore.answers import loss_fact, page
-from quiltwork.web.explore.charts import Json, at, grid
 from quiltwork.web.explore.curves import bracket_json, charts_of, points
 from quiltwork.web.explore.drawn import drawn
 from quiltwork.web.explore.limits import MOST_LOSSES, refuse_many

@@ -6,7 +6,7 @@ from typing import Any
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
-from quiltwork.spec.read import parse_plan
+from quiltwork.spec.files.plan import parse_plan
 from quiltwork.web.pages.forms import Typed, number, span, time, whole
 
 __all__ = ["FILTERS", "LIMITS", "terms_of"]

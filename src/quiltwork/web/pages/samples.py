@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from quiltwork.spec.document import parse
+from quiltwork.spec.text.document import parse
 
 __all__ = ["samples"]
 

@@ -22,8 +22,8 @@ from quiltwork import checks
 from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of, rows_needed, signed, whole, written
 from quiltwork.confounding.design.exact.simplex import optimal, program
 from quiltwork.errors import InvalidParameter, MissingExtra, NotCertified, Unreachable, Unsupported
-from quiltwork.numbers.laws import fraction
 from quiltwork.numbers.rational_linear import Singular
+from quiltwork.numbers.stated import fraction
 
 __all__ = ["ROWS", "Duals", "RationalSolution", "lower_bound", "solve_exactly", "worst_cost", "worst_delta"]
 

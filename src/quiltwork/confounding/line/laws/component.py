@@ -20,7 +20,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.laws.densities import Shapes
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.laws import fraction
+from quiltwork.numbers import stated
 from quiltwork.numbers.rounding import UNIT
 
 __all__ = ["Component", "exactly", "masses", "placed", "root", "size"]
@@ -31,7 +31,7 @@ FARTHEST = 1e100
 
 def exactly(name: str, value: Any) -> Fraction:
     """The number that was typed, as a fraction."""
-    found = None if isinstance(value, str) else fraction(value)
+    found = None if isinstance(value, str) else stated.fraction(value)
     if found is None or abs(found) > FARTHEST:
         raise InvalidParameter(name, value, "a finite number, at most 1e100 in size")
     return found
@@ -57,9 +57,7 @@ def root(square: Fraction) -> float:
     """A double within two units of the square root of a variance."""
     if not 1e-100 <= square <= 1e100:
         raise InvalidParameter("variance", float(square), "in [1e-100, 1e100]")
-    shift = (square.denominator.bit_length() - square.numerator.bit_length()) // 2 + 64
-    scaled = square * Fraction(4) ** shift
-    return float(Fraction(math.isqrt(scaled.numerator // scaled.denominator)) / Fraction(2) ** shift)
+    return float(stated.root(square, bits=63)[0])
 
 
 class Component:

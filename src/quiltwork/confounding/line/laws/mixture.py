@@ -14,12 +14,12 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.laws.component import Component
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.laws import Laws
+from quiltwork.numbers.laws import TOLERANCE, Laws
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 __all__ = ["Mixture", "table_weights"]
 
-SUM = 1e-9  # weights may miss one by this much; they are then divided by their sum
 LOOSE = 1e-6  # how well probabilities of values must be known that get noise
 LEAST = 1e-300  # smaller ones are not known to a few units: doubles lose their digits there
 
@@ -65,10 +65,10 @@ class Mixture:
         if len(parts) != shares.size:
             raise InvalidParameter("components", len(parts), f"as many as weights, {shares.size}")
         total = math.fsum(shares)
-        if not abs(total - 1.0) <= SUM:
+        if not abs(total - 1.0) <= TOLERANCE:
             raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
         kept = np.flatnonzero(shares)
-        exact = tuple(Fraction(repr(float(share))) for share in shares) if self.exact is None else self.exact
+        exact = tuple(typed(share) for share in shares) if self.exact is None else self.exact
         whole = sum(exact)
         object.__setattr__(self, "exact", tuple(exact[i] / whole for i in kept) if exact else ())
         shares = shares[kept] if total == 1.0 else shares[kept] / total

@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite.game import FiniteGame
 from quiltwork.game.finite.secrets import bits, individuals
-from quiltwork.numbers.rationals import Table, doubles, exact, fractions, is_exact, number
+from quiltwork.numbers.laws import Table, doubles, is_exact, number, read_table
 
 __all__ = ["Design", "design", "distances", "simple", "true_channel"]
 
@@ -74,7 +74,7 @@ def design(game: FiniteGame, kappa: Any, cost: Any) -> Design:
         raise InvalidParameter("game", game, "a FiniteGame")
     if game.channel.size > ENTRIES:
         raise Unsupported("an equilibrium of this size", f"{game.channel.size:,} entries are more than {ENTRIES:,}")
-    weight = exact(number("kappa", kappa))
+    weight = Fraction(number("kappa", kappa))
     if weight < 0:
         raise InvalidParameter("kappa", kappa, "at least 0")
     prior = _exact_table(game.prior)
@@ -95,7 +95,7 @@ def distances(game: FiniteGame) -> Table:
     """
     try:
         rows = [output if isinstance(output, tuple) else (output,) for output in game.outputs]
-        labels = [[exact(number("an output", value)) for value in row] for row in rows]
+        labels = [[Fraction(number("an output", value)) for value in row] for row in rows]
     except InvalidParameter:
         raise InvalidParameter("the outputs of the game", game.outputs[:3], "numbers, or tuples of numbers") from None
     if not labels[0] or any(len(row) != len(labels[0]) for row in labels):
@@ -111,7 +111,7 @@ def _costs(game: FiniteGame, cost: Any) -> Table:
         return np.asarray(1 - _exact_table(game.channel))
     if isinstance(cost, str) and cost == "distance":
         return distances(game)
-    table = fractions("cost", cost, 2, _COST)
+    table = read_table("cost", cost, 2, _COST)
     if table.shape != game.channel.shape:
         raise InvalidParameter("the shape of cost", table.shape, f"{game.channel.shape}: {_COST}")
     return _exact_table(table)
@@ -121,7 +121,7 @@ def _exact_table(table: Table) -> Table:
     if is_exact(table):
         return table
     found = np.empty(table.size, dtype=object)
-    found[:] = [exact(value) for value in table.ravel().tolist()]
+    found[:] = [Fraction(value) for value in table.ravel().tolist()]
     return found.reshape(table.shape)
 
 

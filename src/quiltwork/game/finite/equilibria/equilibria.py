@@ -35,7 +35,8 @@ from quiltwork.game.finite.scores import (
     lower_bound,
     upper_bound,
 )
-from quiltwork.numbers.rationals import Number, Table, above, below, exact, number, typed
+from quiltwork.numbers.laws import Number, Table, number
+from quiltwork.numbers.stated import double_above, double_below, typed
 
 __all__ = ["Equilibrium", "Status", "nash", "stackelberg"]
 
@@ -158,7 +159,7 @@ def nash(
 
 def _score(loss: str, gamma: Any) -> Score | None:
     """The score of a loss; None for the joint one, which has a solver of its own."""
-    weight = typed("gamma", gamma)
+    weight = typed(number("gamma", gamma))
     if not 0 <= weight <= 1:
         raise InvalidParameter("gamma", gamma, "in [0, 1]")
     scores: dict[str, Score | None] = {
@@ -208,7 +209,7 @@ def _joint(problem: Design, tolerance: float) -> tuple[Table, Table, Fraction, F
 
 def _exactly(table: np.ndarray[Any, Any]) -> Table:
     found = np.empty(table.size, dtype=object)
-    found[:] = [exact(value) for value in table.ravel().tolist()]
+    found[:] = [Fraction(value) for value in table.ravel().tolist()]
     return found.reshape(table.shape)
 
 
@@ -219,7 +220,7 @@ def _rounded(table: Table, largest: int) -> Table:
 
 
 def _bracket(low: Fraction, high: Fraction, method: str, met: bool) -> Bracket:
-    return Bracket(below(low), above(high), "cost", method, met)
+    return Bracket(double_below(low), double_above(high), "cost", method, met)
 
 
 def _equilibrium(

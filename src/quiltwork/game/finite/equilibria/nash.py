@@ -27,7 +27,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.game.finite.equilibria.designs import Design
-from quiltwork.numbers.rationals import Table
+from quiltwork.numbers.laws import Table
 
 __all__ = ["cooled", "deterring", "regret", "searched", "traced"]
 

@@ -23,7 +23,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.equilibria.commitment import Suggestion
 from quiltwork.game.finite.equilibria.designs import Design
-from quiltwork.numbers.rationals import Table, log_ends
+from quiltwork.numbers.laws import Table
+from quiltwork.numbers.stated import log_ends
 
 __all__ = ["barrier", "joint_lower_bound", "joint_upper_bound"]
 

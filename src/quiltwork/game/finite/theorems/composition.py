@@ -24,7 +24,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.entropies import entropy, given_output, total_correlation
 from quiltwork.game.finite.secrets import bits, individuals
-from quiltwork.numbers.rationals import doubles, laws
+from quiltwork.numbers.laws import doubles, read_laws
 
 __all__ = ["CompositionIdentity", "Terms", "composition_identity"]
 
@@ -116,7 +116,7 @@ def composition_identity(joint: Any, prior: Any) -> CompositionIdentity:
     >>> round(found.overlap, 6), round(found.joint.overlap_from_correlations, 6), found.sub_additive
     (0.471393, 0.471393, True)
     """
-    law = doubles(laws("prior", prior, 1, "probabilities of the 2^K membership vectors"))
+    law = doubles(read_laws("prior", prior, 1, "probabilities of the 2^K membership vectors"))
     people = individuals(len(law))
     table = _table(joint, len(law))
     masses = law.reshape(-1, *[1] * (table.ndim - 1)) * table
@@ -132,7 +132,7 @@ def _table(joint: Any, secrets: int) -> FloatArray:
         raise InvalidParameter("the shape of joint", given.shape, allowed)
     if len(given) != secrets:
         raise InvalidParameter("the rows of joint", len(given), f"{secrets}, one a secret")
-    flat = laws("joint", given.reshape(secrets, -1), 2, allowed)
+    flat = read_laws("joint", given.reshape(secrets, -1), 2, allowed)
     return doubles(flat).reshape(given.shape)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,9 +27,10 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
 from quiltwork.curves import TradeOff
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.rationals import Number as Ratio
-from quiltwork.numbers.rationals import Table, above, below, exact, is_exact
+from quiltwork.numbers.laws import Number as Ratio
+from quiltwork.numbers.laws import Table, is_exact
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import double_above, double_below
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
@@ -242,9 +244,11 @@ def trade_off_of(other: Table, member: Table) -> TradeOff:
     """
     vertices = vertices_of(other, member)
     # what masses of floats and their sums may be off, relatively; fractions are exact
-    slack = exact(0.0 if is_exact(other) else (4.0 * len(other) + 16.0) * UNIT)
-    alphas = np.array([below(exact(a) * (1 - slack)) for a, _ in vertices])
-    betas = np.array([below(exact(b) * (1 - slack)) for _, b in vertices])
-    powers = np.array([min(above((1 - exact(b)) * (1 + slack) + slack * exact(b)), 1.0) for _, b in vertices])
+    slack = Fraction(0.0 if is_exact(other) else (4.0 * len(other) + 16.0) * UNIT)
+    alphas = np.array([double_below(Fraction(a) * (1 - slack)) for a, _ in vertices])
+    betas = np.array([double_below(Fraction(b) * (1 - slack)) for _, b in vertices])
+    powers = np.array(
+        [min(double_above((1 - Fraction(b)) * (1 + slack) + slack * Fraction(b)), 1.0) for _, b in vertices]
+    )
     powers[betas == 0] = 1.0
     return TradeOff(alphas, betas, powers, hull=True)

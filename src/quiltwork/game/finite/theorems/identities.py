@@ -14,7 +14,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.game import FiniteGame
 from quiltwork.game.finite.theorems.gaussian_tests import beta_at
 from quiltwork.game.measures.advantage import ExpectedCounts
-from quiltwork.numbers.rationals import Number, Table, doubles, fractions, is_exact, laws
+from quiltwork.numbers.laws import Number, Table, doubles, is_exact, read_laws, read_table
 
 __all__ = ["LossIdentity", "PosteriorIdentity", "bwma_loss_identity", "dominates", "posterior_identity"]
 
@@ -54,10 +54,10 @@ def bwma_loss_identity(game: FiniteGame, strategy: Any, gamma: Any) -> LossIdent
     """
     shape = game.channel.shape
     allowed = f"a table of shape {shape} whose columns are laws over guesses"
-    given = fractions("strategy", strategy, 2, allowed)
+    given = read_table("strategy", strategy, 2, allowed)
     if given.shape != shape:
         raise InvalidParameter("the shape of strategy", given.shape, allowed)
-    table: Table = laws("strategy", given.T, 2, allowed).T
+    table: Table = read_laws("strategy", given.T, 2, allowed).T
     if not (game.exact and is_exact(table)):
         table = doubles(table)
     guesses = game.secrets

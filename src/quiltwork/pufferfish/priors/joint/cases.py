@@ -14,6 +14,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.pufferfish.secrets import EntryValues, FunctionValues, JointValues, Secrets
 
 __all__ = ["MOST_DATASETS", "Case", "all_cases", "clean_law", "clean_values"]
@@ -149,8 +150,8 @@ def clean_law(value: Any) -> tuple[np.ndarray | None, FloatArray]:
             raise InvalidParameter("law", value, "floats only, or fractions only, none below 0")
     law = checks.numbers("law", raw, "probabilities in [0, 1]", 0.0, 1.0).copy()
     total = math.fsum(law.ravel())
-    if abs(total - 1.0) > 1e-9:
-        raise InvalidParameter("law", total, "probabilities that sum to 1 (within 1e-9)")
+    if abs(total - 1.0) > TOLERANCE:
+        raise InvalidParameter("law", total, f"probabilities that sum to 1 (within {TOLERANCE:g})")
     positive = (raw > 0).astype(bool)
     if float(law[positive].min()) < SMALLEST:
         raise InvalidParameter("law", float(law[positive].min()), f"probabilities that are 0 or at least {SMALLEST}")

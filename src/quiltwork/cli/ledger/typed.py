@@ -1,0 +1,91 @@
+"""What people type on the command line of a ledger, read: losses, plans, times, spans."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from quiltwork.cli.account import plan_at
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter, InvalidPlan
+from quiltwork.ledger.book.terms import Blocks
+from quiltwork.spec import read_plan
+from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.budgets import read_budgets
+from quiltwork.spec.files.plan import Plan
+from quiltwork.spec.recipes import Recipe
+from quiltwork.spec.text.read import parse_as
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+SPAN = "a number and a unit, s, m, h, d or w: 90m, 12h, 30d"
+TIME = "a time with its zone: 2027-01-01T00:00Z or 2027-01-01T09:00+01:00"
+
+
+def loss_of(text: str) -> Loss:
+    """A loss as a plan file writes it, such as "gaussian: {sigma: 40}"."""
+    try:
+        return parse_as(Recipe, text).loss()
+    except InvalidPlan as error:
+        where = "" if error.where == "the plan" else f"{error.where} "
+        raise InvalidPlan(f"loss {_short(text)!r}", f"{where}{error.problem}") from None
+
+
+def plan_file(path: Path) -> Plan:
+    """A plan file; errors name it."""
+    return plan_at(path, read_plan)
+
+
+def budget_file(path: Path) -> list[dict[str, Any]]:
+    """The budgets of a file, each as `Ledger.open` takes it."""
+    said = [one.opening() for one in plan_at(path, read_budgets).budgets]
+    return [one | {"blocks": None if one.get("blocks") is None else Blocks(**one["blocks"])} for one in said]
+
+
+def plan_loss(plan: Plan) -> Any:
+    """Everything in a plan; with what it protects, when it says so, for then it must be what the budget protects."""
+    return plan.guarantee() if "protects" in plan.model_fields_set else plan.loss()
+
+
+def notion(text: str) -> Any:
+    """A notion of neighbour as a table plan writes it, such as "user: {id: person, max_records: 4}"."""
+    try:
+        return parse_as(Notion, text).notion()
+    except InvalidPlan as error:
+        where = "" if error.where == "the plan" else f"{error.where} "
+        raise InvalidPlan(f"--neighbors {_short(text)!r}", f"{where}{error.problem}") from None
+
+
+def span(name: str, text: str) -> timedelta:
+    """A length of time.
+
+    >>> span("lease", "90m"), span("refresh", "30d")
+    (datetime.timedelta(seconds=5400), datetime.timedelta(days=30))
+    """
+    found = re.fullmatch(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", text.strip(), re.ASCII)
+    if found is None:
+        raise InvalidParameter(name, _short(text), SPAN)
+    seconds = float(found.group(1)) * UNITS[found.group(2)]
+    if not 0 < seconds <= 4e9:
+        raise InvalidParameter(name, text, "more than nothing, at most a hundred years")
+    return timedelta(seconds=seconds)
+
+
+def moment(name: str, text: str) -> datetime:
+    """A time that says its zone.
+
+    >>> moment("expires", "2027-01-01T00:00Z").isoformat()
+    '2027-01-01T00:00:00+00:00'
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidParameter(name, _short(text), TIME) from None
+    if found.utcoffset() is None:
+        raise InvalidParameter(name, text, TIME, "the zone is missing")
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

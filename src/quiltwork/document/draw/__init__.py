@@ -1,0 +1,1 @@
+"""Drawers: each turns the same page into something to read."""

@@ -1,0 +1,290 @@
+"""How files write budgets: what all releases together may cost, what that protects, and for how long.
+
+The limit is epsilon, epsilon and delta, rho (zCDP) or mu (GDP).  An adaptive budget is kept by a filter: costs add up,
+whatever is released next; a planned one fixes its releases now and composes them as a whole.
+`answered` says what a ledger would say of all releases of a plan: whether they fit, and which is the first too many.
+
+Reference: theory/granularity.md section 3.2; `quiltwork.compose.filters.opening`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import attrs
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from quiltwork.compose.loss import Loss, compose
+from quiltwork.errors import Unsupported
+from quiltwork.numbers.digits import at_most
+from quiltwork.numbers.rounding import up
+from quiltwork.spec.fields.fields import Count, Strict, Words
+
+if TYPE_CHECKING:
+    from quiltwork.compose.filters.opening import Filter
+
+__all__ = ["Blocks", "Budget", "BudgetAnswer", "answered", "instant", "span"]
+
+LIMITS = {("epsilon", "delta"): "approximate", ("epsilon",): "pure", ("rho",): "zcdp", ("mu",): "gdp"}
+FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
+KINDS = ("adaptive", "planned")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+LONGEST = 4e9  # seconds, a little more than a hundred years
+MOST_BLOCKS, MOST_OWNERS, LONGEST_NAME = 10_000, 100, 200
+_SPAN = re.compile(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", re.ASCII)
+
+
+def _refused(problem: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
+
+
+def span(text: str) -> timedelta:
+    """A length of time: a number and a unit, s, m, h, d or w.
+
+    >>> span("90m"), span("30d")
+    (datetime.timedelta(seconds=5400), datetime.timedelta(days=30))
+    """
+    found = _SPAN.fullmatch(text.strip())
+    seconds = float(found.group(1)) * UNITS[found.group(2)] if found else 0.0
+    if not 0 < seconds <= LONGEST:
+        raise _refused(f"must be a number and a unit, s, m, h, d or w, such as 30d, at most 100 years, got {text!r}")
+    return timedelta(seconds=seconds)
+
+
+def instant(text: str) -> datetime:
+    """A time that says its zone.
+
+    >>> instant("2027-01-01T00:00Z").isoformat()
+    '2027-01-01T00:00:00+00:00'
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        found = None
+    if found is None or found.utcoffset() is None:
+        raise _refused(f"must be a time with its zone, such as 2027-01-01T00:00Z, got {text!r}")
+    return found
+
+
+def _span_text(text: str) -> str:
+    span(text)
+    return text
+
+
+def _instant_text(text: str) -> str:
+    instant(text)
+    return text
+
+
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise _refused(f"must differ from every other name, {name!r} is used twice", (index,))
+    return names
+
+
+Moderate = Annotated[float, Field(ge=1e-100, le=1e100)]
+Below = Annotated[float, Field(ge=1e-100, lt=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Name = Annotated[Words, Field(max_length=LONGEST_NAME)]
+
+
+class Blocks(Strict):
+    """A partition of the domain: each block has the whole budget; the protected change touches at most `most`."""
+
+    label: Name
+    names: (
+        Annotated[tuple[Name, ...], Field(strict=False, min_length=1, max_length=MOST_BLOCKS), AfterValidator(_once)]
+        | None
+    ) = None
+    most: Count = 1
+
+
+class Budget(Strict):
+    """What may be spent in all, how it is kept, and for how long."""
+
+    name: Name
+    epsilon: Moderate | None = None
+    delta: Below | None = None
+    rho: Moderate | None = None
+    mu: Moderate | None = None
+    protects: Words | None = None
+    kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})] = "adaptive"
+    filter: Annotated[str, Field(json_schema_extra={"enum": ["renyi", "zcdp", "gdp", "pure"]})] | None = None
+    order: Annotated[float, Field(gt=1)] | None = None
+    reveal: Share = 0.0
+    expires: Annotated[str, AfterValidator(_instant_text)] | None = None
+    refresh: Annotated[str, AfterValidator(_span_text)] | None = None
+    blocks: Blocks | None = None
+    owners: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_OWNERS), AfterValidator(_once)] = ()
+    note: Words | None = None
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        stated = self.stated
+        if tuple(stated) not in LIMITS:
+            named = " and ".join(stated) or "none of them"
+            raise _refused(f"must be limited by epsilon, by epsilon and delta, by rho, or by mu, got {named}")
+        return self
+
+    @model_validator(mode="after")
+    def _kept(self) -> Self:
+        if self.kind not in KINDS:
+            raise _refused(f"must be {' or '.join(KINDS)}, got {self.kind!r}", ("kind",))
+        if self.kind == "planned":
+            for field in ("filter", "order", "blocks"):
+                if getattr(self, field) is not None:
+                    raise _refused("must be left out of a planned budget, which composes its plan", (field,))
+            if self.reveal:
+                raise _refused("must be left out of a planned budget, which composes its plan", ("reveal",))
+            return self
+        allowed = FILTERS[self.limit]
+        if self.filter is not None and self.filter not in allowed:
+            given = ", ".join(self.stated)
+            raise _refused(f"must be {' or '.join(allowed)} for a limit on {given}, got {self.filter!r}", ("filter",))
+        if self.chosen != "renyi" and (self.order is not None or self.reveal):
+            field = "order" if self.order is not None else "reveal"
+            raise _refused("must be left out: it belongs to the renyi filter", (field,))
+        if self.delta is not None and self.reveal >= self.delta:
+            raise _refused(f"must be below delta, which is {self.delta:g}, got {self.reveal:g}", ("reveal",))
+        return self
+
+    @property
+    def stated(self) -> dict[str, float]:
+        """The numbers of the limit."""
+        names = ("epsilon", "delta", "rho", "mu")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
+    def limit(self) -> str:
+        """approximate, pure, zcdp or gdp."""
+        return LIMITS[tuple(self.stated)]
+
+    @property
+    def chosen(self) -> str:
+        """The filter of an adaptive budget: the one that counts most losses, unless named."""
+        return self.filter or FILTERS[self.limit][0]
+
+    def keeper(self) -> Filter:
+        """The filter that keeps an adaptive use below the limit."""
+        from quiltwork.compose.filters.opening import filter_for, gdp_filter, pure_filter, zcdp_filter
+
+        numbers = list(self.stated.values())
+        if self.limit == "approximate" and self.chosen != "pure":
+            return filter_for(self.chosen, numbers[0], numbers[1], order=self.order, reveal=self.reveal)
+        if self.chosen == "pure":
+            return pure_filter(*numbers)
+        return zcdp_filter(*numbers) if self.chosen == "zcdp" else gdp_filter(*numbers)
+
+    def opening(self) -> dict[str, Any]:
+        """What `Ledger.open` takes, with the blocks as a mapping; what was not said is left out."""
+        said: dict[str, Any] = {"name": self.name, **self.stated, "kind": self.kind}
+        for field in ("protects", "filter", "order", "note"):
+            if getattr(self, field) is not None:
+                said[field] = getattr(self, field)
+        said |= {"reveal": self.reveal} if self.reveal else {}
+        said |= {"expires": instant(self.expires)} if self.expires is not None else {}
+        said |= {"refresh": span(self.refresh)} if self.refresh is not None else {}
+        said |= {"blocks": self.blocks.model_dump()} if self.blocks is not None else {}
+        return said | ({"owners": self.owners} if self.owners else {})
+
+    def words(self) -> str:
+        """The limit in a few words."""
+        return ", ".join(f"{name} {value:g}" for name, value in self.stated.items())
+
+
+def distinct_budgets(budgets: Iterable[Budget]) -> None:
+    """Refuse a name that comes twice."""
+    seen: set[str] = set()
+    for index, budget in enumerate(budgets):
+        if budget.name in seen:
+            problem = f"must differ from every other budget, {budget.name!r} is used twice"
+            raise _refused(problem, ("budgets", index, "name"))
+        seen.add(budget.name)
+
+
+WIDTHS = (1e-3, 1e-6, 1e-9)  # brackets that are tried until the limit lies outside
+
+
+@attrs.frozen
+class BudgetAnswer:
+    """Whether everything fits, what it costs, and the first release that would be refused.
+
+    `count` is how many runs of that release fit before.  `share` is the cost over the limit, the largest of several.
+    """
+
+    budget: Budget
+    fits: bool
+    cost: str
+    limit: str
+    refused: str | None = None
+    count: int = 0
+    share: float | None = None
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "budget": self.budget.name,
+            "kind": self.budget.kind,
+            "fits": self.fits,
+            "cost": self.cost,
+            "limit": self.limit,
+            "refused": self.refused,
+            "count": self.count,
+            "share": self.share,
+            "reason": self.reason,
+        }
+
+
+def answered(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:
+    """The answer for (name, loss of one run, number of runs) in this order.
+
+    Adaptive: the costs of the filter add up release by release; the first sum above the limit is refused.  Planned: all
+    releases are composed as a whole, by the engine.
+    """
+    return _planned(budget, releases) if budget.kind == "planned" else _adaptive(budget, releases)
+
+
+def _adaptive(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:
+    kept = budget.keeper()
+    limit, spent = kept.shown(kept.limit, left=True), tuple(Fraction(0) for _ in kept.limit)
+    refused, fitting = None, 0
+    for name, loss, count in releases:
+        try:
+            cost = kept.cost(loss)
+        except Unsupported as error:
+            return BudgetAnswer(budget, False, "no finite cost", limit, name, 0, None, str(error))
+        if refused is None:
+            room = [int((most - a) / c) for most, a, c in zip(kept.limit, spent, cost, strict=True) if c]
+            if min(room, default=count) < count:
+                refused, fitting = name, min(room)
+        spent = tuple(a + count * c for a, c in zip(spent, cost, strict=True))
+    share = max((up(float(a / most)) for a, most in zip(spent, kept.limit, strict=True) if most), default=0.0)
+    reason = "" if refused is None else f"{budget.chosen} costs add up: {kept.because}"
+    return BudgetAnswer(budget, refused is None, kept.shown(spent), limit, refused, fitting, share, reason)
+
+
+def _planned(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:
+    total = compose(*(count * loss for _, loss, count in releases))
+    if budget.limit != "approximate":
+        found = _adaptive(budget, releases)  # sums are the tight composition of pure, zCDP and GDP
+        refused = None if found.fits else "the plan as a whole"
+        return attrs.evolve(found, refused=refused, count=0)
+    epsilon, delta = budget.epsilon or 0.0, budget.delta or 0.0
+    fits = False
+    for rtol in WIDTHS:
+        ends = total.delta(epsilon, rtol=rtol)
+        fits = float(ends.upper) <= delta
+        if fits or float(ends.lower) > delta:
+            break
+    most = float(total.epsilon(delta).upper)
+    cost = f"epsilon {at_most(most, 6)} at delta {delta:g}"
+    refused = None if fits else "the plan as a whole"
+    reason = "" if fits else "the certified composition of all releases passes the limit"
+    return BudgetAnswer(budget, fits, cost, budget.words(), refused, 0, up(most / epsilon), reason)

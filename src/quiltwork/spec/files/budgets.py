@@ -1,0 +1,102 @@
+"""`BudgetFile`: the budgets that a ledger is to keep, as a file writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from quiltwork.spec.fields.budgets import Budget, distinct_budgets
+from quiltwork.spec.fields.fields import Strict, Words, refused
+from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.files.plan import Release
+from quiltwork.spec.text.read import made_from, parse_as, read_as
+from quiltwork.spec.text.schema import model_schema
+from quiltwork.spec.text.write import yaml_text
+
+__all__ = ["BudgetFile", "FileBudget", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
+
+MOST_BUDGETS = 1000
+
+
+class FileBudget(Budget):
+    """A budget with what it protects, in words or as a notion of neighbour; a planned one lists its releases."""
+
+    neighbors: Notion | None = None
+    releases: Annotated[tuple[Release, ...], Field(strict=False, min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _protected(self) -> Self:
+        if self.protects is None and self.neighbors is None:
+            raise refused("is missing; say in words what a release must not tell, or give neighbors", ("protects",))
+        if self.protects is not None and self.neighbors is not None:
+            raise refused("must be left out beside protects, which says it in words", ("neighbors",))
+        if (self.kind == "planned") != (self.releases is not None):
+            problem = "is missing; a planned budget lists its releases" if self.releases is None else (
+                "must be left out of an adaptive budget; say kind: planned to fix all releases now"
+            )  # fmt: skip
+            raise refused(problem, ("releases",))
+        seen: set[str] = set()
+        for index, release in enumerate(self.releases or ()):
+            if release.name in seen:
+                problem = f"must differ from every other release, {release.name!r} is used twice"
+                raise refused(problem, ("releases", index, "name"))
+            seen.add(release.name)
+        return self
+
+    def opening(self) -> dict[str, Any]:
+        """What `Ledger.open` takes, with the blocks as a mapping."""
+        said = super().opening()
+        if self.neighbors is not None:
+            said["protects"] = self.neighbors.notion()
+        if self.releases is not None:
+            said["plan"] = [(one.name, one.mechanism.loss(), one.count) for one in self.releases]
+        return said
+
+
+class BudgetFile(Strict):
+    """A budget file."""
+
+    quiltwork: Literal[1]
+    title: Words = "Budgets"
+    budgets: Annotated[tuple[FileBudget, ...], Field(strict=False, min_length=1, max_length=MOST_BUDGETS)]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        distinct_budgets(self.budgets)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they stand in the file; what was not said is not written."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """The budget file as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_yaml(self) -> str:
+        """The budget file as YAML text; `parse_budgets` reads the same back."""
+        return yaml_text(self.to_dict())
+
+
+def read_budgets(path: str | os.PathLike[str]) -> BudgetFile:
+    """The budgets in a YAML or JSON file."""
+    return read_as(BudgetFile, path)
+
+
+def parse_budgets(text: str) -> BudgetFile:
+    """The budgets in a YAML or JSON text."""
+    return parse_as(BudgetFile, text)
+
+
+def budgets_from(value: Mapping[str, Any]) -> BudgetFile:
+    """The budgets in plain values, such as `BudgetFile.to_dict` gives."""
+    return made_from(BudgetFile, value)
+
+
+def budget_schema() -> dict[str, Any]:
+    """JSON Schema of a budget file."""
+    return model_schema(BudgetFile, "quiltwork budgets")

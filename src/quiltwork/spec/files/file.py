@@ -1,0 +1,151 @@
+"""Any file of quiltwork, whatever it describes: its own keys tell what it is.
+
+table        a plan of queries on a table                 prior      correlated entries
+secrets, data   a world with a confounded secret          releases   a plan of releases
+budgets      limits for a ledger                          schema     an object that was saved
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from importlib import import_module
+from pathlib import Path as FilePath
+from typing import Any
+
+from quiltwork.errors import InvalidPlan, Unsupported
+from quiltwork.spec.text.document import DOCUMENT, Document, parse
+from quiltwork.spec.text.read import made_of_document, text_of
+
+__all__ = ["KINDS", "any_schema", "kind_of", "made_of", "parse_any", "read_any"]
+
+KINDS = ("plan", "tables", "prior", "world", "budgets", "object")
+_SIGNS = {  # in this order: the first key that is there decides
+    "schema": "object",
+    "table": "tables",
+    "queries": "tables",
+    "prior": "prior",
+    "data": "world",
+    "secrets": "world",
+    "releases": "plan",
+    "budgets": "budgets",
+}
+_SHARED = ("quiltwork", "title", "assumes", "target", "targets", "protects", "pairs", "cost", "options")
+_MODELS = {
+    "plan": "quiltwork.spec.files.plan:Plan",
+    "tables": "quiltwork.spec.files.table_plan:TablePlan",
+    "prior": "quiltwork.spec.files.prior:PriorFile",
+    "world": "quiltwork.spec.files.world:WorldFile",
+    "budgets": "quiltwork.spec.files.budgets:BudgetFile",
+}
+_TITLES = {
+    "plan": "quiltwork plan",
+    "tables": "quiltwork table plan",
+    "prior": "quiltwork prior",
+    "world": "quiltwork world",
+    "budgets": "quiltwork budgets",
+}
+ALLOWED = (
+    "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
+    "data, a budget file has budgets, a saved object has schema"
+)
+
+
+def read_any(path: str | os.PathLike[str]) -> Any:
+    """What a file holds: a Plan, TablePlan, PriorFile, WorldFile, BudgetFile, or the object that was saved in it."""
+    document = parse(text_of(path))
+    if not isinstance(document.value, dict) or not {"prior", "secrets", "schema"} & set(document.value):
+        return made_of(document)  # no matrix can stand in a file beside it, and most files are plans
+    from quiltwork.spec.fields.matrices import beside
+
+    with beside(FilePath(path).parent):
+        return made_of(document)
+
+
+def parse_any(text: str) -> Any:
+    """The same for a text."""
+    return made_of(parse(text))
+
+
+def kind_of(value: Any) -> str:
+    """plan, tables, prior, world or budgets for what a file holds, object for any other value that can be written."""
+    home = f"{type(value).__module__}:{type(value).__qualname__}"
+    found = next((kind for kind, model in _MODELS.items() if model == home), None)
+    if found is not None:
+        return found
+    from quiltwork.spec.objects.kinds import known
+
+    if home in known()[1]:
+        return "object"
+    raise Unsupported(f"a kind for {type(value).__name__}", "it is no file of quiltwork and no object that is written")
+
+
+def made_of(document: Document) -> Any:
+    """What a document describes."""
+    kind = sign_of(document)
+    if kind == "object":
+        from quiltwork.spec.objects.documents import object_from
+
+        return object_from(document)
+    return made_of_document(_model(kind), document)
+
+
+def sign_of(document: Document) -> str:
+    """The kind that the keys of a document tell, or InvalidPlan that says which keys start which kind."""
+    if not isinstance(document.value, dict):
+        raise InvalidPlan(DOCUMENT, f"must be a mapping of fields: {ALLOWED}", document.line(()))
+    for key, kind in _SIGNS.items():
+        if key in document.value:
+            return kind
+    for key in document.value:
+        if key in _SHARED:
+            continue
+        near = difflib.get_close_matches(key, _SIGNS, n=1)
+        if near:
+            raise InvalidPlan(key, f"is not a field here (did you mean {near[0]}?): {ALLOWED}", document.line((key,)))
+    raise InvalidPlan(DOCUMENT, f"does not say what it is, the key that tells is missing: {ALLOWED}", document.line(()))
+
+
+def any_schema() -> dict[str, Any]:
+    """JSON Schema of every kind of file, of which exactly one fits; saved objects are only told by their schema."""
+    from quiltwork.spec.text.schema import model_schema
+
+    saved = {
+        "title": "quiltwork object",
+        "type": "object",
+        "required": ["schema"],
+        "properties": {"schema": {"type": "string", "pattern": "^quiltwork/[a-z_0-9-]+/[0-9]+$"}},
+    }
+    definitions: dict[str, Any] = {}
+    choices: list[dict[str, Any]] = []
+    for kind, title in _TITLES.items():
+        found = model_schema(_model(kind), title)
+        found.pop("$schema")
+        own = found.pop("$defs", {})
+        definitions |= {f"{kind}.{name}": _renamed(part, kind) for name, part in own.items()}
+        definitions[kind] = _renamed(found, kind)
+        choices.append({"$ref": f"#/$defs/{kind}"})
+    definitions["object"] = saved
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "any quiltwork file",
+        "oneOf": [*choices, {"$ref": "#/$defs/object"}],
+        "$defs": definitions,
+    }
+
+
+def _renamed(value: Any, kind: str) -> Any:
+    """Models of several files share names, so that each file's own get its name in front."""
+    if isinstance(value, list):
+        return [_renamed(part, kind) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: part.replace("#/$defs/", f"#/$defs/{kind}.") if key == "$ref" else _renamed(part, kind)
+        for key, part in value.items()
+    }
+
+
+def _model(kind: str) -> Any:
+    module, _, name = _MODELS[kind].partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,1 @@
+"""Saved objects: any value of quiltwork as a document, and back."""

@@ -1,0 +1,248 @@
+"""Every public value as a document: written to YAML or JSON, and read back the same.
+
+    text = dumps(chain)            save(chain, "chain.yaml")
+    chain = loads(text)            chain = load("chain.yaml")
+
+A document names what it is, `schema: quiltwork/markov_chain/1`, and holds what its object is made of; reading builds
+the object anew, with every check of its class.  Files (plans, table plans, priors, worlds, budgets) are written as they
+stand.  Functions of the user, open connections and people's rows are not written: the refusal says what to do instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path as FilePath
+from typing import Any
+
+from quiltwork.errors import (
+    DisconnectedDomainWarning,
+    InvalidParameter,
+    InvalidPlan,
+    NotCertified,
+    QuiltworkError,
+    Unsupported,
+)
+from quiltwork.spec.objects.kinds import Kind, annotation, known, refusals, register
+from quiltwork.spec.objects.trees import Malformed, Misfit, decoded, encoded, fitted
+from quiltwork.spec.text.document import DOCUMENT, Document, Path, parse, shown, spelled
+from quiltwork.spec.text.read import text_of
+from quiltwork.spec.text.write import yaml_text
+
+__all__ = ["document_of", "dumps", "load", "loads", "object_from", "register", "save"]
+
+MOST = 50_000_000  # characters of a document
+FORMATS = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+LONG = 100_000  # from here on JSON is read by the fast parser, which knows no lines
+
+
+# ---- writing
+
+
+def dumps(value: Any, format: str = "yaml") -> str:
+    """A value as YAML or JSON text, from which `loads` makes the same value."""
+    if format not in FORMATS.values():
+        raise InvalidParameter("format", format, "'yaml' or 'json'")
+    if hasattr(value, "to_yaml") and hasattr(value, "to_dict"):  # a plan, table plan, prior, world or budget file
+        return str(value.to_yaml() if format == "yaml" else value.to_json())
+    tree = document_of(value)
+    if format == "json":
+        return json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return yaml_text(tree)
+
+
+def save(value: Any, path: str | os.PathLike[str]) -> None:
+    """Write a value to a file: .yaml, .yml or .json."""
+    format = FORMATS.get(FilePath(path).suffix.lower())
+    if format is None:
+        raise InvalidParameter("path", os.fspath(path), f"a name that ends in {', '.join(FORMATS)}")
+    text = dumps(value, format)  # what cannot be written leaves no file behind
+    FilePath(path).write_text(text, encoding="utf-8")
+
+
+def document_of(value: Any) -> dict[str, Any]:
+    """A value as plain mappings, lists, texts and numbers, with its schema."""
+    kind = known()[1].get(_home(value))
+    if kind is None:
+        raise _refused(value)
+    if kind.plain:
+        tree: dict[str, Any] = encoded_document(kind, value)
+        return tree
+    arrays = kind.arrays()
+    fields = {name: encoded(part, document_of, bare=name in arrays) for name, part in kind.values(value).items()}
+    return {"schema": kind.schema, **fields}
+
+
+def encoded_document(kind: Kind, value: Any) -> dict[str, Any]:
+    """The document of a class that writes itself."""
+    written = value.to_json() if kind.write is None else kind.write(value)
+    rest = {name: encoded(part, _only_plain) for name, part in written.items() if name != "schema"}
+    return {"schema": kind.schema, **_flat(rest)}
+
+
+def _flat(value: Any) -> Any:
+    """Nested documents of classes that write themselves keep their own form."""
+    if isinstance(value, dict) and set(value) == {"$pairs"}:
+        return {key: _flat(part) for key, part in value["$pairs"]}
+    if isinstance(value, dict):
+        return {key: _flat(part) for key, part in value.items()}
+    return [_flat(part) for part in value] if isinstance(value, list) else value
+
+
+def _only_plain(value: Any) -> Any:
+    raise Unsupported(f"a document with {type(value).__name__}", "it is no plain value")
+
+
+def _home(value: Any) -> str:
+    return f"{type(value).__module__}:{type(value).__qualname__}"
+
+
+def _refused(value: Any) -> Unsupported:
+    said = refusals().get(_home(value))
+    if said is not None:
+        return Unsupported(f"writing {_named(value)}", said.because, said.instead)
+    if callable(value) and not isinstance(value, type):
+        return Unsupported(f"writing {shown(value)}", "a Python function is not data", "keep it in your program")
+    return Unsupported(f"writing {_named(value)}", "no document is known for it", "write what it was made of instead")
+
+
+def _named(value: Any) -> str:
+    name = value.__name__ if isinstance(value, type) else type(value).__name__
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+# ---- reading
+
+
+def loads(text: str) -> Any:
+    """The value in a YAML or JSON text: an object's document, or a plan, table plan, prior, world or budget file."""
+    if not isinstance(text, str):
+        raise InvalidParameter("text", type(text).__name__, "a text", "read a file with load(path)")
+    from quiltwork.spec.files.file import made_of
+
+    return made_of(_document(text))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The value in a YAML or JSON file."""
+    from quiltwork.spec.fields.matrices import beside
+    from quiltwork.spec.files.file import made_of
+
+    text = text_of(path, MOST)
+    with beside(FilePath(path).parent):
+        return made_of(_document(text))
+
+
+def object_from(document: Document | Mapping[str, Any]) -> Any:
+    """The object in a document, or InvalidPlan with the line, the field and what is allowed."""
+    given = document if isinstance(document, Document) else Document(dict(document), {})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DisconnectedDomainWarning)  # told when the plan is first made
+            return decoded(given.value, _object)
+    except Malformed as error:
+        raise InvalidPlan(spelled(error.path), error.problem, given.line(error.path)) from None
+    except RecursionError:  # the fast parser counts no levels
+        raise InvalidPlan(DOCUMENT, "is nested too deeply") from None
+
+
+def _document(text: str) -> Document:
+    if len(text) <= LONG or text.lstrip("\ufeff \t\r\n")[:1] != "{":
+        return parse(text, MOST)
+    try:
+        return Document(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), {})
+    except (ValueError, RecursionError):
+        return parse(text, MOST)  # which says what is wrong, and where
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _object(tree: Mapping[str, Any], path: Path) -> Any:
+    """The object of a mapping with a schema."""
+    schema = tree["schema"]
+    kind = known()[0].get(schema) if isinstance(schema, str) else None
+    if kind is None:
+        near = difflib.get_close_matches(str(schema), known()[0], n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise Malformed(
+            (*path, "schema"), f"must name a kind of object, such as quiltwork/loss/1, got {shown(schema)}{hint}"
+        )
+    rest = {name: part for name, part in tree.items() if name != "schema"}
+    if kind.plain:
+        fields = {name: decoded(part, _kept, (*path, name), lists=True) for name, part in rest.items()}
+        with _refusals(kind, path, rest):
+            return (kind.read or kind.type.from_json)({"schema": schema, **fields})
+    _complete(kind, rest, path)
+    found = {name: decoded(part, _object, (*path, name)) for name, part in rest.items()}
+    with _refusals(kind, path, rest):
+        for field in kind.attributes() if kind.fields is None else ():
+            name = field.alias or field.name
+            if name in found:
+                found[name] = _fitted(annotation(field), found[name], (*path, name))
+        return kind.build(found)
+
+
+def _kept(tree: Mapping[str, Any], path: Path) -> Any:
+    """A document inside one of a class that reads itself stays as it is."""
+    rest = {name: decoded(part, _kept, (*path, name), lists=True) for name, part in tree.items() if name != "schema"}
+    return {"schema": tree["schema"], **rest}
+
+
+def _fitted(declared: str, value: Any, path: Path) -> Any:
+    try:
+        return fitted(declared, value)
+    except Misfit as error:
+        raise Malformed(path, f"must be {error}, got {shown(value)}") from None
+
+
+def _complete(kind: Kind, given: Mapping[str, Any], path: Path) -> None:
+    names = kind.names()
+    takes = f"{kind.schema} takes {', '.join(names) or 'no fields'}"
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise Malformed((*path, name), f"is not a field here{hint}; {takes}")
+    for name in kind.needed():
+        if name not in given:
+            raise Malformed((*path, name), f"is missing; {takes}")
+
+
+@contextmanager
+def _refusals(kind: Kind, path: Path, given: Mapping[str, Any]) -> Iterator[None]:
+    """What the class refuses is refused at its field."""
+    try:
+        yield
+    except Malformed:
+        raise
+    except InvalidParameter as error:
+        problem = f"must be {error.allowed}, got {shown(error.given)}" + (f": {error.hint}" if error.hint else "")
+        if error.name in given:
+            raise Malformed((*path, error.name), problem) from None
+        field = _meant_by(error.name, given)
+        raise Malformed((*path, field) if field else path, f"{error.name} {problem}") from None
+    except NotCertified:
+        raise
+    except QuiltworkError as error:
+        raise Malformed(path, str(error)) from None
+    except Exception as error:  # a class that leaves its arguments unchecked may fail in any way
+        raise Malformed(path, f"cannot be read as {kind.schema}: {type(error).__name__}, {error}") from None
+
+
+def _meant_by(name: str, given: Mapping[str, Any]) -> str:
+    """The field that a parameter speaks of: transition for "the sum of row 0 of transition", pairs for "a pair"."""
+    said = name.replace(",", " ").split()
+    return next((field for field in given if field in said or field.removesuffix("s") in said), "")

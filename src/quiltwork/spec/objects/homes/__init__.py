@@ -1,0 +1,1 @@
+"""Which classes of each room are written as documents."""

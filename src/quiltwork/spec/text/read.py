@@ -1,0 +1,174 @@
+"""From a file to what it describes, with errors that name the line, the field and what is allowed.
+
+`read_as`, `parse_as` and `made_from` do so for any model.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from quiltwork.errors import InvalidPlan
+from quiltwork.spec.text.document import MOST_CHARACTERS, Document, Path, parse, shown, spelled
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_TYPES = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "model_type": "a mapping of fields",
+    "dict_type": "a mapping",
+    "bool_type": "true or false",
+    "finite_number": "a finite number",
+}
+_LIMITS = {
+    "greater_than": ("gt", ">"),
+    "greater_than_equal": ("ge", ">="),
+    "less_than": ("lt", "<"),
+    "less_than_equal": ("le", "<="),
+}
+
+
+def read_as(model: type[Model], path: str | os.PathLike[str]) -> Model:
+    """What a YAML or JSON file describes."""
+    return parse_as(model, text_of(path))
+
+
+def text_of(path: str | os.PathLike[str], most: int = MOST_CHARACTERS) -> str:
+    """The text of a file, or InvalidPlan with the reason."""
+    name = os.fspath(path)
+    try:
+        with FilePath(path).open("rb") as file:
+            raw = file.read(most + 1)
+    except FileNotFoundError:
+        raise InvalidPlan(name, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InvalidPlan(name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(raw) > most:
+        raise InvalidPlan(name, f"must be at most {most:,} bytes: is this a plan file?")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidPlan(name, "must be UTF-8 text", line) from None
+
+
+def parse_as(model: type[Model], text: str) -> Model:
+    """What a YAML or JSON text describes."""
+    return made_of_document(model, parse(text))
+
+
+def made_from(model: type[Model], value: Mapping[str, Any]) -> Model:
+    """What plain values describe."""
+    return made_of_document(model, Document(dict(value), {}))
+
+
+def made_of_document(model: type[Model], document: Document) -> Model:
+    """What a parsed document describes."""
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as error:
+        problems = [entry for entry in error.errors(include_url=False) if not _echo(entry)]
+        # an unknown field often explains a missing one, so of the two it is told first
+        first = min(problems, key=lambda entry: (entry["type"] == "missing", document.line(_path(entry)) or 0))
+        more = len(problems) - 1
+        rest = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
+        path = _path(first)
+        raise InvalidPlan(spelled(path), _problem(model, first) + rest, document.line(path)) from None
+
+
+def _echo(entry: Any) -> bool:
+    """A list whose entries failed is also reported as too short, although it is not."""
+    return bool(entry["type"] == "too_short" and len(entry["input"]) >= entry["ctx"]["min_length"])
+
+
+def _path(entry: Any) -> Path:
+    """Where the problem is."""
+    return (*entry["loc"], *entry.get("ctx", {}).get("at", ()))
+
+
+def _problem(root: type[BaseModel], entry: Any) -> str:
+    """What is wrong and what is allowed, in one line."""
+    kind, given, context = entry["type"], entry["input"], entry.get("ctx", {})
+    got = f"got {shown(given)}"
+    if kind == "missing":
+        within = "it is one of two values" if isinstance(entry["loc"][-1], int) else _fields(root, entry["loc"][:-1])
+        if entry["loc"] == ("quiltwork",):
+            return f"is missing: the file begins with quiltwork: 1, the version of the format; {within}"
+        return f"is missing; {within}"
+    if kind == "extra_forbidden":
+        return f"is not a field here{_meant(root, entry['loc'])}; {_fields(root, entry['loc'][:-1])}"
+    if kind == "literal_error":
+        return f"must be 1, the version of the plan format, {got}"
+    if kind in _TYPES:
+        quotes = isinstance(given, str) and kind in ("float_type", "int_type") and _is_number(given)
+        return f"must be {_TYPES[kind]}, {got}" + (": remove the quotes" if quotes else "")
+    if kind in _LIMITS:
+        key, sign = _LIMITS[kind]
+        return f"must be {sign} {context[key]:g}, {got}"
+    if kind == "too_short":
+        least = context["min_length"]
+        return f"must have at least {least} entr{'y' if least == 1 else 'ies'}, {got}"
+    if kind == "too_long":
+        return f"must have at most {context['max_length']} entries, {got}"
+    if kind == "string_too_long":
+        return f"must have at most {context['max_length']} characters"
+    return f"{entry['msg']}" if kind in ("refused", "words") else f"{entry['msg']}, {got}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _model(root: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    """The model that describes the entry at this path."""
+    found: Any = root
+    for step in path:
+        if isinstance(step, str) and found is not None:
+            if get_origin(found) is dict:
+                found = _described(get_args(found)[1])
+            else:
+                field = found.model_fields.get(step)
+                found = _described(field.annotation) if field else None
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+
+
+def _described(annotation: Any) -> Any:
+    """The model, or the mapping with names of its own, inside `Model | None` or `tuple[Model, ...]`."""
+    if get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _described(part))), None)
+
+
+def _fields(root: type[BaseModel], path: Path) -> str:
+    """The fields of the entry at this path."""
+    model = _model(root, path)
+    if model is None:
+        return "no field is allowed here"
+    kinds = _kinds(model)
+    own = [name for name in model.model_fields if name not in kinds]
+    names = [*own, *(["exactly one of " + ", ".join(kinds)] if kinds else [])]
+    return f"{spelled(path)} takes {', '.join(names) or 'no fields'}"
+
+
+def _kinds(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of which exactly one is given, as the model itself tells."""
+    own: Any = getattr(model, "kinds", None)
+    return tuple(own()) if callable(own) else ()
+
+
+def _meant(root: type[BaseModel], path: Path) -> str:
+    model = _model(root, path[:-1])
+    near = difflib.get_close_matches(str(path[-1]), model.model_fields if model else [], n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
