@@ -18,7 +18,7 @@ MODULES = sorted(
 def test_examples_of_a_module(name):
     found = [test for test in doctest.DocTestFinder().find(importlib.import_module(name), name) if test.examples]
     assert found, "the text has examples that no docstring holds"
-    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.REPORT_ONLY_FIRST_FAILURE)
     said: list[str] = []
     for test in found:
         runner.run(test, out=said.append)

@@ -71,9 +71,9 @@ def cover(
 
     maximise sum_i reward_i [n_i >= 1] + sum_i slope_i n_i, where n_i counts the records in cells that touch query i.
     `touched` is a boolean array, cells x queries; `groups` gives the group of each cell, `capacities` how many records
-    each group holds. `effort` counts additions, those of HiGHS by its iterations, half of them for prices while branching;
-    with 0 its integer program is left out, and every bound is proved here. No clock is asked: the same instance has the
-    same bounds on every machine, busy or not.
+    each group holds. `effort` counts additions, those of HiGHS by its iterations, half of them for prices while
+    branching; with 0 its integer program is left out, and every bound is proved here. No clock is asked: the same
+    instance has the same bounds on every machine, busy or not.
 
     >>> found = cover(np.array([[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1]], bool), [1] * 6, [0] * 6, 2)
     >>> found.lower, found.upper, found.chosen
