@@ -9,8 +9,11 @@ BAR = $(shell awk 'BEGIN { if ($(MINUTES) >= 15) print "--checks 1000000" }')
 GALLERY := build/gallery
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
+# Compiled modules are kept, whatever the surroundings say: hundreds of processes that tests start need not compile again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage lint format soundness benchmark figures gallery docs clean
+.PHONY: help run test quick durations campaign coverage lint format soundness benchmark figures gallery docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -35,8 +38,18 @@ run: .venv/run.stamp  ## a tour over everything: prints the answers and writes a
 	@mkdir -p $(dir $(REPORT))
 	$(BIN)/quiltwork demo --out $(REPORT)
 
-test: .venv/dev.stamp  ## run every test
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+test: .venv/dev.stamp  ## run every test; ROOM=compose for those that a change in that room can break
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))
+
+quick: .venv/dev.stamp  ## run the four fifths of the tests that take less than 50 ms each, in under two minutes
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m quick
+
+durations: .venv/dev.stamp  ## run every test and record what each takes of one core, for `make quick`
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --record-durations tests/durations.json
+
+campaign: .venv/dev.stamp  ## every property with many new examples, and the soundness campaign: for a night
+	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	$(MAKE) soundness
 
 coverage: .venv/dev.stamp  ## run every test and say which lines none of them reached (half as long again)
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --cov --cov-report=term:skip-covered

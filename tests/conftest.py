@@ -1,21 +1,98 @@
 """Settings shared by every test.
 
-Choose how hypothesis searches with HYPOTHESIS_PROFILE: `default` draws new examples on every run, `ci` draws the same
-ones each time and prints how to reproduce a failure, `dev` is a quick look while writing code.
+Choose how hypothesis searches with HYPOTHESIS_PROFILE: `ci` (what `make test` and CI use) draws few examples, the same
+ones each time, and prints how to reproduce a failure; `campaign` draws many new ones (`make campaign`); `dev` is a
+quick look while writing code; `default` is hypothesis as it comes. A test that needs another number of examples than a
+hundred says so by `max_examples=examples(40)`, which its profile scales.
+
+`--record-durations FILE` writes what each test took of one core, its child processes included; tests/durations.json is
+such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.
 """
 
-import os
+import json
+import resource
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.examples import PROFILE, examples
+
+QUICK_SECONDS, SLOW_SECONDS = 0.05, 1.0
+DURATIONS = Path(__file__).with_name("durations.json")
 
 settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("dev", deadline=None, max_examples=15)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(100))
+settings.register_profile("campaign", deadline=None, print_blob=True, max_examples=examples(100))
+settings.register_profile("dev", deadline=None, max_examples=examples(100))
+settings.load_profile(PROFILE)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-durations", metavar="FILE", help="write what each test took of one core")
+
+
+def pytest_configure(config):
+    if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Recorder(Path(config.getoption("--record-durations"))))
+
+
+def function_of(nodeid):
+    """A test without its parameters: durations are kept by function."""
+    return nodeid.partition("[")[0]
+
+
+def pytest_collection_modifyitems(items):
+    known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    for item in items:
+        seconds = known.get(function_of(item.nodeid), 0.0)
+        if seconds < QUICK_SECONDS and item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.quick)
+        if seconds > SLOW_SECONDS:
+            item.add_marker(pytest.mark.slow)
+
+
+def _spent():
+    """Seconds of one core that this process and its ended children used."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    item.user_properties.append(("began", _spent()))
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "teardown":
+        began = next(value for name, value in item.user_properties if name == "began")
+        report.user_properties = [("core_seconds", _spent() - began)]
+    return report
+
+
+class _Recorder:
+    """What a case of each function took on average, of those that are not quick."""
+
+    def __init__(self, path):
+        self.path = path
+        self.seconds = {}
+
+    def pytest_runtest_logreport(self, report):
+        for name, value in report.user_properties:
+            if name == "core_seconds":
+                function = function_of(report.nodeid)
+                self.seconds.setdefault(function, []).append(value)
+
+    def pytest_sessionfinish(self):
+        means = {name: sum(values) / len(values) for name, values in sorted(self.seconds.items())}
+        kept = {name: round(mean, 2) for name, mean in means.items() if mean >= QUICK_SECONDS}
+        self.path.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.audit.bounds.binomial import log_mass, lower_tail, upper_limit
 
@@ -67,7 +68,7 @@ def test_masses_and_their_error(n, p):
 
 
 @given(st.integers(1, 60), st.data(), st.sampled_from([1e-12, 1e-3, 0.025, 0.05, 0.3, 0.499]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_limit_is_safe_and_tight(n, data, level):
     k = data.draw(st.integers(0, n - 1))
     rate, rest = upper_limit(k, n, level)

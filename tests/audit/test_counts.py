@@ -6,6 +6,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork import audit
 from quiltwork.audit import Counts
@@ -66,7 +67,7 @@ counts = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 
 
 @given(counts, counts, st.sampled_from([0.0, 1e-6, 0.1]))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_laws(inside, outside, delta):
     """In and out may change places; one more right decision never lowers the bound; delta never raises it."""
     (tp, n1), (fp, n0) = inside, outside

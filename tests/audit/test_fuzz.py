@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork import audit
@@ -38,7 +39,7 @@ def sound(found):
 
 
 @given(anything, anything, anything, anything)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_nonsense(one, two, delta, confidence):
     for call in (audit.epsilon_lower_bound, audit.one_run, audit.run):
         with contextlib.suppress(QuiltworkError):
@@ -55,7 +56,7 @@ def test_nonsense(one, two, delta, confidence):
     st.sampled_from(METHODS),
     st.integers(0, 3),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_any_scores(inside, outside, delta, confidence, method, seed):
     try:
         found = audit.run(inside, outside, delta, confidence, method=method, seed=seed)
@@ -67,7 +68,7 @@ def test_any_scores(inside, outside, delta, confidence, method, seed):
 
 
 @given(st.integers(1, 2**53), st.data(), st.sampled_from([0.0, 1e-9, 0.1, 1.0]), st.sampled_from(["counts", "gdp"]))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_huge_counts(trials, data, delta, method):
     """Limits of the two errors always hold what was seen."""
     few = st.one_of(st.integers(0, min(trials, 50)), st.integers(max(0, trials - 50), trials))

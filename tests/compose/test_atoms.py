@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
 from tests.compose.rationals import Composition, number
+from tests.examples import examples
 from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
@@ -206,7 +207,7 @@ def law(weights, size):
     return np.diff(np.concatenate(([0.0], np.minimum(cuts[:-1], 1.0), [1.0]))).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     kinds=st.lists(
         st.tuples(st.integers(2, 4), dyadic, dyadic, st.integers(1, 5)),

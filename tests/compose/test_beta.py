@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
+from tests.examples import examples
 from tests.truth.closed import gaussian_beta
 from tests.truth.numbers import mp
 
@@ -27,7 +28,7 @@ def number(fraction):
     return mp.mpf(fraction.numerator) / mp.mpf(fraction.denominator)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(p=dyadic, q=dyadic, count=st.integers(1, 4), side=st.sampled_from(["remove", "add"]))
 def test_small_products_by_brute_force(p, q, count, side):
     p, q = law(p), law(q)
@@ -38,7 +39,7 @@ def test_small_products_by_brute_force(p, q, count, side):
         assert number(naive.trade_off(outcomes, alpha)) in found[i]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     first=st.tuples(dyadic, dyadic),
     second=st.tuples(dyadic, dyadic),

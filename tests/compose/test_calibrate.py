@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.truth.closed import gaussian_delta
 from tests.truth.numbers import mp
 
@@ -41,7 +42,7 @@ def test_use_is_safe_and_tight(name, epsilon):
     assert USE[name](value * (1 + 1e-5)).epsilon(1e-6, rtol=1e-6).upper > epsilon
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(epsilon=st.floats(0.05, 20.0), log_delta=st.floats(-40.0, -0.7), start=st.floats(1e-3, 1e3))
 def test_the_analytic_gaussian_mechanism(epsilon, log_delta, start):
     """Balle and Wang 2018: D(eps; sigma) = delta, checked in many digits on both sides of the answer."""

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses.laws import Gaussian, mp
 from tests.losses.test_pair import CASES
 
 from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(scale=st.floats(-3, 1.6), deviations=st.floats(-30, 30), complement=st.booleans())
 def test_gaussian_views_enclose_the_closed_form(scale, deviations, complement):
     mu = 10**scale

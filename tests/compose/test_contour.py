@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -49,7 +50,7 @@ def enclosed(view, law, spots):
         assert logs.low[i] <= mp.log(true) <= logs.high[i] if true > 0 else logs.low[i] == -math.inf
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     mu=st.floats(0.1, 8.0),
     count=st.sampled_from([1, 5, 400]),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
+from tests.examples import examples
 from tests.losses.laws import mp
 
 from quiltwork.compose.engines.fft import Convolution, LatticePart, LatticeView, Measure, convolve
@@ -56,7 +57,7 @@ def check(found: Convolution, law, spots):
             assert low[i] == -math.inf
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     measure=measures(),
     theta=st.one_of(st.floats(0.02, 40.0), st.floats(-0.97, -0.03), st.sampled_from([1e3, 1e5])),
@@ -72,7 +73,7 @@ def test_every_value_is_enclosed_at_any_tilt(measure, theta, shares):
     check(found, law, np.array([low + share * width for share in shares] + atoms))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(measure=measures(), share=st.floats(0.05, 0.95))
 def test_near_its_centre_a_view_is_sharp(measure, share):
     """At the tilt whose mean is epsilon, log D is known to 1e-9."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses.laws import mp
 from tests.losses.test_pair import CASES
 
@@ -49,7 +50,7 @@ def test_order_principle(name, step):
     check_order(pair, law, step, low, high, [float(x) for x in knots[:: max(1, knots.size // 9)]])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     name=st.sampled_from(MODERATE),
     step=st.floats(0.01, 2.0),
@@ -112,7 +113,7 @@ def naive_hull(mass, step):
     return knots, hull
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     masses=st.lists(st.floats(-0.3, 1.0), min_size=3, max_size=9),
     step=st.sampled_from([0.01, 0.2, 1.0]),

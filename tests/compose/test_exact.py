@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.compose.rationals import Composition, number
+from tests.examples import examples
 from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
@@ -257,7 +258,7 @@ def test_the_worse_direction_of_beta(seed):
 dyadic = st.lists(st.integers(1, 8), min_size=2, max_size=3)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(p=dyadic, q=dyadic, count=st.integers(2, 4), at=st.fractions(0, 1), epsilon=st.floats(-4.0, 4.0))
 def test_small_laws_keep_twelve_digits(p, q, count, at, epsilon):
     """No reveal, no tiny masses, questions away from the kinks: nothing excuses a wide bracket."""

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.compose.filters.opening import (
@@ -479,7 +480,7 @@ def test_losses_without_a_finite_cost_are_refused(filter_, loss):
 # ---- running sums
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.fractions(min_value=0, max_value=1000), st.integers(0, 300))
 def test_bounded_rounds_only_long_fractions_and_only_up(number, power):
     cost = number / 3**power

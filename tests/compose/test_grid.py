@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 from tests.truth.residues import LaplacePower
@@ -17,7 +18,7 @@ from quiltwork.losses.families.mixture import mixed_pair
 from quiltwork.losses.families.pure import response_pair
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     mu=st.floats(0.1, 3.0),
     count=st.integers(1, 30),
@@ -45,7 +46,7 @@ def test_the_step_follows_the_asked_width(log_width):
     assert logs.low[0] <= mp.log(true) <= logs.high[0]
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(
     losses=st.lists(st.floats(0.1, 2.0), min_size=2, max_size=3),
     counts=st.lists(st.integers(1, 3), min_size=3, max_size=3),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compose import naive
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 from tests.truth.closed import gaussian_delta, response_delta
@@ -29,7 +30,7 @@ def gaussian_engine(mu, count):
     return ContourEngine.of([(GaussianPair(mu), count)])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     mu=st.floats(0.05, 3.0),
     count=st.integers(1, 200),
@@ -47,7 +48,7 @@ def test_delta_vectors_hold_the_closed_form(mu, count, deviations):
             assert upper[i] - lower[i] <= 1e-5 * upper[i]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     mu=st.floats(0.05, 3.0),
     count=st.integers(1, 200),
@@ -126,7 +127,7 @@ def test_infinite_and_negative_epsilons():
         assert entry >= 0.0
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(top=st.floats(0.2, 4.0), count=st.integers(2, 12), share=st.floats(-0.9, 0.99))
 def test_laplace_powers_by_residues(top, count, share):
     truth = LaplacePower(top, count)
@@ -135,7 +136,7 @@ def test_laplace_powers_by_residues(top, count, share):
     assert lower[0] <= truth.delta(epsilon) <= upper[0]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     losses=st.lists(st.floats(0.05, 3.0), min_size=1, max_size=3),
     counts=st.lists(st.integers(1, 4), min_size=3, max_size=3),

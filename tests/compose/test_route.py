@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses.laws import mp
 
 import quiltwork as qw
@@ -63,7 +64,7 @@ def test_lattice_contour_and_grid_meet(loss):
         assert meet([loss.delta(epsilon, method=method) for method in (None, "lattice", *GENERAL)])
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(mu=st.floats(0.05, 2.0), count=st.integers(1, 50), log_delta=st.floats(-60.0, -0.2))
 def test_three_methods_on_gaussians(mu, count, log_delta):
     loss = count * qw.gdp(mu)

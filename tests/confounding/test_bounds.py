@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.confounding.bounds import split
@@ -151,7 +152,7 @@ def test_ten_thousand_random_worlds(seed: int) -> None:
 # ---- as a curve
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     truth.float_tables(2, 3),
     truth.float_tables(3, 3),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.examples import examples
 
 from quiltwork.confounding.design.certificate import Counts, certified_counts, counted
 from quiltwork.errors import Unreachable
@@ -18,7 +19,7 @@ CHANNELS = hnp.arrays(
 ).filter(lambda table: bool((table.sum(axis=1) > 1e-6).all()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CHANNELS, st.sampled_from([8, 20, 50, 52]))
 def test_rows_sum_exactly_and_stay_within_one_unit(channel: np.ndarray, bits: int) -> None:
     found = counted(channel, bits)
@@ -31,7 +32,7 @@ def test_rows_sum_exactly_and_stay_within_one_unit(channel: np.ndarray, bits: in
             assert entry > 0 or count == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(CHANNELS, st.sampled_from([8, 50, 52]))
 def test_floats_and_fractions_of_a_table_are_the_same_numbers(channel: np.ndarray, bits: int) -> None:
     found = counted(channel, bits)

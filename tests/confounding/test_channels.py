@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_laws import assert_ends
+from tests.examples import examples
 
 from quiltwork.confounding.finite.channels import (
     _compositions,
@@ -82,7 +83,7 @@ def test_repeated_tells_as_much_as_the_sequence() -> None:
 HARD = [0.5, 0.9, 0.3, 1e-3, 1e-20, 1e-100, 1e-300, 5e-324, 0.0]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.sampled_from(HARD), st.sampled_from(HARD), st.sampled_from([1, 2, 20, 59, 60, 61, 90]), st.booleans())
 def test_repeated_holds_powers_that_underflow(one: float, two: float, count: int, turned: bool) -> None:
     """Underflow came before the multinomial factor once, and made entries of 1e-400 impossible."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding.design_truth import Table, Truth, assert_holds, laws_after, normalised, odds_below, smooth, worst
+from tests.examples import examples
 
 from quiltwork.confounding.finite.clusters import Clustered, clustered
 from quiltwork.confounding.world import World
@@ -37,7 +38,7 @@ def random_case(seed: int) -> tuple[World, Any, Any, Clustered, float]:
     return World(data=data), data, channel, found, float(rng.choice([0.0, 0.1, 0.7, 2.0]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**6))
 def test_delta_is_at_most_that_of_the_clusters_plus_eta(seed: int) -> None:
     """For every channel of the next mechanism, in fractions; and never below that of the clusters."""
@@ -80,7 +81,7 @@ def test_optimism_is_usual_for_random_channels() -> None:
     assert low >= 10
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6))
 def test_distances_are_total_variations_from_above(seed: int) -> None:
     """Any common weights will do in a cluster; those of the code are the mean of the columns."""

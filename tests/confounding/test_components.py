@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.confounding import line_truth as truth
+from tests.examples import examples
 
 from quiltwork.confounding.line.enclosure.pair import TwoLaws
 from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
@@ -87,7 +88,7 @@ def test_small_probabilities_keep_their_digits(part):
         assert high[0] - low[0] <= 1e-3 * high[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from([PARTS[0], PARTS[2], PARTS[4], PARTS[5], PARTS[8]]),
     st.floats(-6, 6),

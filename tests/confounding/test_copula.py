@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import kstest
+from tests.examples import examples
 
 from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation, gaussian_copula
 from quiltwork.confounding.finite.copula import rectangles
@@ -140,7 +141,7 @@ def test_the_copula_itself_tells_nothing() -> None:
     assert noise.curve((0.0, 0.0)).epsilon(0.0).safe == 0.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(RHOS, SPREADS, SHIFTS, st.tuples(SPREADS, SPREADS), st.none() | LOADINGS)
 def test_mu_squared_is_enclosed(
     rho: float, sd: float, shift: tuple[float, float], sds: tuple[float, float], loadings: Any
@@ -301,7 +302,7 @@ def law(parts: list[int]) -> list[float]:
     return [part / sum(parts) for part in parts]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(PARTS, PARTS, st.floats(-1.0, 1.0) | st.sampled_from([-1.0, 0.0, 1.0]))
 def test_tables_are_laws_with_the_given_marginals(one: list[int], two: list[int], correlation: float) -> None:
     p, q = law(one), law(two)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.confounding.design.costs import best_map, cost_of, remapped
 from quiltwork.errors import InvalidParameter
@@ -107,7 +108,7 @@ def test_outputs_beside_a_table_must_match_it() -> None:
         cost_of("squared", VALUES, [1e300])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_remap_is_the_best_of_all_maps(seed: int) -> None:
     rng = np.random.default_rng(seed)

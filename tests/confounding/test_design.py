@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding.design_truth import CASES, REFERENCE, Truth, assert_holds, odds_below, smooth
 from tests.confounding.naive_program import full_program
+from tests.examples import examples
 
 from quiltwork.confounding.design.exact.design import solve_exactly
 from quiltwork.confounding.design.problem import Problem
@@ -117,7 +118,7 @@ def chosen(seed: int, truth: Truth, inputs: int) -> tuple[F, F, list[list[float]
     return odds, delta, rng.integers(-4, 5, size=(inputs, int(rng.integers(1, 4)))).astype(float).tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["data", "secret", "data and output"]), st.integers(1, 2))
 def test_random_rational_worlds_against_exact_programs(seed: int, reads: str, priors: int) -> None:
     """The lower bound is at most the exact optimum, the answer meets the target and is near it."""
@@ -143,7 +144,7 @@ def test_random_rational_worlds_against_exact_programs(seed: int, reads: str, pr
     assert_holds(exact, world, data, channels, odds=odds, delta=delta, secret=secret, reads=reads)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["data", "secret", "data and output"]),

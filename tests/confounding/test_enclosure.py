@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.confounding import line_truth as truth
+from tests.examples import examples
 from tests.ids import named
 
 from quiltwork.compose.constructors import gdp
@@ -163,7 +164,7 @@ def test_laplace_where_the_ratio_is_flat(epsilon):
     assert high - low < 1e-13
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.sampled_from(sorted(PAIRS)),
     st.floats(-2, 2),

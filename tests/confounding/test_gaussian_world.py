@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.confounding.finite.ignoring import OVER, SAME, UNDER
 from quiltwork.confounding.line.gaussian import (
@@ -68,7 +69,7 @@ def test_the_confounder_is_over_and_underestimated():
     assert "agrees" in single.explain(1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_the_direction_rule(size, seed):
     """The sign of D'(C^-1 - diag(C)^-1)D decides at every epsilon and delta (theory/confounding.md 2.2(5))."""
@@ -129,7 +130,7 @@ def test_correlated_noise_of_the_copula_example():
 # ---- exact arithmetic
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 6), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_separations_against_floats(size, secrets, seed):
     rng = np.random.default_rng(seed)

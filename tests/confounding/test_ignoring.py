@@ -16,6 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_release import xor_pad
+from tests.examples import examples
 
 from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.finite.ignoring import Ignoring
@@ -55,7 +56,7 @@ def ignoring(data: Any, *channels: Any) -> Ignoring:
 # ---- the product
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(truth.rational_tables(3, 3), truth.rational_tables(3, 2), truth.rational_tables(3, 3))
 def test_it_is_the_product_of_effective_mechanisms(data: Any, one: Any, two: Any) -> None:
     found, (_, product) = ignoring(data, one, two), curves(data, one, two)
@@ -119,7 +120,7 @@ def test_curves_that_cross_between_the_ratios() -> None:
     assert any(truth.delta_at(product, t) < truth.delta_at(true, t) for t in between)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(truth.rational_tables(3, 3, 4), truth.rational_tables(3, 2, 4), truth.rational_tables(3, 2, 4))
 def test_direction_agrees_with_the_exact_curves(data: Any, one: Any, two: Any) -> None:
     found, (true, product) = ignoring(data, one, two), curves(data, one, two)

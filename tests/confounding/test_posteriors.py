@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.examples import examples
 
 from quiltwork.confounding.posteriors import (
     delta_from_posterior,
@@ -53,7 +54,7 @@ def log(ratio: Fraction) -> mpmath.mpf:
 # ---- Theorem C
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(worlds())
 def test_the_true_epsilon_is_below_every_bound_of_its_posterior_ratio(world: World) -> None:
     prior, rows = world
@@ -87,7 +88,7 @@ def box_program(tau: float, prior: list[float], first: int, second: int, one_sid
     return -float(found.fun)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(2, 4).flatmap(fraction_laws), st.fractions(1, 6, max_denominator=20), st.booleans())
 def test_the_tight_value_is_the_optimum_of_the_program(prior: list[Fraction], tau: Fraction, one_sided: bool) -> None:
     floats = [float(share) for share in prior]
@@ -144,7 +145,7 @@ def test_the_numbers_of_the_theory() -> None:
         assert (epsilon_of_posterior_ratio(tau, [0.3, 0.7]) < math.log(1 + (tau - 1) / 0.3) - 1e-9) == square
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.floats(1.0, 1e12), st.floats(1e-12, 0.5))
 def test_floats_are_rounded_outward_under_both_readings(tau: float, share: float) -> None:
     bound = epsilon_of_posterior_ratio(tau, [share, 1.0 - share], one_sided=True)
@@ -174,7 +175,7 @@ def test_ends_of_the_range() -> None:
 # ---- Pi[tau, delta]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(2, 4).flatmap(lambda n: st.tuples(fraction_laws(n), fraction_laws(n, 0))))
 def test_no_belief_meets_the_condition_of_pi_below_the_smallest_tau(pair: Any) -> None:
     prior, belief = pair
@@ -231,7 +232,7 @@ def test_the_loss_of_the_tasks_is_not_convex() -> None:
 # ---- Theorem D
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(worlds(least=0), st.floats(0, 2), st.floats(0, 2))
 def test_bayesian_chances_bound_delta(world: World, a: float, b: float) -> None:
     prior, rows = world
@@ -285,7 +286,7 @@ def test_from_bayesian_rounds_up_and_stops_at_one() -> None:
 # ---- the exact constraint
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(worlds(least=0), st.sampled_from([0.0, 0.3, 1.0, 5.0, 800.0]))
 def test_the_exact_constraint_is_the_delta_of_the_release(world: World, epsilon: float) -> None:
     prior, rows = world
@@ -325,7 +326,7 @@ def test_only_the_listed_pairs_count() -> None:
 # ---- display
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(worlds(least=0))
 def test_posterior_is_that_of_bayes(world: World) -> None:
     prior, rows = world

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.examples import examples
 
 from quiltwork.confounding.design.exact import design as rational
 from quiltwork.confounding.design.exact.design import RationalSolution, lower_bound, solve_exactly
@@ -312,7 +313,7 @@ def problems(draw: st.DrawFn) -> tuple[Table, list[tuple[int, int]], Fraction, F
     return joint, pairs, odds, delta, weights
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems())
 def test_random_problems_agree_with_floats(problem: Any) -> None:
     joint, pairs, odds, delta, weights = problem
@@ -336,7 +337,7 @@ def test_ordinary_problems_agree_with_floats_to_nine_digits() -> None:
         assert float(found.cost) == pytest.approx(full_program(joint, pairs, 1.5, 0.2, weights), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(problems(), st.data())
 def test_any_multipliers_give_a_lower_bound(problem: Any, data: st.DataObject) -> None:
     joint, pairs, odds, delta, weights = problem

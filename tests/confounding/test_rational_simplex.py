@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.examples import examples
 
 from quiltwork.confounding.design.exact import simplex as rational_simplex
 from quiltwork.confounding.design.exact.simplex import Optimum, Program, optimal, program
@@ -90,7 +91,7 @@ def test_too_many_pivots_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         optimal(program(ROWS, RIGHT, COSTS))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.data())
 def test_random_programs_agree_with_floats(data: st.DataObject) -> None:
     small = st.fractions(-3, 3, max_denominator=6)

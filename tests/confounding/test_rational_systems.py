@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.errors import Unsupported
 from quiltwork.numbers import rational_linear as rational_systems
@@ -43,7 +44,7 @@ def sparse(draw: st.DrawFn) -> list[dict[int, int]]:
     return [{row: value for row, value in enumerate(column) if value} for column in table]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sparse(), st.data())
 def test_both_sides_solve_exactly_or_the_matrix_is_singular(columns: list[dict[int, int]], data: st.DataObject) -> None:
     right = [data.draw(st.fractions(max_denominator=1000)) for _ in columns]

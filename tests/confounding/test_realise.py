@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.confounding.finite.realisable import realised
 from quiltwork.confounding.world import World
@@ -32,7 +33,7 @@ def test_the_edge_can_be_shown() -> None:
         realised(WORLD, [[0.601, 0.399], [0.4, 0.6]])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 10**6))
 def test_what_a_channel_shows_is_realised(seed: int) -> None:
     rng = np.random.default_rng(seed)

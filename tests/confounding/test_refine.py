@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding.naive_program import full_program
+from tests.examples import examples
 
 from quiltwork.confounding.design.problem import Problem
 from quiltwork.confounding.design.program import Answer, Program
@@ -347,7 +348,7 @@ def exact_bound(problem: Problem, labels: np.ndarray, answer: Answer) -> Fractio
     return sum((min(line) for line in bracket), Fraction(0)) - budget
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     priors=st.integers(1, 2),
@@ -368,7 +369,7 @@ def test_any_prices_bound_from_below_in_exact_arithmetic(
     assert bound <= full_program(problem)[0] + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     secrets=st.integers(2, 3),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.confounding import finite_truth as truth
 from tests.confounding.test_laws import assert_ends
+from tests.examples import examples
 
 from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
@@ -45,7 +46,7 @@ def test_exact_answers_are_the_definition(data: Any, one: Any, two: Any, draw: s
     assert truth.holds(found.exact_epsilon(delta), truth.logarithm(truth.odds_at(rows, delta)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from([2, 3]).flatmap(lambda s: truth.float_tables(s, 3)),
     truth.float_tables(3, 2),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from tests.examples import examples
 
 from quiltwork.confounding.line.binned import rule as slice_rule
 from quiltwork.confounding.line.binned.law import Slice, bin_probability, likelihood_order
@@ -236,7 +237,7 @@ def test_cells_that_are_infinite():
     st.floats(-3.0, 3.0).map(lambda x: round(x, 4)), st.floats(-5.0, 3.0), st.floats(-6.0, 6.0), st.floats(-4.0, 4.0),
     st.sampled_from(["both", "low", "high"]),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_slice_has_its_density(low, width, ratio, step, ends):
     high = low + 10.0**width
     part = Slice(0.2, 1.0, -INF if ends == "high" else low, INF if ends == "low" else high, 10.0**ratio)
@@ -278,7 +279,7 @@ def test_the_error_of_too_coarse_a_rule_is_stated(part, monkeypatch):
 
 
 @given(st.floats(-40.0, 40.0), st.floats(-8.0, 2.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_windows(a, log_length):
     length = 10.0**log_length
     with mp.workdps(60):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from tests.examples import examples
 
 from quiltwork.data.generators import (
     ACTIVITY_SHARES,
@@ -45,7 +46,7 @@ def roles(population, group):
 
 
 @given(st.lists(st.floats(0.2, 1.0), min_size=4, max_size=12), st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_shares_are_exact_and_the_chain_is_reversible(weights, seed):
     shares = np.array(weights) / sum(weights)
     if shares.max() > 0.45:

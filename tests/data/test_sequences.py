@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data import naive
+from tests.examples import examples
 
 from quiltwork.data import Counts, Engine, Lengths, sequences
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -34,7 +35,7 @@ def read(engine, rows, **more):
     return engine.sequences(naive.columns(rows), who="who", when="when", state="state", **more)
 
 
-@settings(max_examples=30)  # each asks five questions of a database
+@settings(max_examples=examples(30))  # each asks five questions of a database
 @given(ROWS)
 def test_counts_are_those_of_the_naive_loop(engine, rows):
     found = read(engine, rows)

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from tests.needs import needs
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers import feature_head, features, neural, ridge
@@ -27,8 +28,7 @@ from quiltwork.game.people.population import Population
 from quiltwork.game.people.priors import Independent
 from quiltwork.game.releases.release import Draws, Release, Several, SummaryStatistics
 
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+pytestmark = needs("torch", "sklearn")
 
 BUDGET = Budget(train=600, calibrate=150, steps=120, batch=64)
 TINY = Budget(train=120, calibrate=40, steps=8, batch=16)

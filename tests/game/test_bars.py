@@ -5,11 +5,11 @@ best attacker is close: 0.848 against 0.84.
 """
 
 import pytest
+from tests.needs import needs
 
 from quiltwork import game
 
-pytest.importorskip("msprime")
-pytest.importorskip("stdpopsim")
+pytestmark = needs("msprime", "stdpopsim")
 
 
 @pytest.fixture(scope="module")

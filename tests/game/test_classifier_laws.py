@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.classifier.row_laws import RowLaw, others
@@ -57,7 +58,7 @@ def test_the_clipped_law_has_mass_one(noise):
     assert (mass(0.0) + inner + mass(1.0)) * scale == pytest.approx(1.0, abs=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.floats(-600, 0), min_size=2, max_size=6), st.sampled_from([0, 1]))
 def test_sums_of_all_others(logs, axis):
     values = np.exp(np.array([logs, logs[::-1]]))
@@ -68,7 +69,7 @@ def test_sums_of_all_others(logs, axis):
         assert value == pytest.approx(math.fsum(np.delete(line, here)), rel=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_every_order_of_the_queries_gives_the_same_table(data):
     """Few distinct values, so that rows tie in many ways; the result is compared bit by bit."""

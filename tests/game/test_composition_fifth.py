@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.composition import NextMechanism, as_loss, composed_auc_ceiling, next_mechanism, total
@@ -150,7 +151,7 @@ def problems(draw):
     return draw(st.lists(tenths, min_size=size, max_size=size)), matrix
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(), tenths)
 def test_the_complement_over_the_fractions(problem, x):
     existing, matrix = problem
@@ -159,7 +160,7 @@ def test_the_complement_over_the_fractions(problem, x):
     assert forms(existing, matrix).spent == naive(inner, existing)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(), st.fractions(Fraction(11, 10), 4, max_denominator=50))
 def test_what_is_admissible_is_an_interval(problem, factor):
     """Law: the total is at most the target from `lower` to `upper`, and not a double further."""
@@ -178,7 +179,7 @@ def test_what_is_admissible_is_an_interval(problem, factor):
         assert not found.meets(math.nextafter(number, away))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems(), st.fractions(Fraction(11, 10), 4, max_denominator=50), st.integers(1, 1000))
 def test_sigma_keeps_the_target(problem, factor, thousandths):
     existing, matrix = problem
@@ -200,7 +201,7 @@ def test_sigma_keeps_the_target(problem, factor, thousandths):
         assert reached(math.nextafter(math.nextafter(sigma, 0.0), 0.0)) > 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(tenths, min_size=1, max_size=6), st.integers(-9, 95))
 def test_one_number_is_the_matrix_of_equal_entries(existing, hundredths):
     rho = Fraction(hundredths, 100)
@@ -263,7 +264,7 @@ def test_the_ceiling_is_that_of_two_normals(mu):
 # ---- rounding
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.fractions(Fraction(1, 10**6), 10**6), st.integers(-100, 100))
 def test_roots_and_doubles_are_outward(value, power):
     square = value * Fraction(10) ** power

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.game.core_cases import moves
 
 from quiltwork.errors import InvalidParameter
@@ -28,7 +29,7 @@ def statistics(draw):
     return Statistic(Population(rows, rows[:1], prior), draw(st.sampled_from(["members", "fixed"])))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(statistics(), st.integers(0, 10**6))
 def test_every_move_is_covered_exactly(statistic, seed):
     """All pairs of neighbouring data sets in fractions: no move is longer, with and without a transform."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.game.finite_cases import games, laws, lie
 
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
@@ -101,7 +102,7 @@ def test_commitment_of_two_bits_is_twice_that_of_one():
 
 
 @given(games(outputs=3), st.data())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_every_attacker_bounds_every_channel(game, data):
     """Weak duality, exactly: no attacker's bound is above what any channel loses."""
     kappa, width = data.draw(st.sampled_from(["0", "1/3", "2"])), len(game.outputs)
@@ -117,7 +118,7 @@ def test_every_attacker_bounds_every_channel(game, data):
 
 
 @given(games(outputs=3), st.data())
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_upper_bounds_are_the_losses_of_the_game(game, data):
     problem = design(game, "1/2", "changed")
     rows = [data.draw(laws(len(game.outputs))) for _ in game.prior]

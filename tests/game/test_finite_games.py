@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.game.finite_cases import REFERENCE, games, laws, lie, rules, xor
 
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -60,7 +61,7 @@ def test_the_table_of_theorem_1():
 
 
 @given(games(outputs=2), st.sampled_from(["1/5", "1/2", "2/3"]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_no_rule_does_better_than_the_thresholded_posterior(game, gamma):
     """Over every deterministic rule, of which the randomised ones are mixtures."""
     width = len(game.outputs)
@@ -69,7 +70,7 @@ def test_no_rule_does_better_than_the_thresholded_posterior(game, gamma):
 
 
 @given(games(), st.sampled_from(["1/5", "1/2", "2/3"]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_counts_and_posteriors_are_sums_over_secrets(game, gamma):
     posterior = game.marginal_posteriors()
     tp = fp = Fraction(0)
@@ -86,7 +87,7 @@ def test_counts_and_posteriors_are_sums_over_secrets(game, gamma):
 
 
 @given(laws(4), laws(4, positive=True))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_trade_off_function_is_the_hull_of_all_tests(member, other):
     """Each set of rejected outputs is a test; the function is below all of them and passes through some."""
     game = FiniteGame(["1/2", "1/2"], [other, member])
@@ -103,7 +104,7 @@ def test_the_trade_off_function_is_the_hull_of_all_tests(member, other):
 
 
 @given(laws(4), laws(4))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_curves_of_floats_are_safe_and_tight(member, other):
     game = FiniteGame(["1/2", "1/2"], [other, member])
     curve = game.trade_off(0)
@@ -123,14 +124,14 @@ def test_curves_of_floats_are_safe_and_tight(member, other):
 
 
 @given(games(uniform=True))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_advantage_at_one_half_is_a_quarter_of_the_sum(game):
     """Uniform prior: max BWMA(1/2) = (1/4) sum_k Adv_k; the paper prints 1/2."""
     assert game.max_bwma(HALF) == sum(game.advantages()) / 4
 
 
 @given(games(), st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_post_processing_helps_no_attacker(game, data):
     """Proposition 3, for every measure there is here."""
     width = data.draw(st.integers(1, 3))
@@ -147,7 +148,7 @@ def test_post_processing_helps_no_attacker(game, data):
 
 
 @given(games(most=3))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_entropies_are_ordered_and_floats_agree(game):
     assert game.cel_factorised() >= game.cel_joint() - 1e-12
     plain = FiniteGame(game.prior.astype(float), game.channel.astype(float))
@@ -192,7 +193,7 @@ def test_levels_of_randomised_response_and_of_xor():
 
 
 @given(games(most=3, positive=True))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_informed_level_is_the_worst_of_all_neighbours(game):
     odds = max(
         max(game.channel[i, x] / game.channel[j, x], game.channel[j, x] / game.channel[i, x])
@@ -208,7 +209,7 @@ def test_the_informed_level_is_the_worst_of_all_neighbours(game):
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9), st.integers(-400, 400))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_logarithms_hold_the_truth(value, power):
     """Against 60 digits; also ratios near one and far outside the range of floats."""
     for ratio in (value * Fraction(2) ** (4 * power), 1 + value / 10**20):
@@ -220,7 +221,7 @@ def test_logarithms_hold_the_truth(value, power):
 
 
 @given(st.fractions())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_rounding_of_fractions_is_outward_and_tight(value):
     assert Fraction(double_below(value)) <= value <= Fraction(double_above(value))
     assert double_above(value) <= np.nextafter(double_below(value), np.inf)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.game.finite_cases import REFERENCE
 
 import quiltwork as qw
@@ -91,7 +92,7 @@ def test_theorem_2_reference(entry):
 
 
 @given(st.floats(0.05, 12.0), st.floats(0.02, 0.98), st.floats(0.02, 0.98))
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 def test_critical_levels_against_mpmath(mu, gamma, theta):
     """The definition by numerical integration in 30 digits."""
     with mpmath.workdps(30):

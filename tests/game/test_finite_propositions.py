@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.game.finite_cases import REFERENCE, games, laws, lie, xor
 
 from quiltwork.errors import InvalidParameter
@@ -29,7 +30,7 @@ PROPOSITIONS = REFERENCE["propositions"]
 
 
 @given(games(outputs=2), st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_proposition_1_holds_exactly_for_counts(game, data):
     """L_A from its definition, over guesses, secrets and outputs, is minus the advantage."""
     columns = [data.draw(laws(len(game.prior))) for _ in game.outputs]
@@ -50,7 +51,7 @@ def test_proposition_1_in_floats():
 
 
 @given(laws(3, positive=True), laws(3), laws(3), laws(3))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_dominance_is_the_order_of_the_advantage_for_every_gamma(prior, one, two, three):
     """One candidate.  BWMA(gamma) is linear between posteriors, so these decide about all gamma."""
     law = [prior[0], 1 - prior[0]]
@@ -89,7 +90,7 @@ def test_dominance_of_floats_allows_rounding():
 
 
 @given(games(most=3))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_identity_of_the_posterior(game):
     found = posterior_identity(game)
     assert found.true_positives == found.squared_posteriors
@@ -133,7 +134,7 @@ def test_proposition_4_reference_of_two_candidates(same):
 
 
 @given(st.integers(1, 2), st.lists(st.integers(2, 3), min_size=1, max_size=3), st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_both_sides_of_the_composition_identity_agree(people, sizes, random):
     """Any dependence, any prior: joint and for each candidate, against entropies of the tables."""
     rng = np.random.default_rng(random.randrange(2**32))
@@ -201,7 +202,7 @@ def test_implied_levels_reference(entry):
 
 
 @given(st.floats(1e-12, 300.0), st.floats(1e-9, 1 - 1e-9))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_implied_levels_hold_the_worst_posterior(epsilon, theta):
     """The two extreme posteriors the printed bounds allow, in 400 digits; and never more than twice epsilon."""
     found = implied_level(epsilon, theta)
@@ -241,7 +242,7 @@ def test_the_odds_test_given_all_others():
 
 
 @given(games(most=2, positive=True), st.integers(1, 12))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_informed_posteriors_decide_and_product_priors_approach_them(game, target):
     """The odds test is the bound on P(b_k = 1 | x, b_-k); vertex priors nearly reach it by marginals alone."""
     odds = Fraction(target)

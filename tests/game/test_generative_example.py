@@ -2,9 +2,9 @@
 
 import importlib
 
-import pytest
+from tests.needs import needs
 
-pytest.importorskip("torch")
+pytestmark = needs("torch")
 example = importlib.import_module("examples.game_gan")
 
 

@@ -8,6 +8,7 @@ import signal
 import numpy as np
 import pytest
 from tests.game.generative_cases import STEPS, outputs, people, small
+from tests.needs import Later, needs
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Independent, Population, Statistic
@@ -15,7 +16,7 @@ from quiltwork.game.learned import run as files
 from quiltwork.game.learned import train
 from quiltwork.game.learned.training import Game
 
-torch = pytest.importorskip("torch")
+torch, pytestmark = Later("torch"), needs("torch")
 PEOPLE = people()
 ARCHITECTURES = ("noisy", "paper")
 

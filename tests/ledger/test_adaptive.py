@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.ledger.books import KEPT, Clock, costs, refused, spent_until_refused
 
 import quiltwork as qw
@@ -124,7 +125,7 @@ def test_a_refused_spend_leaves_room_for_a_smaller_one(ledger_url: str) -> None:
         assert ledger.balance("b").left.upper == 0.0
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     steps=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 3)), min_size=1, max_size=12),
     limit=st.integers(1, 1000),

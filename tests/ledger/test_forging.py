@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.ledger.forge import COLUMNS, Row, SqliteForger, chained, forged, signed
 from tests.ledger.judging import judged, none_of
 from tests.ledger.rich import Rich, rich
@@ -170,7 +171,7 @@ def garbled(body: Any, data: st.DataObject) -> Any:
     return data.draw(junk)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_a_body_of_nonsense_with_all_hashes_and_the_signature(original, typed, signing, data):
     """Also what is signed must be readable: no exception, and not what was written."""

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
+from tests.examples import examples
 from tests.ledger.forge import COLUMNS, TABLES, SqliteForger
 from tests.ledger.judging import Expected, altered, judged, none_of, same, swapped
 from tests.ledger.rich import KINDS, STATUSES, Rich, rich
@@ -158,7 +159,7 @@ def test_a_table_emptied(forger):
             assert found.first_bad == expected.last
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data())
 def test_a_random_byte(typed, data):
     """One byte of one cell is replaced, removed or added; the text may then be no Unicode at all."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.ledger import tokens
@@ -17,7 +18,7 @@ from quiltwork.ledger.tokens import decoy, identity_of, matches, new_token
 
 argon2 = pytest.importorskip("argon2")
 
-few = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.ledger.exports import Target, exported, json_same, rechained, replaced, tables, value_of
 from tests.ledger.forge import FIELDS
 from tests.ledger.rich import Rich, rich
@@ -137,7 +138,7 @@ def test_a_source_that_breaks_off(lines, target):
 # ---- bytes
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_random_byte(source, shared, data):
     """One character of the file is replaced, removed or added."""

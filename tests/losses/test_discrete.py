@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 
 import quiltwork as qw
@@ -14,7 +15,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     sigma=st.sampled_from([0.3, 0.5, 1.0, 1.7, 4.0]),
     sensitivity=st.integers(1, 4),
@@ -26,7 +27,7 @@ def test_discrete_gaussian_by_the_definition(sigma, sensitivity, epsilon):
     assert found.lower <= law.stick(epsilon) <= max(found.upper, 1e-290)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     scale=st.sampled_from([0.2, 0.5, 1.0, 3.3, 40.0]),
     sensitivity=st.integers(1, 6),

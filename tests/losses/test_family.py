@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.errors import Unsupported
@@ -44,7 +45,7 @@ def test_groups_of_groups(name):
     assert one.upper == pytest.approx(two.upper, rel=2e-3)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(size=st.integers(1, 10**6), sigma=st.floats(0.1, 1e3))
 def test_gaussian_groups_scale(size, sigma):
     assert qw.gaussian(sigma).group(size).parts[0].family.mu == pytest.approx(size / sigma, rel=1e-14)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.truth.closed import gaussian_delta
 from tests.truth.numbers import mp
 
@@ -14,7 +15,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy, log_stick
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(scale=st.floats(-4, math.log10(40)), deviations=st.floats(-36, 36))
 def test_log_stick_within_its_claim(scale, deviations):
     mu = 10**scale

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -243,7 +244,7 @@ def test_tail_cells_use_the_small_side_of_each_law_separately():
     assert q_error[-1] < 1e-10 * q[-1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     kind=st.sampled_from(["gaussian", "laplace"]),
     scale=st.floats(-4, math.log10(30)),

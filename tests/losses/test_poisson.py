@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -41,7 +42,7 @@ def test_single_release_by_the_definition(name, rate, side):
             assert found.lower - mp.mpf("1e-45") <= true <= found.upper + mp.mpf("1e-45")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rate=st.floats(1e-6, 0.999), epsilon=st.floats(0.0, 4.0))
 def test_amplification_lemma(rate, epsilon):
     """remove: D(log(1 + q(e^eps - 1))) = q D0(eps) (Balle, Barthe, Gaboardi 2018)."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -15,7 +16,7 @@ from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransfor
 from quiltwork.losses.transforms.transform import TooCostly
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     mu=st.floats(0.05, 8.0),
     rate=st.one_of(st.floats(1e-6, 0.02), st.floats(0.02, 0.999999)),

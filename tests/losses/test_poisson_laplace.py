@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -13,7 +14,7 @@ from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.poisson import PoissonPair
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     top=st.floats(0.01, 9.0),
     rate=st.one_of(st.floats(1e-6, 0.05), st.floats(0.05, 0.999999)),

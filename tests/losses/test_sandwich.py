@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
+from tests.examples import examples
 from tests.truth import closed
 from tests.truth.numbers import mp
 
@@ -316,7 +317,7 @@ def test_any_callable_will_do(function):
     assert hash(loss) == hash(loss)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(noise=st.floats(0.0, 3e-16), speed=st.floats(1e3, 1e9))
 def test_rounding_noise_is_held(noise, speed):
     """A few 1e-16, that of the function itself included."""

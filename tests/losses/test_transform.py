@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -112,7 +113,7 @@ def test_wide_laplace_spectra(top, theta):
     check_spectrum(LaplacePair(top).transform(3), laws.Laplace(top), 3, theta, frequencies, [1, 11])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     top=st.floats(-3, 2.2),
     theta=st.one_of(st.floats(-0.98, -0.02), st.floats(0.01, 30)),
@@ -192,7 +193,7 @@ def test_sinc_envelope_is_the_running_supremum():
     assert (envelope <= np.maximum(1.02 * supremum, 1.0 / np.maximum(x, 1.0)) + 1e-6).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     heights=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12),
     widths=st.lists(st.floats(0.01, 1.0), min_size=12, max_size=12),

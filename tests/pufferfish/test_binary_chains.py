@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, random_channel
 
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -63,7 +64,7 @@ def test_golden_box():
     assert box(1) == pytest.approx(2 * math.log(19), rel=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(inside, inside, inside, inside, st.floats(0, 1), st.floats(0, 1), st.sampled_from([None, 1, 4, 7]))
 def test_no_member_tells_more(p, p2, q, q2, at_p, at_q, length):
     box = BinaryChains(sorted((p, p2)), sorted((q, q2)), length)

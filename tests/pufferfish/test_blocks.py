@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.small_laws import beta_binomial
 
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -63,7 +64,7 @@ def truth(size, alpha, beta, epsilon):
     return mpmath.mpf(epsilon) + mpmath.log(above / below)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(2, 60), st.floats(1e-3, 50.0), st.floats(1e-3, 50.0), st.floats(1e-6, 20.0))
 def test_leaks_are_rounded_up_and_sharp(size, alpha, beta, epsilon):
     found = Blocks(size, alpha, beta).translations()[0].epsilons(epsilon)

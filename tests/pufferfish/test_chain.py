@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish import brute
 
 from quiltwork.errors import InvalidParameter, QuiltworkError
@@ -157,7 +158,7 @@ def test_any_start_of_unknown_length_bounds_known_ones() -> None:
     assert np.all(endless >= MarkovChain(MIXED).influence(6).values - 1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @drawn(st.data())
 def test_random_chains(data: st.DataObject) -> None:
     k = data.draw(st.integers(2, 3))

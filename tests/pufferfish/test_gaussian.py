@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -91,7 +92,7 @@ def test_weak_correlation_is_neither_lost_nor_drowned_in_rounding(weak):
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_leak_never_rises_with_the_size_and_scales_with_the_gap(seed, count):
     covariance = random_covariance(np.random.default_rng(seed), count)
     prior, wide = GaussianPrior(covariance, 1.0), GaussianPrior(covariance, 4.0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, random_channel
 
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -220,7 +221,7 @@ def test_random_mechanisms():
             assert leak(channel, one, two) <= min(bound, other) + 1e-9
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.floats(1e-4, 3.0), st.integers(0, 2**32 - 1))
 def test_bounds_rise_with_epsilon_and_stay_below_the_hidden_chain(e, seed):
     prior = random_prior(np.random.default_rng(seed), "hidden", 3, 3, None)

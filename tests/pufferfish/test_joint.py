@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import beta_binomial, naive_curve, outbreak, random_law
 
@@ -75,7 +76,7 @@ ASKED: list[Secrets] = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([(2, 2, 2), (3, 2, 2), (2, 1, 3), (2, 2, 2, 2)]), st.sampled_from(ASKED))
 def test_curve_against_brute_force(seed, sizes, secrets):
     if sizes == (2, 1, 3) and secrets is ASKED[1]:
@@ -167,7 +168,7 @@ def test_max_size_cuts_the_curve(sick):
     assert sick.influence(100, entry_values([2])).sizes[-1] == 7
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_atoms_hold_the_law_of_what_is_told(seed, size):
     law = JointLaw(random_law(np.random.default_rng(seed), (2, 2, 3, 2)))

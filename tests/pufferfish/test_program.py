@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, leak_of, per_entry_loss, random_channel, random_likelihood
 from tests.pufferfish.small_laws import random_law
 
@@ -71,7 +72,7 @@ def enumerated(first, second, epsilon):
     return math.log(float(ratio.max()))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.01, 4.0))
 def test_equals_the_maximum_over_all_extreme_likelihoods(seed, epsilon):
     law = random_law(np.random.default_rng(seed), (2, 2, 2))
@@ -154,7 +155,7 @@ def test_answers_of_a_lying_solver_are_repaired(monkeypatch):
         assert good.lower <= poor.upper <= 2.1 + 1e-12
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 0.5, 3.0, 9.0]))
 def test_both_sides_in_high_precision(seed, epsilon):
     """Weights in 64ths are exact floats, so that the ends must hold without any tolerance."""

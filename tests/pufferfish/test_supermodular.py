@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import beta_binomial, outbreak
 
@@ -82,7 +83,7 @@ def test_rounded_up_against_high_precision():
                 assert truth <= mpmath.mpf(float(rows[index])) <= truth + mpmath.mpf(1e-12) * (1 + truth)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.booleans(), st.sampled_from([0.05, 0.6, 2.5]))
 def test_equals_the_linear_program(seed, entries, zeros, epsilon):
     rng = np.random.default_rng(seed)
@@ -99,7 +100,7 @@ def test_equals_the_linear_program(seed, entries, zeros, epsilon):
         assert leak(channel, law.law * case.first, law.law * case.second) <= bound + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
 def test_condition_against_the_definition(seed, entries, zeros):
     rng = np.random.default_rng(seed)
@@ -109,7 +110,7 @@ def test_condition_against_the_definition(seed, entries, zeros):
     assert is_supermodular(law) == naive_supermodular(law)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 4))
 def test_flips_are_found_whenever_there_are_some(seed, entries):
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.pufferfish.random_mechanisms import leak, random_channel
 from tests.pufferfish.small_laws import TREE
 
@@ -213,7 +214,7 @@ def test_random_mechanisms():
                 assert leak(channel, *pair) <= bound + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(1e-4, 5.0))
 def test_laws(seed, e):
     """Bounds rise with epsilon, stay below group privacy and, for two values, are never worse than Theorem 6."""

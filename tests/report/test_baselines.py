@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.compose.papers.simple_rules import advanced
@@ -79,7 +80,7 @@ def test_nothing_released():
     assert set(rules(plan_of([("a", qw.pure(1e-9))])).values()) != {None}
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     st.lists(
         st.tuples(

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.curves import Bracket
@@ -37,7 +38,7 @@ def test_the_interval_holds_the_difference_of_any_two_truths():
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=4, max_size=4), st.floats(0, 1), st.floats(0, 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_difference_escapes(ends, share, other):
     from fractions import Fraction
 

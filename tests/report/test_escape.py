@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.document.blocks import clean, slug
 from quiltwork.document.draw.html import html_text
@@ -17,7 +18,7 @@ MARKS = "\\`*_{}[]()<>#+-.!|~$&;:=/\"'@ \n\t0123456789ax" + "\N{GREEK SMALL LETT
 HARD = st.text(alphabet=st.sampled_from(MARKS), max_size=30)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(HARD | st.text(max_size=20))
 @example("1. one")
 @example("- a")
@@ -31,7 +32,7 @@ def test_a_line_of_markdown_is_its_text(text):
     assert page == (f"<p>{html.escape(shown, quote=False).replace(chr(34), '&quot;')}</p>\n" if shown else "")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(HARD)
 def test_a_cell_of_markdown_is_its_text(text):
     page = READER.render(f"| a | b |\n| --- | --- |\n| {markdown_line(text)} | end |")

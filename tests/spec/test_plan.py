@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.spec.strategies import singles
 
 import quiltwork as qw
@@ -54,7 +55,7 @@ def test_a_plan_survives_yaml_and_json(found, data):
     assert plan.loss() == compose(*(loss for _, loss in releases))
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(singles)
 def test_the_answers_are_the_same(loss):
     again = parse_plan(plan_of([("release", loss)]).to_yaml()).loss()

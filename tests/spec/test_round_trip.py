@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.examples import examples
 from tests.spec import strategies_objects as made
 from tests.spec.answers import curve, exact, prior, told
 from tests.spec.strategies import singles
@@ -13,8 +14,8 @@ from quiltwork.errors import QuiltworkError
 from quiltwork.spec import dumps, loads, plan_of
 
 patient = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-few = settings(max_examples=20, deadline=None, suppress_health_check=patient)
-many, slow = settings(few, max_examples=50), settings(few, max_examples=6)
+few = settings(max_examples=examples(20), deadline=None, suppress_health_check=patient)
+many, slow = settings(few, max_examples=examples(50)), settings(few, max_examples=examples(6))
 ODD = ("\u00fc \u6570", "\U0001f600", "$x", "'quoted'", "a: b", "# x", "- y")
 WORDS = ("no", "1e5", "null", "1/3", "~", "2026-01-01", "true", ".inf", "<<", *ODD)
 
@@ -101,7 +102,7 @@ def test_releases(release):
     assert told(lambda: curve(found.ignoring_confounder())) == told(lambda: curve(release.ignoring_confounder()))
 
 
-@settings(few, max_examples=12)
+@settings(few, max_examples=examples(12))
 @given(made.guarantees())
 def test_guarantees(promise):
     found = again(promise)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table
@@ -174,7 +175,7 @@ def patterns(column, kinds, records):
     return [frozenset(m for m, chosen in zip(members, row, strict=True) if chosen) for row in classes.selected.tolist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.integers(1, 6).flatmap(lambda n: st.lists(st.sampled_from("xyz"), min_size=n, max_size=n)),
     st.integers(0, 4),

@@ -11,6 +11,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
+from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.stated import double_above, double_below
@@ -32,7 +33,7 @@ cover_search = importlib.import_module("quiltwork.tables.cover.branch_and_bound"
 
 GREEDY_FAILS = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
 SOLVER = 1e-6  # relative, between what two runs of HiGHS say
-EVERY = settings(max_examples=200, deadline=None)
+EVERY = settings(max_examples=examples(200), deadline=None)
 
 costs = st.one_of(st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.floats(0.0, 3.0))
 
@@ -239,10 +240,10 @@ def test_simple_shares_are_found_again():
 def test_branching_ends_at_the_optimum_with_the_solver_and_without(instance):
     stated, truth = problem(*instance), optimum(*instance)
     nothing = [Fraction(0)] * len(stated.reward)
-    assert search(stated, nothing, (), 0.0).bound == truth
+    assert search(stated, nothing, (), 0).bound == truth
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover_search, "CHEAP", 0)
-        found = search(stated, nothing, (), 60.0)
+        patch.setattr(cover_search, "FREE_ADDITIONS", 0)
+        found = search(stated, nothing, (), 10**9)
     assert found.bound == truth == cost(stated, found.chosen)
     assert allowed(stated, found.chosen)
 
@@ -252,8 +253,8 @@ def test_branching_ends_at_the_optimum_with_the_solver_and_without(instance):
 def test_branching_that_is_cut_short_still_bounds(instance, most):
     stated = problem(*instance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover_search, "ADDITIONS", most)
-        found = search(stated, [Fraction(0)] * len(stated.reward), (), 0.0)
+        patch.setattr(cover_search, "LONE_ADDITIONS", most)
+        found = search(stated, [Fraction(0)] * len(stated.reward), (), 0)
     assert cost(stated, found.chosen) <= optimum(*instance) <= found.bound
 
 
@@ -261,8 +262,8 @@ def test_a_search_out_of_time_says_so_and_bounds(monkeypatch):
     rng = np.random.default_rng(9)
     instances = [random_instance(rng, 50, 200, 4) for _ in range(10)]
     truths = [cover(*instance) for instance in instances]
-    monkeypatch.setattr(cover_search, "ADDITIONS", 20_000)
-    short = [cover(*instance, seconds=0.0) for instance in instances]
+    monkeypatch.setattr(cover_search, "LONE_ADDITIONS", 20_000)
+    short = [cover(*instance, effort=0) for instance in instances]
     for truth, found in zip(truths, short, strict=True):
         assert found.lower <= truth.lower <= truth.upper <= found.upper <= found.rational
         assert (found.method == ENUMERATED) == (found.upper == truth.upper)
@@ -272,7 +273,7 @@ def test_a_search_out_of_time_says_so_and_bounds(monkeypatch):
 @pytest.mark.parametrize("cheap", [0, 2_000, 200_000])
 def test_deeper_trees_agree_with_all_choices(monkeypatch, cheap):
     """Ten cells, whole costs, groups and slopes; the linear program asked at every node, at some, at none."""
-    monkeypatch.setattr(cover_search, "CHEAP", cheap)
+    monkeypatch.setattr(cover_search, "FREE_ADDITIONS", cheap)
     rng = np.random.default_rng(8)
     for _ in range(40):
         touched = rng.random((10, 9)) < 0.35
@@ -322,14 +323,14 @@ def solved(touched, reward, slope, records):
 def test_the_dual_bound_holds_and_its_choice_is_allowed(instance):
     stated = problem(*instance)
     truth = optimum(*instance)
-    bound, picks = integer_program(stated, 10.0)
+    bound, picks = integer_program(stated, 10**8)
     assert bound is not None
     assert truth <= bound
     assert allowed(stated, picks)
     assert cost(stated, picks) <= truth
 
 
-def unhelpful(given, prices, chosen, seconds):
+def unhelpful(given, prices, chosen, effort):
     """A search that finds nothing."""
     return Found(tuple(chosen), price_bound(given, prices))
 
@@ -344,7 +345,7 @@ def test_without_branching_the_dual_bound_is_used(monkeypatch):
         assert found.method == SOLVED
         assert truth.lower <= found.upper <= truth.upper * 1.001
         assert found.lower == truth.lower  # the incumbent serves from below only
-        assert cover(*instance, seconds=0.0).method == PRICED
+        assert cover(*instance, effort=0).method == PRICED
 
 
 @pytest.mark.parametrize("dual", [None, math.nan, math.inf, -math.inf, -1.0, 0.0, 1e9])
@@ -406,7 +407,7 @@ def test_prices_that_the_solver_made_negative_are_clipped(monkeypatch):
     marginals = np.array([1.0, -0.5, 2.0, 0.0, -1.0, -3.0, 0.0, 0.0])
     answer = OptimizeResult(status=0, ineqlin=OptimizeResult(marginals=marginals))
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: answer)
-    assert suggested_prices(stated, 1.0) == [0, Fraction(1, 2), 0, 0, 1, 3]
+    assert suggested_prices(stated, 10**6).prices == [0, Fraction(1, 2), 0, 0, 1, 3]
 
 
 # ---- rounding
@@ -523,8 +524,8 @@ def test_costs_that_are_refused(name, wrong):
         ("capacities", [0.5]),
         ("capacities", [math.nan]),
         ("capacities", [True]),
-        ("seconds", -1.0),
-        ("seconds", math.nan),
+        ("effort", -1),
+        ("effort", math.nan),
     ],
 )
 def test_input_that_is_refused(name, wrong):

@@ -8,6 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, UnboundedLossError
@@ -134,7 +135,7 @@ def built(asked, notion, *, mixed=True):
     return plan
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(queries, st.sampled_from(NOTIONS))
 def test_the_worst_step_is_the_worst_of_all_steps(asked, notion):
     plan = built(asked, notion)
@@ -150,7 +151,7 @@ def test_the_worst_step_is_the_worst_of_all_steps(asked, notion):
     assert float(answer.upper) == pytest.approx(worst, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(queries, st.sampled_from(NOTIONS))
 def test_every_vector_is_a_step_that_can_happen(asked, notion):
     plan = built(asked, notion)
@@ -163,7 +164,7 @@ def test_every_vector_is_a_step_that_can_happen(asked, notion):
     assert found.touched() == {plan.queries[i].name: d for i, d in worst.distances}
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(queries, st.sampled_from(NOTIONS), st.sampled_from(NOTIONS))
 def test_another_notion_is_as_if_planned_from_the_start(asked, first, second):
     converted = built(asked, first, mixed=False).guarantee().to(second)

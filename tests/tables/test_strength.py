@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.compose import dominance as strength
@@ -33,7 +34,7 @@ def above(one, two):
 
 
 @given(found=compositions(2), rungs=st.sampled_from([2, 3, 24]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_dominated_compositions_tell_less(found, rungs):
     """However few rungs there are: heights are rounded against the claim."""
     with pytest.MonkeyPatch.context() as patch:
@@ -48,7 +49,7 @@ def test_dominated_compositions_tell_less(found, rungs):
 
 
 @given(found=compositions(1), rungs=st.sampled_from([2, 24]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_envelopes_tell_more_than_each(found, rungs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strength, "MOST_RUNGS", rungs)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.web.answers import chart, checked, fact, numbers, table, trace
 
 import quiltwork as qw
@@ -16,7 +17,7 @@ from quiltwork.web.answers import tradeoff
 from quiltwork.web.bounds import MOST_LOSSES
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(sigma=st.floats(1.0, 50.0), scale=st.floats(2.0, 50.0), count=st.integers(1, 50), power=st.integers(2, 12))
 def test_the_answer_is_the_composition(sigma: float, scale: float, count: int, power: int) -> None:
     delta = 10.0**-power

@@ -72,3 +72,13 @@ def _(draw: Draw) -> Any:
     )
     return {"contradicted": found.contradicted, "grounds": found.grounds, "verdict": found.verdict(),
             "bounds": [one.epsilon_lower for one in found.audits]}  # fmt: skip
+
+
+@kind("audit/report-methods", 2)
+def _(draw: Draw) -> Any:
+    inside, outside = _scores(draw, 1.2, 200), _scores(draw, 0.0, 200)
+    claim, found = qw.gaussian(draw.share(0.8, 2)), {}
+    for method in ("counts", "guesses", "gdp", "both", "claim"):
+        one = audit.report(claim, inside, outside, 1e-5, method=method, seed=4)
+        found[method] = [one.contradicted, one.verdict(), one.caveats, [each.epsilon_lower for each in one.audits]]
+    return found

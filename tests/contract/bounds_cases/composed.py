@@ -34,7 +34,7 @@ def _(draw: Draw) -> Any:
     return asked(loss, draw, 0.7, 7)
 
 
-@kind("compose/gaussian-beside", 14)
+@kind("compose/gaussian-beside", 12)
 def _(draw: Draw) -> Any:
     parts = [draw.count(0, 1.5) * _any(draw) for _ in range(draw.whole(1, 3))]
     return asked(qw.compose(qw.gaussian(draw.share(1, 8)), *parts), draw, 1.0, 7)
@@ -107,7 +107,7 @@ def _(draw: Draw) -> Any:
             "beta": loss.beta([0.01, 0.1, 0.5])}  # fmt: skip
 
 
-@kind("compose/guarantee", 8)
+@kind("compose/guarantee", 6)
 def _(draw: Draw) -> Any:
     loss = qw.compose(draw.whole(1, 5) * _any(draw), _any(draw))
     found = loss.guarantee("one person", ["records are independent"])
@@ -143,3 +143,20 @@ def _(draw: Draw) -> Any:
         draw.whole(1, 3) * qw.pair(draw.row(3, 64), draw.row(3, 64)),
     )
     return {side: asked(loss.direction(side), draw, 0.7, 7, beta=False) for side in ("add", "remove")}
+
+
+@kind("compose/rarely", 2)
+def _(draw: Draw) -> Any:
+    parts = [draw.whole(1, 3) * qw.poisson(qw.pure(draw.power(-1, 0.9)), draw.power(-8, -4)) for _ in range(2)]
+    return asked(
+        qw.compose(qw.poisson(qw.gaussian(draw.share(0.4, 3)), draw.power(-6, -3)), *parts), draw, 0.05, 10, beta=False
+    )
+
+
+@kind("compose/regions", 4)
+def _(draw: Draw) -> Any:
+    parts = [
+        draw.whole(1, 3) * qw.constraints([(0.1, draw.share(0.01, 0.1)), (0.5, draw.power(-4, -2))]) for _ in range(2)
+    ]
+    region = qw.compose(*parts).region()
+    return {**asked(region, draw, 1.0, 4), "vertices": region.vertices, "area": region.area()}

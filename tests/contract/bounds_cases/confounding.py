@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from scipy import stats
 from tests.contract.bounds_cases.draws import Draw, kind, refused
 
 import quiltwork as qw
@@ -232,4 +234,73 @@ def _(draw: Draw) -> Any:
         "bayesian": cf.from_bayesian(draw.share(0.1, 1), draw.share(0.1, 1), 0.001, 0.002, draw.share(0.1, 0.9)),
         "posterior": cf.posterior(draw.row(2, 200), draw.rows(2, 3, 100)),
         "smallest": refused(lambda: cf.smallest_tau(draw.share(0.01, 0.3))),
+    }
+
+
+@kind("confounding/design-after-noise", 2)
+def _(draw: Draw) -> Any:
+    world = _world(draw, 2, 3)
+    before = world.release(cf.noise("gaussian", draw.share(5, 9)), cf.noise("gaussian", draw.share(5, 9)))
+    return _designed(world.design(before, epsilon=0.8, delta=0.1, cost="absolute"))
+
+
+@kind("confounding/design-of-bins", 1)
+def _(draw: Draw) -> Any:
+    world = cf.World.gaussian([0, 1], sd=1)
+    return _designed(world.design(world.release(draw.share(3, 4)), edges=[0.0, 1.0], epsilon=0.7, delta=0.05))
+
+
+@kind("confounding/design-options", 4)
+def _(draw: Draw) -> Any:
+    world, table = _world(draw, 2, 3), [[0, 1, 3], [2, 0, 1], [5, 1, 0]]
+    before = world.release(draw.fractions(3, 4, 800))
+    options = draw.pick([
+        {"cost": table}, {"cost": lambda x, z: abs(x - z) ** 3, "outputs": [0, 1]}, {"clusters": 2}, {"bits": 30},
+    ])  # fmt: skip
+    return _designed(world.design(before, epsilon=draw.share(0.6, 1), delta=draw.share(0.1, 0.2), **options))
+
+
+@kind("confounding/laws", 5)
+def _(draw: Draw) -> Any:
+    one, two = draw.pick([
+        (cf.Laplace(0.0, 1.0), cf.Laplace(draw.share(0.3, 2), 1.0)),
+        (cf.Uniform(0.0, 3.0), cf.Uniform(draw.share(0.2, 1), 4.0)),
+        (cf.NormalLaplace(0.0, 1.0, 0.5), cf.NormalLaplace(draw.share(0.3, 1), 1.0, 0.5)),
+        (cf.Normal(0.0, 1.0), cf.Normal(0.0, draw.share(1.2, 2))),
+    ])  # fmt: skip
+    release = cf.World.mixture([one, two]).release(draw.pick([0.5, 1.5]))
+    return {
+        "epsilon": refused(release.epsilon, draw.power(-3, -1)),
+        "delta": refused(release.delta, draw.share(0.01, 0.8)),
+        "beta": refused(release.beta, draw.share(0.05, 0.5)),
+        "bound": refused(release.bound().delta, 0.3),
+    }
+
+
+@kind("confounding/unimodal", 1)
+def _(draw: Draw) -> Any:
+    laws = [cf.Unimodal.of(stats.logistic(loc=shift), shift) for shift in (0.0, draw.share(0.4, 1.5))]
+    release = cf.World.mixture(laws).release(cf.noise("gaussian", 1.0))
+    return {"bound": refused(release.bound().delta, 0.3), "delta": refused(release.delta, 0.3)}
+
+
+@kind("confounding/simulated", 2)
+def _(draw: Draw) -> Any:
+    world = _world(draw, 2, 3)
+    mixed = world.release(cf.noise("gaussian", 2.0), cf.noise("laplace", 3.0))
+    guess = mixed.estimate(draw.share(0.1, 0.6), samples=2000, rng=np.random.default_rng(1))
+    return {"guess": guess, "certified": guess.certified}
+
+
+@kind("confounding/realised", 3)
+def _(draw: Draw) -> Any:
+    world = cf.World(data=[[0.6, 0.4], [0.4, 0.6]])
+    share, channel = draw.share(0.45, 0.55), draw.rows(3, 3, 200)
+    return {
+        "realised": refused(cf.realised, world, [[share, 1 - share], [0.5, 0.5]]),
+        "remapped": cf.remapped(channel, "absolute", draw.row(3, 300), [0, 1, 2]),
+        "merged": [len(part) for part in (cf.merged(channel)[1],)],
+        "from posterior": cf.delta_from_posterior(
+            [[p / 2 for p in row] for row in draw.rows(2, 3, 300)], [0.5, 0.5], 0.2
+        ),
     }

@@ -68,7 +68,8 @@ def kind(name: str, count: int) -> Callable[[Ask], Ask]:
     """Register a kind of question with its number of cases."""
 
     def keep(ask: Ask) -> Ask:
-        if name in KINDS:
+        known = KINDS.get(name)
+        if known is not None and known[0].__code__ != ask.__code__:  # a search for doctests runs the same file again
             raise ValueError(f"two kinds are called {name}")
         KINDS[name] = ask, count
         return ask

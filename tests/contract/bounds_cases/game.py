@@ -165,3 +165,50 @@ def _(draw: Draw) -> Any:
 def _(draw: Draw) -> Any:
     return {"loss": qw.compose(composition.as_loss([draw.share(0.1, 1)]), qw.pure(0.1)).epsilon(1e-6),
             "ceiling": composition.composed_auc_ceiling([draw.share(0.1, 2), draw.share(0.1, 2)], 0.3)}  # fmt: skip
+
+
+@kind("game/summary", 3)
+def _(draw: Draw) -> Any:
+    rows = [[draw.whole(0, 1) for _ in range(2)] for _ in range(3)]
+    one = finite.FiniteGame.summary(rows, [("-1/4", "1/4"), (0, "1/2"), ("1/4", "1/4")], clip=draw.flip())
+    return {"best": one.max_bwma("1/2"), "advantages": one.advantages(), "marginal": one.marginal_level(),
+            "informed": one.informed_odds(), "outputs": len(one.outputs)}  # fmt: skip
+
+
+@kind("game/information", 3)
+def _(draw: Draw) -> Any:
+    joint = np.array(draw.rows(4, 4, 100)).reshape(4, 2, 2)
+    found = game.composition_identity(joint, draw.row(4, 300))
+    terms = found.joint
+    return [terms.entropy, terms.entropy_given_all, terms.entropies_given_each, terms.total_correlation,
+            terms.conditional_total_correlation, terms.overlap, terms.overlap_from_correlations]  # fmt: skip
+
+
+@kind("game/correlations", 3)
+def _(draw: Draw) -> Any:
+    a, b, c = (draw.share(-0.4, 0.4) for _ in range(3))
+    matrix = [[1, a, b], [a, 1, c], [b, c, 1]]
+    found = composition.next_mechanism([0.2, draw.share(0.1, 0.4)], draw.share(0.8, 1.2), matrix)
+    total = composition.total([0.2, 0.3, 0.1], matrix)
+    return {"next": [found.lower, found.upper], "total": total, "held": found.total(0.2)}
+
+
+@kind("game/query-rows", 2)
+def _(draw: Draw) -> Any:
+    rows, reference = np.array(draw.rows(8, 3, 100)), np.array(draw.rows(8, 3, 100))
+    noise = draw.pick([game.Gaussian(draw.share(0.1, 0.5)), game.Laplace(draw.share(0.1, 0.5))])
+    release = game.classifier.QueryRows(game.Population(rows, reference), noise)
+    return {"pool": _certificate(release, "pool"), "any": _certificate(release, "any")}
+
+
+@kind("game/approximate", 1)
+def _(draw: Draw) -> Any:
+    existing = [draw.share(0.1, 0.2) for _ in range(3)]
+    found = composition.sampled_bisection(existing, 0.5, np.random.default_rng(0), sensitivity=4.0, samples=5000)
+    return [found.epsilon, found.method, found.error, found.meets]
+
+
+@kind("game/constant", 2)
+def _(draw: Draw) -> Any:
+    defence = game.Constant(draw.pick(["candidates", "reference"])).prepare(_population(draw))
+    return {"pool": _certificate(defence, "pool"), "any": _certificate(defence, "any")}

@@ -69,3 +69,19 @@ def _(draw: Draw) -> Any:
         ledger.open("year", epsilon=2.0, delta=1e-6, kind="planned", plan=plan, protects="one person")
         ledger.spend("year", release="admissions", times=draw.whole(1, 20))
         return _balance(ledger.balance("year"))
+
+
+@kind("ledger/reservations", 2)
+def _(draw: Draw) -> Any:
+    with tempfile.TemporaryDirectory() as folder, qw.Ledger(f"sqlite:///{folder}/budgets.db") as ledger:
+        ledger.open("b", epsilon=2.0, delta=1e-6, protects="one person", filter=draw.pick(["renyi", "gdp", "zcdp"]))
+        found = []
+        for turn in range(4):
+            held = ledger.reserve("b", qw.gaussian(draw.share(8, 20)), lease=3600)
+            found.append(_balance(ledger.balance("b")))
+            if turn % 2:
+                ledger.refund(held.seq)
+            else:
+                ledger.start(held.seq)
+                ledger.settle(held.seq)
+        return [*found, _balance(ledger.balance("b")), ledger.would_exceed("b", qw.gaussian(1.0))]

@@ -216,3 +216,15 @@ def _(draw: Draw) -> Any:
 def _(draw: Draw) -> Any:
     loss = draw.pick([qw.pair([0.5, 0.5], [0.25, 0.75]), qw.poisson(qw.gaussian(2.0), 0.1), qw.discrete_gaussian(3.0)])
     return asked(loss.group(draw.whole(2, 3)), draw, 0.5, 6)
+
+
+@kind("losses/two-constraints-many", 3)
+def _(draw: Draw) -> Any:
+    points = [(draw.power(-2, -1.5), draw.power(-4, -3)), (draw.power(-1.3, -1), draw.power(-8, -6))]
+    return asked(draw.whole(20, 60) * qw.constraints(points), draw, 0.5, 4)
+
+
+@kind("losses/rarely-sampled", 5)
+def _(draw: Draw) -> Any:
+    inner = draw.pick([qw.pure(draw.power(0, 0.9)), qw.gaussian(draw.share(0.3, 2)), qw.laplace(draw.share(0.3, 2))])
+    return asked(draw.whole(1, 3) * qw.poisson(inner, draw.power(-8, -5)), draw, 0.1, 12, beta=False)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from tests.contract.bounds_cases.draws import Draw, kind, refused
 
 import quiltwork as qw
@@ -28,7 +29,7 @@ def _asked(prior: Any, draw: Draw, secrets: Any = None, sizes: int = 4, pure: bo
     }
 
 
-@kind("pufferfish/chain", 8)
+@kind("pufferfish/chain", 7)
 def _(draw: Draw) -> Any:
     states = draw.whole(2, 4)
     length = draw.pick([None, 3, 10, 100])
@@ -97,7 +98,7 @@ def _(draw: Draw) -> Any:
     return _asked(pf.Blocks(draw.whole(1, 6), draw.share(0.3, 5), draw.share(0.3, 5), draw.whole(1, 3)), draw, sizes=3)
 
 
-@kind("pufferfish/joint-law", 4)
+@kind("pufferfish/joint-law", 3)
 def _(draw: Draw) -> Any:
     rows = draw.rows(3, 2, 8)
     share = draw.row(3, 64)
@@ -163,7 +164,7 @@ def _(draw: Draw) -> Any:
     return [found.naive, found.theorem_7, found.one_size, found.best]
 
 
-@kind("pufferfish/released", 4)
+@kind("pufferfish/released", 3)
 def _(draw: Draw) -> Any:
     prior, epsilon = pf.MarkovChain(draw.rows(3, 3, 300)), draw.share(0.5, 2)
     found = {
@@ -205,3 +206,43 @@ def _(draw: Draw) -> Any:
     verdict = pf.composable(channel, ([0, 1], [2]), prior=prior)
     return [verdict.status, verdict.excess, verdict.rate, verdict.rates, verdict.constant,
             pf.leakage(channel, ([0, 1], [2]), prior, draw.whole(1, 4)).epsilon, refused(verdict.bound, 5)]  # fmt: skip
+
+
+@kind("pufferfish/fails", 2)
+def _(draw: Draw) -> Any:
+    found = {"bits": pf.xor_of_bits(draw.whole(3, 4)).composable(), "pairs": pf.paired_datasets().composable()}
+    found["sharp"] = pf.composable(
+        [[1.0, 0.0], draw.row(2, 300), draw.row(2, 300)], ([0, 1], [2]), prior=draw.row(3, 300)
+    )
+    return {
+        name: [
+            one.status,
+            one.words,
+            one.witness and [one.witness.outputs, one.witness.runs, one.witness.loss, one.witness.probability],
+        ]
+        for name, one in found.items()
+    }
+
+
+@kind("pufferfish/fitted", 2)
+def _(draw: Draw) -> Any:
+    traces = [[draw.pick("ab") for _ in range(draw.whole(5, 20))] for _ in range(3)]
+    chain = pf.MarkovChain.fit(traces, public=True, smoothing=draw.pick([None, 0.05]))
+    return {"transition": chain.transition, "note": chain.note, "translate": pf.translate(chain, draw.share(0.05, 0.5))}
+
+
+@kind("pufferfish/hidden-endless", 2)
+def _(draw: Draw) -> Any:
+    prior = pf.HiddenMarkov(draw.rows(2, 2, 400), draw.rows(2, 2, 400), secret=draw.pick(["hidden", "emission"]))
+    return {
+        "translate": pf.translate(prior, draw.share(0.05, 0.3)),
+        "influence": [float(prior.influence(4)(b)) for b in (1, 3)],
+    }
+
+
+@kind("pufferfish/larger-law", 1)
+def _(draw: Draw) -> Any:
+    cells = np.array(draw.row(64, 16)).reshape((2,) * 6)
+    prior = pf.JointLaw(cells)
+    return {"influence": [float(prior.influence()(b)) for b in range(1, 7)],
+            "theorem 6": pf.translate(prior, 0.2, method="theorem 6")}  # fmt: skip

@@ -9,7 +9,7 @@ from tests.contract.bounds_cases.draws import Draw, kind, refused
 
 import quiltwork as qw
 from quiltwork import tables
-from quiltwork.tables import Cat, Float, Id, Int, Plan, SubsetOf, Table, add_remove, on_input, on_table
+from quiltwork.tables import Cat, Date, Float, Id, Int, Plan, SubsetOf, Table, add_remove, on_input, on_table
 
 
 def _people() -> Any:
@@ -221,14 +221,14 @@ def _(draw: Draw) -> Any:
     return _asked(plan.guarantee(), draw)
 
 
-@kind("tables/cover", 3)
+@kind("tables/cover", 6)
 def _(draw: Draw) -> Any:
-    t = Table(a=Cat(*range(30)), person=Id())
-    notion = tables.user("person", max_records=5)
-    plan = Plan(t, neighbors=notion)
-    for index in range(16):
-        members = [c for c in range(30) if draw.flip(0.3)] or [draw.whole(0, 29)]
-        plan.add(f"q{index}", where=t.a.isin(members), count=True, loss=_loss(draw, "pure"), holds=on_input(notion))
+    t = Table(a=Cat(*range(20)), person=Id())
+    notion = tables.user("person", max_records=4)
+    plan, loss = Plan(t, neighbors=notion), _loss(draw, draw.pick(["pure", "gdp"]))
+    for index in range(24):
+        members = sorted({draw.whole(0, 19) for _ in range(3)})
+        plan.add(f"q{index}", where=t.a.isin(members), count=True, loss=loss, holds=on_input(notion))
     return _asked(plan.guarantee(), draw)
 
 
@@ -257,3 +257,52 @@ def _(draw: Draw) -> Any:
         told = refused(_spent, session, f"q{index}", where=where, count=True, loss=loss, holds=stated)
         found.append([told, session.spent, session.left])
     return {"spent": found, "epsilon": session.guarantee().epsilon(1e-6), "words": session.guarantee()}
+
+
+@kind("tables/persons-priced", 4)
+def _(draw: Draw) -> Any:
+    t = Table(a=Cat(*range(16)), person=Id())
+    notion = tables.user("person", max_records=4)
+    plan = Plan(t, neighbors=notion)
+    family = draw.pick(["gdp", "zcdp", "pure"])
+    for index in range(14):
+        members = [c for c in range(16) if draw.flip(0.25)] or [draw.whole(0, 15)]
+        holds = on_input(notion if draw.flip(0.7) else add_remove())
+        plan.add(f"q{index}", where=t.a.isin(members), count=True, loss=_loss(draw, family), holds=holds)
+    return _asked(plan.guarantee(), draw)
+
+
+@kind("tables/many-intervals", 2)
+def _(draw: Draw) -> Any:
+    t = Table(minute=Int(0, 1440))
+    plan = Plan(t, neighbors=draw.pick([add_remove(), tables.replace_one()]))
+    for index in range(260):
+        start = draw.whole(0, 1300)
+        where, loss = t.minute.between(start, start + draw.whole(5, 130)), qw.pure(draw.pick([0.01, 0.02]))
+        plan.add(f"q{index}", where=where, count=True, loss=loss, holds=on_input(add_remove()))
+    found = plan.guarantee()
+    return {"epsilon": found.epsilon(1e-6), "all": found.epsilon(0.0), "exact": found.exact, "words": found}
+
+
+@kind("tables/many-cells", 3)
+def _(draw: Draw) -> Any:
+    t = Table(a=Int(0, 99), b=Int(0, 99), c=Int(0, 99), d=Int(0, 99), person=Id())
+    notion = draw.pick([add_remove(), tables.user("person", max_records=2)])
+    plan, family = Plan(t, neighbors=notion), "gdp"
+    for index in range(28):
+        column = t[("a", "b", "c", "d")[index % 4]]
+        start = draw.whole(0, 70)
+        where = column.between(start, start + draw.whole(5, 30))
+        plan.add(f"q{index}", where=where, count=True, loss=_loss(draw, family), holds=on_input(add_remove()))
+    return _asked(plan.guarantee(), draw)
+
+
+@kind("tables/days", 3)
+def _(draw: Draw) -> Any:
+    t = Table(day=Date("2026-01-01", "2026-03-31"), ward=Cat("A", "B", nullable=True)).rows(10, draw.pick([20, 30]))
+    notion = draw.pick([add_remove(), tables.window("day", draw.whole(1, 7))])
+    plan = Plan(t, neighbors=notion)
+    edges = ["2026-01-01", "2026-02-01", "2026-03-01", "2026-04-01"]
+    plan.split("months", by=t.day, edges=edges, loss=_loss(draw, "pure"), holds=on_input(notion))
+    plan.split("wards", by=t.ward, loss=_loss(draw, "pure"), holds=on_input(notion))
+    return _asked(plan.guarantee(), draw)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -15,8 +14,8 @@ from typing import NamedTuple
 from quiltwork.tables.cover.problem import Problem, best_records, greedy, steps, totals
 from quiltwork.tables.cover.programs import suggested_prices
 
-CHEAP = 200_000  # additions before the linear program is asked again: by then it costs less than more branches
-ADDITIONS = 20_000_000  # when there is no time for it: a second or two
+FREE_ADDITIONS = 200_000  # before the linear program is asked again: by then it costs less than more branches
+LONE_ADDITIONS = 20_000_000  # where no solver is asked: a second or two
 BITS = 40  # prices are rounded to this fraction of a step
 
 
@@ -36,22 +35,22 @@ class _Node(NamedTuple):
     own: bool = False  # whether the prices were made for this node
 
 
-def search(given: Problem, prices: Sequence[Fraction], chosen: Sequence[int], seconds: float) -> Found:
+def search(given: Problem, prices: Sequence[Fraction], chosen: Sequence[int], effort: int) -> Found:
     """Branch on the cell of highest price: one more record in it, or none. The largest bound goes first.
 
     With records chosen, what is left is a problem of the same kind (`Problem.after`), so any prices bound it, and with
     the rewards as prices the bound is exact for one last record. Costs are whole steps, so bounds are rounded down to
-    steps. Ended early, the largest bound of the open nodes holds. With 0 seconds no solver is asked.
+    steps. Ended early, after `effort` additions, the largest bound of the open nodes holds. With 0 no solver is asked.
     """
-    deadline = time.monotonic() + seconds
+    most_additions = max(effort, FREE_ADDITIONS) if effort else LONE_ADDITIONS
     tree = _Tree(given, chosen)
     tree.grow(_Node((), tuple(range(len(given.rows))), tree.whole(prices), own=True), None)
     while tree.open and -tree.open[0][0] > tree.value:
-        if tree.work > (CHEAP if seconds > 0 else ADDITIONS) and time.monotonic() >= deadline:
+        if tree.work > most_additions:
             break
         negative, _, cell, node = heapq.heappop(tree.open)
-        if tree.work > CHEAP and seconds > 0 and not node.own:
-            tree.grow(tree.repriced(node, max(0.0, deadline - time.monotonic())), -negative)
+        if tree.work > FREE_ADDITIONS and effort and not node.own:
+            tree.grow(tree.repriced(node, most_additions - tree.work), -negative)
             continue
         tree.grow(node._replace(chosen=(*node.chosen, cell), own=False), -negative)
         tree.grow(node._replace(cells=tuple(other for other in node.cells if other != cell), own=False), -negative)
@@ -111,13 +110,15 @@ class _Tree:
             node = node._replace(cells=tuple(cell for _, cell in kept))
             heapq.heappush(self.open, (-bound, next(self.born), max(kept)[1], node))
 
-    def repriced(self, node: _Node, seconds: float) -> _Node:
+    def repriced(self, node: _Node, effort: int) -> _Node:
         """The node with prices of its own, if the solver has any; what greedy choice adds to it is learnt."""
         rest = self.given.after(node.chosen).only(node.cells)
         more = tuple(node.cells[place] for place in greedy(rest))
         self._learn((*node.chosen, *more), steps(self.given, (*node.chosen, *more)))
-        suggested = suggested_prices(rest, seconds)
-        return node._replace(prices=node.prices if suggested is None else self.whole(suggested), own=True)
+        suggested = suggested_prices(rest, max(effort, FREE_ADDITIONS))
+        self.work += suggested.effort
+        prices = node.prices if suggested.prices is None else self.whole(suggested.prices)
+        return node._replace(prices=prices, own=True)
 
     def _learn(self, chosen: tuple[int, ...], value: int) -> None:
         if value > self.value:

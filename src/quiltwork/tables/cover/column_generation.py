@@ -39,7 +39,7 @@ def pooled(arrangement: Arrangement, reward: FloatArray, slope: FloatArray, reco
     best, chosen = np.inf, picks[:1]
     for _ in range(PRICING_ROUNDS):
         cells = arrangement.cells(picks)
-        small = cover(cells.touched, reward, slope, records, seconds=0.0)
+        small = cover(cells.touched, reward, slope, records, effort=0)
         chosen = picks[list(small.chosen)] if small.chosen else picks[:1]
         prices = np.array([float(price) for price in small.prices])
         largest, dearest = _dearest(arrangement, prices + slope)

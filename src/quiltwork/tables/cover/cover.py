@@ -9,7 +9,6 @@ Reference: theory/granularity.md section 4 item 4.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from quiltwork.tables.cover.problem import (
     price_bound,
     problem,
 )
-from quiltwork.tables.cover.programs import integer_program, neat_prices, suggested_prices
+from quiltwork.tables.cover.programs import EFFORT, integer_program, neat_prices, suggested_prices
 
 __all__ = ["Cover", "cover"]
 
@@ -39,7 +38,7 @@ SOLVED = "HiGHS dual bound"
 
 PAIRS = 200_000_000  # pairs of cells that share a query, up to which subsets are looked for
 AT_ONCE = 5_000_000  # of these pairs
-LEAST_SECONDS = 5.0  # that the linear program may take, however short the time
+LEAST_EFFORT = EFFORT // 4  # that the linear program may take, however small the effort
 
 
 @attrs.frozen(eq=False)
@@ -66,20 +65,21 @@ def cover(
     groups: Any = None,
     capacities: Any = None,
     *,
-    seconds: float = 20.0,
+    effort: int = EFFORT,
 ) -> Cover:
     """Certified bounds on the most that `records` records can cost.
 
     maximise sum_i reward_i [n_i >= 1] + sum_i slope_i n_i, where n_i counts the records in cells that touch query i.
     `touched` is a boolean array, cells x queries; `groups` gives the group of each cell, `capacities` how many records
-    each group holds. `seconds` is for HiGHS, half of it for prices while branching; with 0 its integer program is left
-    out, and every bound is proved here. Where time runs out the bounds depend on the machine, and hold all the same.
+    each group holds. `effort` counts additions, those of HiGHS by its iterations, half of them for prices while
+    branching; with 0 its integer program is left out, and every bound is proved here. No clock is asked: the same
+    instance has the same bounds on every machine, busy or not.
 
     >>> found = cover(np.array([[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1]], bool), [1] * 6, [0] * 6, 2)
     >>> found.lower, found.upper, found.chosen
     (6.0, 6.0, (1, 2))
     """
-    deadline = time.monotonic() + checks.non_negative("seconds", seconds)
+    effort = checks.count("effort", effort)
     given = problem(touched, reward, slope, records, groups, capacities)
     kept = maximal_cells(given)
     small = given.only(kept)
@@ -87,19 +87,19 @@ def cover(
     least = cost(small, chosen)
     proof = cheapest(given, rules_of_thumb(given))
     if proof.bound > least:
-        suggested = suggested_prices(small, max(seconds, LEAST_SECONDS))
+        suggested = suggested_prices(small, max(effort, LEAST_EFFORT)).prices
         if suggested is not None:
             proof = cheapest(given, [neat_prices(given, suggested), suggested, proof.prices])
     most, method = proof.bound, PRICED
     if most > least:
-        found = search(small, proof.prices, chosen, (deadline - time.monotonic()) / 2)
+        found = search(small, proof.prices, chosen, effort // 2)
         chosen, least = found.chosen, cost(small, found.chosen)
         if found.bound == least:
             most, method = least, ENUMERATED
         elif found.bound < most:
             most, method = found.bound, BRANCHED
-    if most > least and (left := deadline - time.monotonic()) > 0:
-        bound, picks = integer_program(small, left)
+    if most > least and effort > 0:
+        bound, picks = integer_program(small, effort // 2)
         if allowed(small, picks) and cost(small, picks) > least:
             chosen, least = picks, cost(small, picks)
         if bound is not None and least <= bound < most:  # below what is attained, the solver has failed

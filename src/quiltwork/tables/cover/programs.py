@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from quiltwork.tables.cover.problem import Problem
 
 TOLERANCE = 1e-6  # for each query and each record: ten times the dual feasibility tolerance of HiGHS
+EFFORT = 200_000_000  # additions for one cover, about twenty seconds of one core
+SOLVE_EFFORT = 20_000  # additions that starting a solver amounts to
+ROOT_EFFORT, NODE_EFFORT = 65_000, 1_000  # additions for each variable that the nodes of an integer program amount to
 NEAR_SIMPLE_SHARE = Fraction(1, 10**7)  # a share this near to a simple one is taken for it
 
 
@@ -28,6 +31,18 @@ class _Program(NamedTuple):
     limits: NDArray[np.float64]
     most: NDArray[np.float64]
     scale: Fraction  # the cost that counts as 1
+
+    @property
+    def iteration(self) -> int:
+        """Additions that one iteration of the simplex method amounts to."""
+        return 1 + self.costs.size // 2
+
+
+class Suggested(NamedTuple):
+    """Prices, if the solver had any, and the additions that asking amounts to."""
+
+    prices: list[Fraction] | None
+    effort: int
 
 
 def _program(given: Problem) -> _Program:
@@ -56,10 +71,11 @@ def _program(given: Problem) -> _Program:
     )
 
 
-def suggested_prices(given: Problem, seconds: float) -> list[Fraction] | None:
-    """Prices from the linear program; None when the solver fails.
+def suggested_prices(given: Problem, effort: int) -> Suggested:
+    """Prices from the linear program; None when the solver fails or ends before it has any.
 
-    Any prices >= 0 prove a bound, so nothing that the solver says of itself is relied upon.
+    Any prices >= 0 prove a bound, so nothing that the solver says of itself is relied upon. It stops after a number of
+    iterations and never by the clock.
     """
     from scipy.optimize import linprog
 
@@ -72,13 +88,14 @@ def suggested_prices(given: Problem, seconds: float) -> list[Fraction] | None:
             b_ub=program.limits,
             bounds=[(0.0, most) for most in program.most.tolist()],
             method="highs",
-            options={"time_limit": seconds},
+            options={"maxiter": max(1, effort // program.iteration)},
         )
+    spent = SOLVE_EFFORT + int(result.get("nit") or 0) * program.iteration
     marginals = getattr(result.get("ineqlin"), "marginals", None)
     if marginals is None or np.size(marginals) != program.limits.size or not np.all(np.isfinite(marginals)):
-        return None
+        return Suggested(None, spent)
     scaled = np.maximum(0.0, -np.asarray(marginals, dtype=float)[: len(given.reward)])
-    return [Fraction(price) * program.scale for price in scaled.tolist()]
+    return Suggested([Fraction(price) * program.scale for price in scaled.tolist()], spent)
 
 
 def neat_prices(given: Problem, prices: Sequence[Fraction]) -> list[Fraction]:
@@ -94,8 +111,10 @@ def _neat(price: Fraction, reward: Fraction) -> Fraction:
     return simple * reward if abs(simple - share) < NEAR_SIMPLE_SHARE else price
 
 
-def integer_program(given: Problem, seconds: float) -> tuple[Fraction | None, tuple[int, ...]]:
+def integer_program(given: Problem, effort: int) -> tuple[Fraction | None, tuple[int, ...]]:
     """The dual bound of HiGHS, moved outward, and the cells it chose; the bound is None when there is none.
+
+    It stops after a number of nodes; where the effort does not pay for the first one, nothing is asked.
 
     The largest cost counts as 1 and the variables add up to at most queries + records: reduced costs that are wrong by
     TOLERANCE, costs rounded to doubles and branches pruned within TOLERANCE of the incumbent are all within
@@ -105,6 +124,9 @@ def integer_program(given: Problem, seconds: float) -> tuple[Fraction | None, tu
 
     program = _program(given)
     queries = len(given.reward)
+    nodes = (effort - ROOT_EFFORT * program.costs.size) // (NODE_EFFORT * program.costs.size)
+    if nodes < 1:
+        return None, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result: Any = milp(
@@ -112,7 +134,7 @@ def integer_program(given: Problem, seconds: float) -> tuple[Fraction | None, tu
             integrality=np.repeat([0, 1], [queries, len(given.rows)]),
             bounds=Bounds(0.0, program.most),
             constraints=LinearConstraint(program.matrix, -np.inf, program.limits),
-            options={"time_limit": seconds},
+            options={"node_limit": nodes},
         )
     picks: tuple[int, ...] = ()
     if result.x is not None and np.all(np.isfinite(result.x)):

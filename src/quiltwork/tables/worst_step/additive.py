@@ -21,22 +21,22 @@ from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.tables.cover.programs import EFFORT
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments
 from quiltwork.tables.worst_step.vectors import Pricing
 
 PRICED = np.arange(4, TILTS.size - 2, 3)  # tilts for which a price list is made
 MOST_STEPS = 4_096  # records up to which a chord is looked for one by one
-SECONDS = 15.0  # for the integer program of a quantity that decides alone
 Costs = tuple[FloatArray, FloatArray]
 
 
 @attrs.frozen(eq=False)
 class Quantity:
-    """Price lists, how long the solver may take for each, and the loss that bounds on their totals amount to."""
+    """Price lists, the effort for each, and the loss that bounds on their totals amount to."""
 
     costs: tuple[Costs, ...]
-    seconds: float
+    effort: int
     loss: Callable[[Sequence[float]], Loss]
 
 
@@ -85,7 +85,7 @@ def _quadratic(pricing: Pricing, responses: Sequence[Response], most: FloatArray
         mu = math.sqrt(totals[0]) * (1 + 4 * UNIT)
         return Loss.of(GaussianPrivacy(mu)) if mu > 0 else Loss(())
 
-    return Quantity((_prices(cost, responses, most),), SECONDS, loss)
+    return Quantity((_prices(cost, responses, most),), EFFORT, loss)
 
 
 def _equal(pricing: Pricing, responses: Sequence[Response]) -> Quantity | None:
@@ -99,7 +99,7 @@ def _equal(pricing: Pricing, responses: Sequence[Response]) -> Quantity | None:
     if kind is None:
         return None
     return Quantity(
-        ((np.ones(len(responses)), np.zeros(len(responses))),), SECONDS, lambda totals: math.floor(totals[0]) * kind
+        ((np.ones(len(responses)), np.zeros(len(responses))),), EFFORT, lambda totals: math.floor(totals[0]) * kind
     )
 
 
@@ -119,7 +119,7 @@ def _moments(pricing: Pricing, responses: Sequence[Response], most: FloatArray) 
     def loss(totals: Sequence[float]) -> Loss:
         return renyi_bound(TILTS[PRICED][usable], np.array(totals[:-1]), totals[-1])
 
-    return Quantity((*(lists[k] for k in usable), reveals), 0.0, loss)
+    return Quantity((*(lists[k] for k in usable), reveals), 0, loss)
 
 
 def renyi_bound(tilts: FloatArray, totals: FloatArray, hidden: float) -> Loss:
@@ -146,4 +146,4 @@ def _largest(pricing: Pricing, responses: Sequence[Response], most: FloatArray) 
     lists = _prices(cost, responses, most)
     if not all(np.isfinite(side).all() for side in lists):
         return None
-    return Quantity((lists,), SECONDS, lambda totals: Loss.of(Pure(totals[0])))
+    return Quantity((lists,), EFFORT, lambda totals: Loss.of(Pure(totals[0])))

@@ -177,7 +177,7 @@ def _bounded(
     for quantity in quantities(pricing, responses, most):
         bounds = []
         for reward, slope in quantity.costs:
-            one = cover(cells.touched, reward, slope, records, groups, limits, seconds=quantity.seconds)
+            one = cover(cells.touched, reward, slope, records, groups, limits, effort=quantity.effort)
             found.append(one)
             bounds.append(one.upper)
             methods.append(one.method)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from quiltwork.web.service.access import Works
 from quiltwork.web.answers import METHODS, example
 from quiltwork.web.api.account import saved
 from quiltwork.web.api.live import answered, computed
 from quiltwork.web.api.models import Document, Sent
 from quiltwork.web.bounds import MOST_LOSSES
+from quiltwork.web.service.access import Works
 from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api/explore", tags=["explorers"])
