@@ -20,6 +20,7 @@ NO_HOME = {  # what looks like a home and is none
 }
 UPWARD = {  # homes that a lower room may name, and modules that may name any
     "quiltwork.web:app_from_environment": "the server makes the service in each of its processes from this address",
+    "quiltwork.losses.families": "families are loaded, and register themselves, when one is asked for by its kind",
     "quiltwork.moved": "addresses of version 0.1 answer from wherever their module is now, and load it when asked",
 }
 TABLES = ("_HOMES", "HOMES", "DOCUMENTED", "_ROOMS")  # tables of modules that are loaded on first use
