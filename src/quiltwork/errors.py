@@ -5,7 +5,7 @@
     +-- InvalidPlan       (ValueError)       a plan file that cannot be read as one
     +-- Unsupported       (TypeError)        a question this object has no proven answer to
     +-- NotCertified      (ArithmeticError)  an approximate number was used as a guarantee
-    +-- Contradiction     (ArithmeticError)  two certified brackets do not meet (curves.bracket): a bug
+    +-- Contradiction     (ArithmeticError)  two certified brackets do not meet: a bug of quiltwork
     +-- Unreachable       (ValueError)       no parameter value meets the target
     +-- UnboundedLossError (ValueError)      a plan for which no finite epsilon follows
     +-- BudgetExceeded    (ValueError)       a release was refused, and nothing was spent
@@ -25,7 +25,10 @@ Each message says what was given, what is allowed and what to do; the values are
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quiltwork.curves.bracket import Bracket
 
 __all__ = [
     "AccessDenied",
@@ -33,6 +36,7 @@ __all__ = [
     "BrokenChain",
     "BudgetExceeded",
     "ClockWentBack",
+    "Contradiction",
     "DisconnectedDomainWarning",
     "InvalidParameter",
     "InvalidPlan",
@@ -103,6 +107,17 @@ class NotCertified(QuiltworkError, ArithmeticError):
     def __init__(self, what: str, why: str) -> None:
         super().__init__(f"{what} is only approximate ({why}) and must not be published as a guarantee")
         self.what, self.why = what, why
+
+
+class Contradiction(QuiltworkError, ArithmeticError):
+    """Two certified brackets of one number do not meet: at least one certificate is wrong, and that is a bug."""
+
+    def __init__(self, one: Bracket, two: Bracket) -> None:
+        super().__init__(
+            f"{one!r} and {two!r} claim to hold the same {one.quantity} but do not meet: "
+            "use neither, and report this as a bug"
+        )
+        self.one, self.two = one, two
 
 
 class Unreachable(QuiltworkError, ValueError):

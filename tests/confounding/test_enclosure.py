@@ -335,7 +335,7 @@ def test_epsilon_at_delta_zero():
 def test_epsilon_is_the_inverse_of_delta():
     test = LawTest(TwoLaws(TWO_BUMPS, ONE_BUMP))
     for delta in (0.2, 1e-3, 1e-9):
-        low, high = test.epsilon(delta)
+        low, high = test.smallest(delta)
         assert test.cut(low).delta[0] > delta or low == 0
         assert test.cut(high).delta[1] <= delta
         assert high - low < 1e-8

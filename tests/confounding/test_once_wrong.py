@@ -24,7 +24,7 @@ from quiltwork.confounding.line.laws.mixture import table_weights
 from quiltwork.confounding.line.noise import noise
 from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World
-from quiltwork.curves.from_delta import Searched
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.numbers.laws import Laws
 
@@ -185,7 +185,7 @@ def test_designs_pass_no_number_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_searches_take_no_number_for_a_bound() -> None:
-    class Lost(Searched):
+    class Lost(FromDelta):
         def _upper(self, epsilon: float) -> float:
             return 1.0 if epsilon == 0.0 else math.nan
 
@@ -287,7 +287,7 @@ def test_tails_against_exponentials(seed: int) -> None:
     shares = [0.5, 0.25, 0.25]
     p, q = Mixture(shares, parts(3)), Mixture(shares, [*parts(2), Laplace(0.1, 2.0)])
     test = LawTest(TwoLaws(p, q))
-    low, high = test.epsilon(1e-3)
+    low, high = test.smallest(1e-3)
     with mp.workdps(30):
         for epsilon in (0.4, high):
             assert enclosed(*test.cut(epsilon).delta, truth.stick(p, q, epsilon, 120))

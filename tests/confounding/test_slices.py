@@ -377,7 +377,7 @@ def test_curves_of_partitions():
     p, q = sliced(0.5, 1.0, edges(16), 0.25), sliced(0.0, 1.0, edges(16), 0.25)
     laws = [Mixture.of(Normal(mean, 1.0)).plus_gaussian(0.25) for mean in (0.5, 0.0)]
     ours, plain = LawTest(TwoLaws(p, q)), LawTest(TwoLaws(laws[0], laws[1]))
-    assert ours.epsilon(0.01) == pytest.approx(plain.epsilon(0.01), abs=1e-9)
+    assert ours.smallest(0.01) == pytest.approx(plain.smallest(0.01), abs=1e-9)
     alpha = np.array([0.05, 0.5])
     assert np.allclose(ours.beta(alpha), plain.beta(alpha), rtol=0, atol=1e-6)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray, Number
+from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant import directions as answers
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
-from quiltwork.curves.views import Views
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
@@ -26,7 +24,7 @@ SCHEMA = "quiltwork/loss/1"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Loss(Views):
+class Loss(BaseCurve):
     """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.
 
     `side` is "worst" (both adding and removing a record), "remove" or "add".
@@ -44,25 +42,24 @@ class Loss(Views):
 
     def epsilon(self, delta: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The smallest epsilon >= 0 with delta(epsilon) <= delta; +inf when there is none."""
-        values = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        return self._answer(
-            "epsilon", values, lambda v: answers.epsilon(self.parts, self.side, v, _width(rtol), method)
-        )
+        return self._answer(Question.read("epsilon", delta, rtol, method=method))
 
     def delta(self, epsilon: Any, *, rtol: float = 1e-3, method: str | None = None) -> Bracket:
         """The hockey-stick divergence at e^epsilon; epsilon may be any real, or infinite."""
-        values = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        return self._answer("delta", values, lambda v: answers.delta(self.parts, self.side, v, _width(rtol), method))
+        return self._answer(Question.read("delta", epsilon, rtol, method=method))
 
     def beta(self, alpha: Any, *, method: str | None = None) -> Bracket:
         """The least type II error of a test of type I error alpha."""
-        values = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return self._answer("beta", values, lambda v: answers.beta(self.parts, self.side, v, method))
+        return self._answer(Question.read("beta", alpha, method=method))
 
-    def _answer(self, quantity: Any, values: FloatArray, ask: Callable[[FloatArray], answers.Answer]) -> Bracket:
-        found = ask(np.ravel(values))
-        lower, upper = (_shaped(end, values) for end in (found.lower, found.upper))
-        return Bracket(lower, upper, quantity, method=found.method, met=found.met)
+    def _epsilon(self, delta: FloatArray, rtol: float, method: str | None = None) -> Ends:
+        return _ends(answers.epsilon(self.parts, self.side, delta, rtol, method))
+
+    def _delta(self, epsilon: FloatArray, rtol: float, method: str | None = None) -> Ends:
+        return _ends(answers.delta(self.parts, self.side, epsilon, rtol, method))
+
+    def _beta(self, alpha: FloatArray, method: str | None = None) -> Ends:
+        return _ends(answers.beta(self.parts, self.side, alpha, method))
 
     # ---- algebra
 
@@ -171,15 +168,8 @@ class Loss(Views):
         return text if self.side == "worst" else f"({text}).direction({self.side!r})"
 
 
-def _width(rtol: Any) -> float:
-    width = checks.positive("rtol", rtol)
-    if not 1e-12 <= width < 1:
-        raise InvalidParameter("rtol", rtol, "in [1e-12, 1)", "double precision ends there")
-    return width
-
-
-def _shaped(end: FloatArray, values: FloatArray) -> Number:
-    return float(end[0]) if values.ndim == 0 else end.reshape(values.shape)
+def _ends(found: answers.Answer) -> Ends:
+    return Ends(found.lower, found.upper, found.method)
 
 
 def compose(*losses: Loss) -> Loss:

@@ -31,15 +31,15 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
+from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
-from quiltwork.curves.from_delta import Searched
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
-    from quiltwork.confounding.finite.release import Release
     from quiltwork.confounding.world import World
 
 __all__ = ["Amplified", "Bounds"]
@@ -81,7 +81,7 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
 
 
-class Bounds(Searched):
+class Bounds(FromDelta):
     """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
 
     method = "Theorem B"
@@ -120,14 +120,10 @@ class Bounds(Searched):
 
     @cached_property
     def _data(self) -> Any:
-        from quiltwork.confounding.finite.release import WorstPair
-
         return WorstPair(self.world.laws, self.world.ordered, "law of the data")
 
     @cached_property
     def _mechanism(self) -> Any:
-        from quiltwork.confounding.finite.release import WorstPair
-
         count = self.world.inputs
         pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j] or [(0, 0)])
         return WorstPair(self.release.table, pairs, "privacy of the data")
@@ -190,7 +186,7 @@ class Bounds(Searched):
         return np.asarray(np.min([np.asarray(one.upper) for one in alone], axis=0))
 
 
-class Amplified(Searched):
+class Amplified(FromDelta):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
 
     method = "Theorem B, composed loss"

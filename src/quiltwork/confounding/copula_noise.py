@@ -30,9 +30,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.confounding.finite.copula import gaussian_copula
-from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import fraction
@@ -162,30 +161,20 @@ class CopulaPerturbation:
 
 
 @attrs.frozen
-class CopulaCurve(Views):
+class CopulaCurve(BaseCurve):
     """G_mu for a mu between two floats: every answer holds for all of them."""
 
     least: float
     most: float
 
-    def _ends(self) -> tuple[Loss, Loss]:
+    def _losses(self) -> tuple[Loss, Loss]:
         least, most = (gdp(mu) if mu > 0 else compose() for mu in (self.least, self.most))
         return least, most
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon for this delta."""
-        low, high = (loss.epsilon(delta, rtol=rtol) for loss in self._ends())
-        return attrs.evolve(high, lower=low.lower)
-
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The hockey stick at this epsilon."""
-        low, high = (loss.delta(epsilon, rtol=rtol) for loss in self._ends())
-        return attrs.evolve(high, lower=low.lower)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The trade-off function."""
-        low, high = (loss.beta(alpha) for loss in self._ends())
-        return attrs.evolve(high, upper=low.upper)
+    def _ends(self, question: Question) -> Ends:
+        low, high = (loss._answer(question) for loss in self._losses())
+        lower, upper = (high.lower, low.upper) if question.quantity == "beta" else (low.lower, high.upper)
+        return Ends(np.asarray(lower), np.asarray(upper), high.method)
 
 
 def _exact(name: str, value: Any) -> Fraction:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, NotCertified, QuiltworkError
+from quiltwork.errors import Contradiction, InvalidParameter, NotCertified
 from quiltwork.numbers.digits import pair, single
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 
@@ -19,17 +19,6 @@ Quantity = Literal["epsilon", "delta", "beta", "cost", "room"]
 
 _QUANTITIES = ("epsilon", "delta", "beta", "cost", "room")
 _SCHEMA = "quiltwork/bracket/1"
-
-
-class Contradiction(QuiltworkError, ArithmeticError):
-    """Two certified brackets of one number do not meet: at least one certificate is wrong, and that is a bug."""
-
-    def __init__(self, one: Bracket, two: Bracket) -> None:
-        super().__init__(
-            f"{one!r} and {two!r} claim to hold the same {one.quantity} but do not meet: "
-            "use neither, and report this as a bug"
-        )
-        self.one, self.two = one, two
 
 
 def _plain(value: Any) -> float | FloatArray:

@@ -29,7 +29,7 @@ from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import Stated
 
-__all__ = ["Contrast", "contrast", "odds_ends", "odds_for", "stick"]
+__all__ = ["FiniteTest", "contrast", "odds_ends", "odds_for", "stick"]
 
 BLOCK = 1 << 22  # entries worked on at once
 STEPS = 60  # doublings of the margin before an inverse gives up and says what holds at delta = 0
@@ -56,7 +56,7 @@ def _rounding(count: int) -> float:
 
 
 @attrs.frozen(eq=False)
-class Contrast:
+class FiniteTest:
     """Two laws on the same outcomes: `p` when the secret is the first, `q` when it is the second."""
 
     p_low: FloatArray
@@ -106,12 +106,18 @@ class Contrast:
                 found[start : start + rows] = np.maximum(top - taken, 0.0).sum(axis=1)
         return found.reshape(np.shape(odds))
 
+    def delta(self, epsilon: FloatArray, rtol: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Both ends of D at these epsilons; they are as narrow as the laws allow."""
+        below, above = odds_ends(epsilon)
+        return self.lower(above), self.upper(below)
+
     # ---- epsilon
 
-    def epsilon(self, delta: float) -> tuple[float, float]:
-        """Both ends of the smallest epsilon >= 0 with D <= delta."""
-        below, above = Stated(delta).below, Stated(delta).above
-        return self._lowest(above), self._highest(below)
+    def epsilon(self, delta: FloatArray, rtol: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Both ends of the smallest epsilon >= 0 with D <= delta, as narrow as the laws allow."""
+        read = [Stated(value) for value in delta.tolist()]
+        lower, upper = [self._lowest(one.above) for one in read], [self._highest(one.below) for one in read]
+        return np.array(lower), np.array(upper)
 
     def _highest(self, delta: float) -> float:
         pure = up(_log(float(self.ratio_high.max(initial=1.0))), 4)
@@ -150,7 +156,7 @@ class Contrast:
 
         For every t >= 0 the power of a test is at most D(t) + t alpha; a real test bounds it from the other side.
         """
-        read = np.array([(read.below, read.above) for read in map(Stated, np.ravel(alpha).tolist())])
+        read = np.array([(read.below, read.above) for read in map(Stated, alpha.tolist())])
         flat, most = read[:, 0], read[:, 1]
         order = np.argsort(-self.ratio_high, kind="stable")
         spent = np.cumsum(self.q_high[order]) * (1.0 + 2.0 * self.size * UNIT)
@@ -171,10 +177,10 @@ class Contrast:
         base = base + np.where(at < self.size, share * self.p_low[order][last], 0.0)
         upper = np.minimum(up(1.0 - base * (1.0 - 8.0 * UNIT), 2), up(1.0 - flat, 2))
         upper = np.maximum(upper, lower)
-        return lower.reshape(np.shape(alpha)), upper.reshape(np.shape(alpha))
+        return lower, upper
 
 
-def contrast(laws: Laws, first: int, second: int) -> Contrast:
+def contrast(laws: Laws, first: int, second: int) -> FiniteTest:
     """The test between two rows; outcomes that neither can show are left out."""
     kept = laws.possible[first] | laws.possible[second]
     low, high = laws.masses
@@ -183,7 +189,7 @@ def contrast(laws: Laws, first: int, second: int) -> Contrast:
         ratio_low = _ratio(laws.low[first][kept], laws.high[second][kept]) * (1.0 - 4.0 * UNIT)
     # a quotient that overflows is large, and infinite only where the second law has no mass at all
     ratio_low = np.where(laws.possible[second][kept], np.minimum(ratio_low, MOST), ratio_low)
-    return Contrast(
+    return FiniteTest(
         low[first][kept], high[first][kept], low[second][kept], high[second][kept], ratio_low, ratio_high
     )  # fmt: skip
 

@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.views import Views
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import Stated
 
-__all__ = ["Searched"]
+__all__ = ["FromDelta"]
 
 FARTHEST = 700.0  # epsilon beyond which a bound is not searched
 HALVINGS = 60
 
 
-class Searched(Views, ABC):
+class FromDelta(BaseCurve, ABC):
     """A curve from an upper bound on delta: epsilon and beta follow from it."""
 
     method = ""
@@ -45,12 +42,9 @@ class Searched(Views, ABC):
     def _upper_beta(self, alpha: FloatArray) -> FloatArray:
         return np.minimum(up(1.0 - np.maximum(down(alpha), 0.0)), 1.0)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The bound on delta at this epsilon, with what is known from below."""
-        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -np.inf, np.inf)
-        upper = np.array([self._signed(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
-        lower = np.minimum(self._lower_delta(asked), upper)
-        return Bracket(lower, upper, "delta", self.method, met=_narrow(lower, upper, rtol))
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        upper = np.array([self._signed(value) for value in epsilon.tolist()])
+        return Ends(np.minimum(self._lower_delta(epsilon), upper), upper, self.method)
 
     def _signed(self, epsilon: float) -> float:
         if epsilon >= 0:
@@ -59,12 +53,9 @@ class Searched(Views, ABC):
         share = math.exp(epsilon)
         return min(up(-math.expm1(epsilon) + share * self._upper(-epsilon), 8), 1.0)
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """An epsilon at which the bound on delta is met, as small as bisection finds it."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        upper = np.array([self._search(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
-        lower = np.minimum(self._lower_epsilon(asked), upper)
-        return Bracket(lower, upper, "epsilon", self.method, met=_narrow(lower, upper, rtol))
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        upper = np.array([self._search(value) for value in delta.tolist()])
+        return Ends(np.minimum(self._lower_epsilon(delta), upper), upper, self.method)
 
     def _search(self, delta: float) -> float:
         """The true delta falls with epsilon, so that whatever holds at one epsilon holds above it."""
@@ -85,18 +76,16 @@ class Searched(Views, ABC):
             low, high = (low, middle) if self._upper(middle) <= delta else (middle, high)
         return high
 
-    def beta(self, alpha: Any) -> Bracket:
+    def _beta(self, alpha: FloatArray) -> Ends:
         """Every (epsilon, delta) that holds bounds the type II error, in both orders."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        alphas = np.array([Stated(float(value)).above for value in np.ravel(asked)])
+        alphas = np.array([Stated(value).above for value in alpha.tolist()])
         epsilons, kept = self._points
         grown, shrunk = up(np.exp(epsilons), 4), down(np.exp(-epsilons), 4)
         with np.errstate(over="ignore"):
             one = kept[:, None] - grown[:, None] * alphas * (1.0 + 4.0 * UNIT)
             two = shrunk[:, None] * down(kept[:, None] - alphas)
-        lower = np.maximum(down(np.maximum(one, two).max(axis=0), 2), 0.0).reshape(asked.shape)
-        upper = np.maximum(self._upper_beta(asked), lower)
-        return Bracket(lower, upper, "beta", self.method)
+        lower = np.maximum(down(np.maximum(one, two).max(axis=0), 2), 0.0)
+        return Ends(lower, np.maximum(self._upper_beta(alpha), lower), self.method)
 
     @cached_property
     def _points(self) -> tuple[FloatArray, FloatArray]:
@@ -111,8 +100,3 @@ class Searched(Views, ABC):
     def guarantee(self) -> Guarantee:
         """The bound with its words."""
         return Guarantee(self, protects=self.protects, assumes=self.assumes, because=self.because)
-
-
-def _narrow(lower: FloatArray, upper: FloatArray, rtol: float) -> bool:
-    with np.errstate(invalid="ignore"):
-        return bool(np.all((upper == lower) | (upper - lower <= rtol * upper)))

@@ -3,38 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.curve import Curve
-from quiltwork.curves.views import Views, answers
+from quiltwork.curves.bracket import Quantity
+from quiltwork.curves.curve import Curve, SameCurve
+from quiltwork.curves.views import answers
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema
 
-__all__ = ["Guarantee"]
+__all__ = ["Guarantee", "later"]
 
 _SCHEMA = "quiltwork/guarantee/1"
 _FALSE_ALARMS = (0.05, 0.001)
+
+
+class Later:
+    """Words that cost an answer: they are found when they are first read, once."""
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find = find
+
+    @cached_property
+    def words(self) -> Any:
+        """What was found."""
+        return self._find()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _told, (self.words,)
+
+
+def later(find: Callable[[], Any]) -> Any:
+    """What `because` or `witness` of a guarantee is given when it is not to be computed before it is read."""
+    return Later(find)
+
+
+def _told(words: Any) -> Any:
+    return words.words if isinstance(words, Later) else words
 
 
 def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-@attrs.frozen
-class Guarantee(Views):
-    """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found."""
+def _reasons(value: str | Iterable[str]) -> Any:
+    return Later(lambda: _texts(value.words)) if isinstance(value, Later) else _texts(value)
+
+
+@attrs.frozen(repr=False)
+class Guarantee(SameCurve):
+    """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found.
+
+    Nothing is computed before it is asked for: reasons and a worst case that depend on an answer wait for a reader.
+    """
 
     curve: Curve
     protects: str
     assumes: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    because: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    witness: str | None = None
+    _because: Any = attrs.field(default=(), converter=_reasons, alias="because", eq=_told)
+    _witness: str | None = attrs.field(default=None, alias="witness", eq=_told)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
@@ -42,17 +74,24 @@ class Guarantee(Views):
         if not str(self.protects).strip():
             raise InvalidParameter("protects", self.protects, "a sentence that names the protected pairs")
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The curve's smallest epsilon for this delta."""
-        return self.curve.epsilon(delta, rtol=rtol)
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The theorems that it follows from."""
+        found: tuple[str, ...] = _told(self._because)
+        return found
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The curve's delta at this epsilon."""
-        return self.curve.delta(epsilon, rtol=rtol)
+    @property
+    def witness(self) -> str | None:
+        """The worst case that was found."""
+        found: str | None = _told(self._witness)
+        return found
 
-    def beta(self, alpha: Any) -> Bracket:
-        """The curve's trade-off function."""
-        return self.curve.beta(alpha)
+    def __repr__(self) -> str:
+        shown = [field.alias or field.name for field in attrs.fields(type(self)) if field.repr]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+    def _same(self, quantity: Quantity) -> Curve:
+        return self.curve
 
     def explain(self, delta: float | None = None) -> str:
         """What an attacker can do at best, in plain language; every number is rounded to the safe side."""

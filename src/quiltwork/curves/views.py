@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from quiltwork.curves.bracket_view import publishable
-from quiltwork.curves.curve import Curve
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import QuiltworkError
 from quiltwork.numbers.digits import pair, single
+
+if TYPE_CHECKING:
+    from quiltwork.curves.curve import Curve
 
 __all__ = ["USUAL_DELTAS", "Views", "answers", "drawing"]
 
@@ -33,7 +35,7 @@ class Views:
         """
         from quiltwork.curves.plot import plot_curve
 
-        return plot_curve(cast(Curve, self), ax, kind=self._usual_plot if kind is None else kind, label=label)
+        return plot_curve(cast("Curve", self), ax, kind=self._usual_plot if kind is None else kind, label=label)
 
     def _heading(self) -> str:
         """What it is, as HTML."""
@@ -41,10 +43,10 @@ class Views:
 
     def _sketch(self) -> str:
         """A small picture, as SVG."""
-        return drawing(cast(Curve, self))
+        return drawing(cast("Curve", self))
 
     def _repr_html_(self) -> str:
-        return markup.block(self._heading(), answers(cast(Curve, self)), self._sketch())
+        return markup.block(self._heading(), answers(cast("Curve", self)), self._sketch())
 
 
 def answers(curve: Curve, deltas: tuple[float, ...] = USUAL_DELTAS) -> str:

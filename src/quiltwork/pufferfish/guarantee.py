@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import one_sided
-from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.priors.gaussian.curve import GaussianLeaks
@@ -16,7 +16,7 @@ from quiltwork.pufferfish.translation.translate import Method, Translator
 
 __all__ = ["guarantee"]
 
-USUAL_DELTA = 1e-6  # at which the witness is chosen
+USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
 BECAUSE = (
     "the composition of all releases is translated once, so that the penalty for correlation is paid once "
     "(after Theorems 6 and 7 of the composition theorem for Pufferfish privacy)"
@@ -60,20 +60,23 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
             protects=f"{words}, for two values at most {prior.gap:g} apart",
             assumes=(prior.words, ADAPTIVE),
             because=(BECAUSE, gaussian.because),
-            witness=gaussian.witness(USUAL_DELTA),
+            witness=later(lambda: gaussian.witness(USUAL_DELTA)),
         )
-    translator = Translator.of(prior, secrets, method)
-    curve = Leaks(loss, translator, secrets)
-    because = [BECAUSE]
-    entry = curve.shift.entry_for(USUAL_DELTA, 1e-3)
-    if entry < float("inf"):
-        because += translator.because(entry)
-        if float(loss.delta(entry).upper) > 0.0:
-            because.append(SHIFT)
+    curve = Leaks(loss, Translator.of(prior, secrets, method), secrets)
     return Guarantee(
         curve,
         protects=words,
         assumes=(prior.words, ADAPTIVE),
-        because=(*because, *dict.fromkeys(part.family.because for part in loss.parts)),
-        witness=curve.worst_case(USUAL_DELTA),
+        because=later(lambda: _because(curve)),
+        witness=later(lambda: curve.worst_case(USUAL_DELTA)),
     )
+
+
+def _because(curve: Leaks) -> tuple[str, ...]:
+    """The theorems that decide at the usual delta."""
+    because, entry = [BECAUSE], curve.shift.entry_for(USUAL_DELTA, 1e-3)
+    if entry < float("inf"):
+        because += curve.translator.because(entry)
+        if float(curve.loss.delta(entry).upper) > 0.0:
+            because.append(SHIFT)
+    return (*because, *dict.fromkeys(part.family.because for part in curve.loss.parts))

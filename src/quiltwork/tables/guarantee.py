@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.tables.notions.neighbors import (
@@ -140,7 +140,7 @@ BECAUSE = (
 )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class PlanGuarantee(Guarantee):
     """A guarantee that knows its plan: its notion, its reachable vectors, and what other notions would give."""
 
@@ -201,7 +201,7 @@ def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuar
         protects=step.protects,
         assumes=_assumptions(queries, step, found),
         because=(BECAUSE, *dict.fromkeys(family.because for family in families)),
-        witness=_words(curve.witness(USUAL_DELTA), queries),
+        witness=later(lambda: _words(curve.witness(USUAL_DELTA), queries)),
         notion=step,
         table=table,
         queries=tuple(queries),

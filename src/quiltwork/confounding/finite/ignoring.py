@@ -17,8 +17,8 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.finite.release import WorstPair
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.views import Views
+from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.curve import Curve, SameCurve
 
 if TYPE_CHECKING:
     from quiltwork.confounding.finite.release import Release
@@ -29,24 +29,15 @@ UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", 
 MOST_KNOTS = 4096
 
 
-class Ignoring(Views):
+class Ignoring(SameCurve):
     """The product of the effective mechanisms; its brackets are not certified as statements about the release."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
         self.curve = WorstPair(release.product(), release.pairs, "ignoring the confounder", certified=False)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """What would be claimed at this epsilon."""
-        return self.curve.delta(epsilon, rtol=rtol)
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """What would be claimed at this delta."""
-        return self.curve.epsilon(delta, rtol=rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """What would be claimed for a test."""
-        return self.curve.beta(alpha)
+    def _same(self, quantity: Quantity) -> Curve:
+        return self.curve
 
     def __repr__(self) -> str:
         return f"<Ignoring the confounder of {self.release.words}>"

@@ -22,9 +22,9 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.finite.channels import channel, refuse_large, repeated
 from quiltwork.curves import finite as rational
 from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.finite import Contrast, contrast, odds_ends
-from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.views import Views
+from quiltwork.curves.finite import FiniteTest, contrast, odds_ends
+from quiltwork.curves.guarantee import Guarantee, later
+from quiltwork.curves.maximum import Maximum
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.laws import Laws
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -40,42 +40,19 @@ __all__ = ["Release", "WorstPair"]
 METHOD = "joint law"
 
 
-class WorstPair(Views):
+class WorstPair(Maximum):
     """The curve of several laws of outputs: the worst over ordered pairs of rows."""
 
     def __init__(self, laws: Laws, pairs: np.ndarray, method: str = METHOD, *, certified: bool = True) -> None:
         self.laws, self.pairs, self.method, self.certified = laws, pairs, method, certified
 
     @cached_property
-    def contrasts(self) -> list[Contrast]:
+    def contrasts(self) -> list[FiniteTest]:
         """One test for each ordered pair."""
         return [contrast(self.laws, int(first), int(second)) for first, second in self.pairs]
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest hockey stick over the pairs, at this epsilon."""
-        place = checks.numbers("epsilon", epsilon, "a number, not NaN", -np.inf, np.inf)
-        low_odds, high_odds = odds_ends(place)
-        lower = np.max([pair.lower(high_odds) for pair in self.contrasts], axis=0)
-        upper = np.max([pair.upper(low_odds) for pair in self.contrasts], axis=0)
-        return Bracket(np.minimum(lower, upper), upper, "delta", self.method, certified=self.certified)
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon >= 0 that holds for every pair at this delta."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        ends = np.array([self._epsilon(float(value)) for value in np.ravel(asked)])
-        lower, upper = ends[:, 0].reshape(asked.shape), ends[:, 1].reshape(asked.shape)
-        return Bracket(np.minimum(lower, upper), upper, "epsilon", self.method, certified=self.certified)
-
-    def _epsilon(self, delta: float) -> tuple[float, float]:
-        ends = [pair.epsilon(delta) for pair in self.contrasts]
-        return max(low for low, _ in ends), max(high for _, high in ends)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error over the pairs."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        ends = [pair.beta(asked) for pair in self.contrasts]
-        lower, upper = np.min([low for low, _ in ends], axis=0), np.min([high for _, high in ends], axis=0)
-        return Bracket(lower, np.maximum(lower, upper), "beta", self.method, certified=self.certified)
+    def _tests(self) -> list[FiniteTest]:
+        return self.contrasts
 
     def exact_delta(self, odds: Any) -> Fraction:
         """delta at e^epsilon = odds, as a fraction; needs inputs that are fractions."""
@@ -213,15 +190,18 @@ class Release(WorstPair):
 
     def guarantee(self, delta: float = 1e-6) -> Guarantee:
         """The curve with its words; the worst pair is named at the epsilon of this delta."""
-        epsilon = float(np.minimum(self.epsilon(checks.probability("delta", delta)).upper, 700.0))
-        first, second = self.pairs[self.worst(epsilon)]
+        share = checks.probability("delta", delta)
         return Guarantee(
             self,
             protects=self.world.protects,
             assumes=self.world.assumes,
             because=("joint law of all outputs given the secret (seed 000 Definition 1; theory/confounding.md 1)",),
-            witness=f"{self.world.row_name(int(first))} against {self.world.row_name(int(second))}",
+            witness=later(lambda: self._worst_pair(share)),
         )
+
+    def _worst_pair(self, delta: float) -> str:
+        first, second = self.pairs[self.worst(float(np.minimum(self.epsilon(delta).upper, 700.0)))]
+        return f"{self.world.row_name(int(first))} against {self.world.row_name(int(second))}"
 
     def exact_epsilon(self, delta: Any = 0) -> Bracket:
         """epsilon from exact fractions: the logarithm of a rational number, rounded outward."""

@@ -17,18 +17,16 @@ Reference: theory/confounding.md 2.1, 2.2(5) and 5; Dong, Roth and Su 2022 for m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from quiltwork import checks
-from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
-from quiltwork.curves.bracket import Bracket, Quantity
-from quiltwork.curves.views import Views
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import pair
 from quiltwork.numbers.rounding import down, up
@@ -130,7 +128,7 @@ def root_ends(square: Fraction) -> tuple[float, float]:
     return down(near, 2), up(near, 2)
 
 
-class GaussianCurve(Views):
+class GaussianCurve(BaseCurve):
     """The curve of N(mu, 1) against N(0, 1) with mu^2 an exact fraction, or infinite (None)."""
 
     def __init__(self, square: Fraction | None, method: str = "closed form", *, certified: bool = True) -> None:
@@ -144,35 +142,23 @@ class GaussianCurve(Views):
         """Both ends of mu."""
         return (math.inf, math.inf) if self.square is None else root_ends(self.square)
 
-    def _ends(self, quantity: Quantity, ask: Callable[[Any], Bracket], asked: FloatArray) -> Bracket:
+    def _ends(self, question: Question) -> Ends:
         """From the engine at both ends of mu; what lies outside its range is answered from the nearest mu in it."""
         low, high = self.mu
-        nothing, everything = _extremes(quantity, asked)
-        less = ask(gdp(min(low, LARGEST))) if low >= SMALLEST else nothing
-        more = ask(gdp(max(high, SMALLEST))) if 0 < high <= LARGEST else (everything if high > 0 else nothing)
+        nothing, everything = _extremes(question)
+        less = gdp(min(low, LARGEST))._answer(question) if low >= SMALLEST else nothing
+        more = nothing
+        if high > 0:
+            more = gdp(max(high, SMALLEST))._answer(question) if high <= LARGEST else everything
         if math.isinf(low):
             less = everything
-        ends = (more.lower, less.upper) if quantity == "beta" else (less.lower, more.upper)
-        return Bracket(*ends, quantity, self.method, met=less.met and more.met, certified=self.certified)
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon >= 0 for this delta."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        return self._ends("epsilon", lambda loss: loss.epsilon(asked, rtol=rtol), asked)
-
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The hockey stick at this epsilon."""
-        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        return self._ends("delta", lambda loss: loss.delta(asked, rtol=rtol), asked)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return self._ends("beta", lambda loss: loss.beta(asked), asked)
+        lower, upper = (more.lower, less.upper) if question.quantity == "beta" else (less.lower, more.upper)
+        return Ends(np.asarray(lower), np.asarray(upper), self.method, self.certified)
 
 
-def _extremes(quantity: Quantity, asked: FloatArray) -> tuple[Bracket, Bracket]:
+def _extremes(question: Question) -> tuple[Bracket, Bracket]:
     """What is true when nothing is told (mu = 0), and when everything is."""
+    quantity, asked = question.quantity, question.values
     zero, one = np.zeros(asked.shape), np.ones(asked.shape)
     if quantity == "epsilon":
         most = np.where(asked < 1, np.inf, 0.0)

@@ -14,10 +14,9 @@ from quiltwork.confounding.line.laws.component import exactly
 from quiltwork.confounding.line.laws.components import Mixture, Point
 from quiltwork.confounding.line.readings import Readings
 from quiltwork.confounding.line.simulation import estimate
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.curve import Curve
+from quiltwork.curves.bracket import Bracket, Quantity
+from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.curves.views import Views
 from quiltwork.errors import NotCertified, Unsupported
 from quiltwork.numbers.stated import typed_above
 
@@ -27,28 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["IgnoringGaussian", "Readout"]
 
 
-class Readout(Views):
+class Readout(SameCurve):
     """All readings of the data together: a curve about the secret, where there is one."""
 
     def __init__(self, world: ContinuousWorld, readings: Readings, curve: Curve | None, why: str) -> None:
         self.world, self.readings, self.curve, self.why = world, readings, curve, why
 
-    def _certified(self, asked: str) -> Curve:
+    def _same(self, quantity: Quantity) -> Curve:
         if self.curve is None:
-            raise Unsupported(asked, self.why, "try estimate(...), a simulation, or bound(), from the law of the data")
+            raise Unsupported(
+                quantity, self.why, "try estimate(...), a simulation, or bound(), from the law of the data"
+            )
         return self.curve
-
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest hockey stick over the protected pairs."""
-        return self._certified("delta").delta(epsilon, rtol=rtol)
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon >= 0 that holds for every protected pair."""
-        return self._certified("epsilon").epsilon(delta, rtol=rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error of a test between protected secrets."""
-        return self._certified("beta").beta(alpha)
 
     def estimate(
         self, epsilon: Any, samples: int = 100_000, confidence: float = 0.999, *, rng: np.random.Generator
@@ -122,7 +111,7 @@ class Readout(Views):
         return f"<Readout of {len(self.readings.rows)} noisy readings: {how}>"
 
 
-class IgnoringGaussian(Views):
+class IgnoringGaussian(SameCurve):
     """The product of the marginals of normal outputs; not certified as a statement about the release."""
 
     def __init__(self, release: Readout) -> None:
@@ -132,17 +121,8 @@ class IgnoringGaussian(Views):
         self.claim = worst_square(marginal_separations(square, means), world.ordered)
         self.curve = GaussianCurve(self.claim, "ignoring the confounder", certified=False)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """What would be claimed at this epsilon."""
-        return self.curve.delta(epsilon, rtol=rtol)
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """What would be claimed at this delta."""
-        return self.curve.epsilon(delta, rtol=rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """What would be claimed for a test."""
-        return self.curve.beta(alpha)
+    def _same(self, quantity: Quantity) -> Curve:
+        return self.curve
 
     def __repr__(self) -> str:
         return f"<IgnoringGaussian: {self.direction}>"

@@ -10,10 +10,9 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import Lines
 from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
-from quiltwork.curves.views import Views
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
@@ -47,7 +46,7 @@ def _array_key(array: FloatArray) -> bytes:
 
 
 @attrs.frozen(repr=False)
-class Profile(Views):
+class Profile(BaseCurve):
     """The worst curve under which every given (epsilon, delta) holds.
 
     With t = e^epsilon, D(t) is the lower convex envelope of the points (t_i, delta_i), an anchor where D = 1, and the
@@ -105,20 +104,19 @@ class Profile(Views):
         """D(inf): the probability of an outcome that one of the two worlds can never show."""
         return float(self.deltas[-1]) if self.deltas.size else 1.0
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
         """D(e^epsilon), exact up to outward rounding at every epsilon from -inf to inf."""
-        place = checks.numbers("epsilon", epsilon, "a number (infinite allowed), not NaN", -np.inf, np.inf)
-        lower, upper = self.stored(place)
+        lower, upper = self.stored(epsilon)
         if self.slack or self.floor:
             lower = np.maximum(down((lower - self.floor) / (1.0 + self.slack), 2), 0.0)
-            lower = np.maximum(lower, down(-np.expm1(np.minimum(place, 0.0)) * (1.0 - 4.0 * UNIT), 2))
-        nowhere = place == -np.inf
+            lower = np.maximum(lower, down(-np.expm1(np.minimum(epsilon, 0.0)) * (1.0 - 4.0 * UNIT), 2))
+        nowhere = epsilon == -np.inf
         lower, upper = np.where(nowhere, 1.0, np.minimum(lower, 1.0)), np.where(nowhere, 1.0, upper)
-        return Bracket(lower, upper, "delta", _METHOD)
+        return Ends(lower, upper, _METHOD)
 
     def stored(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends of the curve through the stored points, before slack and floor."""
-        lower, upper = self._delta(np.abs(place) if self.symmetric else place)
+        lower, upper = self._interpolated(np.abs(place) if self.symmetric else place)
         if self.symmetric:  # D(t) = 1 - t + t D(1/t): positive terms only
             back = np.minimum(place, 0.0)
             rest, share = -np.expm1(back), np.exp(back)
@@ -127,7 +125,7 @@ class Profile(Views):
             upper = np.where(mirrored, up((rest + share * upper) * (1.0 + 16.0 * UNIT), 2), upper)
         return lower, np.minimum(upper, 1.0)
 
-    def _delta(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _interpolated(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Linear interpolation in t; every exponent is a difference of epsilons and negative."""
         if not self.epsilons.size:
             return np.ones_like(place), np.ones_like(place)
@@ -159,15 +157,14 @@ class Profile(Views):
             start = np.where(first, -tail, np.exp(inner))
         return rise, span, start
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         """The smallest epsilon >= 0 with D(e^epsilon) <= delta; infinite below `reveal`."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        lower, upper = self._epsilon(asked)
+        lower, upper = self._inverse(delta)
         if self.slack or self.floor:
-            lower, _ = self._epsilon(np.minimum(up(asked * (1.0 + self.slack) + self.floor, 3), 1.0))
-        return Bracket(lower, upper, "epsilon", _METHOD)
+            lower, _ = self._inverse(np.minimum(up(delta * (1.0 + self.slack) + self.floor, 3), 1.0))
+        return Ends(lower, upper, _METHOD)
 
-    def _epsilon(self, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _inverse(self, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
         knots, deltas = self.epsilons, self.deltas
         nothing = np.where(asked >= 1.0, 0.0, np.inf)
         if not knots.size:
@@ -191,11 +188,11 @@ class Profile(Views):
         outside = ~inside | (asked >= 1.0)
         return np.where(outside, done, lower), np.where(outside, done, upper)
 
-    def beta(self, alpha: Any) -> Bracket:
+    def _beta(self, alpha: FloatArray) -> Ends:
         """The trade-off function f(alpha) = sup_t 1 - D(t) - t alpha, from the faces directly."""
-        lower, upper = self._lines.beta(checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0))
+        lower, upper = self._lines.beta(alpha)
         spare = self.slack + self.floor
-        return Bracket(lower, np.maximum(upper + spare, lower) if spare else upper, "beta", _METHOD)
+        return Ends(lower, np.maximum(upper + spare, lower) if spare else upper, _METHOD)
 
     def tradeoff(self) -> TradeOff:
         """The same guarantee as a trade-off function.

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.bracket import Quantity
+from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.tradeoff import TradeOff
-from quiltwork.curves.views import Views
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import Unsupported
@@ -28,7 +28,7 @@ _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + 
 
 
 @attrs.frozen
-class Region(Views):
+class Region(SameCurve):
     """The points (alpha, beta) between f and its reflection: f(alpha) <= beta <= 1 - f(1 - alpha).
 
     Its lower faces are the active constraints (epsilon_j, delta_j).  When two guarantees hold at once the region is the
@@ -84,17 +84,8 @@ class Region(Views):
         """The lower boundary as a trade-off function."""
         return self.profile.tradeoff()
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """See `Profile.epsilon`."""
-        return self.profile.epsilon(delta, rtol=rtol)
-
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """See `Profile.delta`."""
-        return self.profile.delta(epsilon, rtol=rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """See `Profile.beta`."""
-        return self.profile.beta(alpha)
+    def _same(self, quantity: Quantity) -> Curve:
+        return self.profile
 
     def contains(self, alpha: Any, beta: Any) -> bool | NDArray[np.bool_]:
         """Whether a test may reach this pair of errors; points on the boundary, up to rounding, are inside."""

@@ -10,10 +10,9 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import certified_epsilon
 from quiltwork.curves.polygons.hull import falls, tradeoff_hull
-from quiltwork.curves.views import Views
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least
@@ -48,7 +47,7 @@ def _array_key(array: FloatArray) -> bytes:
 
 
 @attrs.frozen(repr=False)
-class TradeOff(Views):
+class TradeOff(BaseCurve):
     """The convex decreasing function through the vertices (alpha_i, beta_i), from (0, f(0)) to (1, 0).
 
     f(alpha) is the least type II error of a test with type I error alpha.  Vertices must be convex; with `hull=True`
@@ -114,20 +113,18 @@ class TradeOff(Views):
         """The vertices as rows (alpha, beta)."""
         return np.column_stack((self.alphas, self.betas))
 
-    def beta(self, alpha: Any) -> Bracket:
+    def _beta(self, alpha: FloatArray) -> Ends:
         """f(alpha) by interpolation, exact up to outward rounding."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        right = np.maximum(np.searchsorted(self.alphas, asked, side="left"), 1)
+        right = np.maximum(np.searchsorted(self.alphas, alpha, side="left"), 1)
         left = right - 1
-        ends, start = self.betas[right], asked == 0
-        share = (self.alphas[right] - asked) / (self.alphas[right] - self.alphas[left])
+        ends, start = self.betas[right], alpha == 0
+        share = (self.alphas[right] - alpha) / (self.alphas[right] - self.alphas[left])
         value = np.where(start, self.betas[0], ends + falls(self.betas, self.powers, left, right) * share)
-        exact = (asked == self.alphas[right]) | start
+        exact = (alpha == self.alphas[right]) | start
         exact &= np.where(start, self._is_exact(0), self._is_exact(right))
-        return Bracket(
+        return Ends(
             np.where(exact, value, np.maximum(down(value * (1.0 - 16.0 * UNIT), 2), 0.0)),
             np.where(exact, value, up(value * (1.0 + 16.0 * UNIT), 2)),
-            "beta",
             _METHOD,
         )
 
@@ -135,13 +132,11 @@ class TradeOff(Views):
         """Whether betas[index] is the vertex itself and not a rounding of 1 - power."""
         return (self.betas[index] <= 0.5) | (difference(1.0, self.powers[index])[1] == 0)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
         """D(t) = sup_a 1 - f(a) - t a, attained at a vertex."""
-        place = checks.numbers("epsilon", epsilon, "a number (infinite allowed), not NaN", -np.inf, np.inf)
-        lower, upper = self._delta(place)
-        return Bracket(lower, upper, "delta", _METHOD)
+        return Ends(*self._supremum(epsilon), _METHOD)
 
-    def _delta(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _supremum(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Between the last surely and the last possibly steeper segment; see `Lines.beta` for the argument."""
         error = _slope_error(self._slopes)
         least = np.searchsorted(np.maximum.accumulate(-self._slopes + error), -place, side="left")
@@ -173,23 +168,21 @@ class TradeOff(Views):
         high = np.where(last, np.where(rest > 0, up(rest * (1.0 + 4.0 * UNIT)), 0.0), high)
         return low, high
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         """The slope of the steepest line from (0, 1 - delta) that supports f; verified by `delta` on both sides."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        flat = np.atleast_1d(asked).ravel()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             taken = np.exp(np.minimum(self._slopes + np.log(self.alphas[1:]), 0.0))
             crossings = np.maximum.accumulate(self.powers[1:] - taken)  # D at the slope of each segment
-            index = np.clip(np.searchsorted(crossings, flat, side="right"), 1, len(self.alphas) - 1)
-            gap = difference(self.powers[index], flat)[0]
+            index = np.clip(np.searchsorted(crossings, delta, side="right"), 1, len(self.alphas) - 1)
+            gap = difference(self.powers[index], delta)[0]
             guess = np.log(np.maximum(gap, 0.0)) - np.log(self.alphas[index])
         guess = np.where(np.isfinite(guess), guess, 0.0)
-        lower, upper = certified_epsilon(self._delta, flat, guess, (64.0 + 8.0 * np.abs(guess)) * UNIT)
-        beyond = self._delta(np.full_like(flat, np.inf))
-        never, maybe = beyond[0] > flat, beyond[1] > flat
+        lower, upper = certified_epsilon(self._supremum, delta, guess, (64.0 + 8.0 * np.abs(guess)) * UNIT)
+        beyond = self._supremum(np.full_like(delta, np.inf))
+        never, maybe = beyond[0] > delta, beyond[1] > delta
         lower, upper = np.where(never, np.inf, lower), np.where(maybe, np.inf, upper)
-        lower, upper = np.where(flat >= 1.0, 0.0, lower), np.where(flat >= 1.0, 0.0, upper)
-        return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), "epsilon", _METHOD)
+        lower, upper = np.where(delta >= 1.0, 0.0, lower), np.where(delta >= 1.0, 0.0, upper)
+        return Ends(lower, upper, _METHOD)
 
     def profile(self, *, symmetric: bool = False) -> Profile:
         """The same guarantee as a profile: slopes of f become knots of D.
@@ -216,7 +209,7 @@ class TradeOff(Views):
             knots, ends, moved = (np.append(x[kept], 0.0) for x in (knots, ends, moved))
         if not knots.size:
             return Profile([0.0], [1.0])
-        lower, upper = self._delta(knots)
+        lower, upper = self._supremum(knots)
         # left of a moved knot the chord may exceed D by the move times the slope t alpha, which is at most 1
         excess = upper - lower + 2.0 * moved * np.minimum(scaled(knots, ends)[0], 1.0)
         slack, floor = slack_and_floor(upper - excess, upper)

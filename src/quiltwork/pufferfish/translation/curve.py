@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.views import Views
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.losses.families.pure import Pure
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.secrets import Secrets
@@ -33,7 +30,7 @@ METHOD = "translated once"
 FEW = 4  # epsilons that are answered one by one
 
 
-class Leaks(Views):
+class Leaks(BaseCurve):
     """Epsilon, delta and beta of the secrets, for a loss that every entry has."""
 
     def __init__(self, loss: Loss, translator: Translator, secrets: Secrets | None = None) -> None:
@@ -42,46 +39,39 @@ class Leaks(Views):
         own = translator.prior if translator.own_cases else None
         self.by_size = BySize(loss, own, translator.curve, secrets)
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon for this delta."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        upper = np.array([float(self._epsilons(float(value), rtol).max()) for value in np.ravel(asked)])
-        lower = np.zeros(asked.size)
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        upper = np.array([float(self._epsilons(value, rtol).max()) for value in delta.tolist()])
+        lower = np.zeros(delta.size)
         if self.translator.direct:
-            lower = np.ravel(self.loss.epsilon(asked, rtol=rtol).lower)
-        lower = np.maximum(lower, [self._witness.epsilon(float(value)) for value in np.ravel(asked)])
+            lower = np.asarray(self.loss.epsilon(delta, rtol=rtol).lower)
+        lower = np.maximum(lower, [self._witness.epsilon(value) for value in delta.tolist()])
         if all(isinstance(part.family, Pure) for part in self.loss.parts):
             attained = down(self.translator.lower(float(self.loss.epsilon(0.0).lower)))
-            lower = np.where(np.ravel(asked) == 0.0, np.maximum(attained, lower), lower)
-        return _bracket("epsilon", np.minimum(lower, upper), upper, asked, rtol)
+            lower = np.where(delta == 0.0, np.maximum(attained, lower), lower)
+        return Ends(np.minimum(lower, upper), upper, METHOD)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest delta at this epsilon; long lists are read off the chords between points of the curve."""
-        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        flat = np.ravel(asked)
-        size = np.abs(flat)
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        """Long lists are read off the chords between points of the curve."""
+        size = np.abs(epsilon)
         upper = self.shift.deltas(size)
-        if flat.size <= FEW:
+        if epsilon.size <= FEW:
             known = [min(float(d), self.shift.delta_at(float(e), rtol)) for e, d in zip(size, upper, strict=True)]
             upper = np.array([self.by_size.delta(float(e), d, rtol) for e, d in zip(size, known, strict=True)])
         # both orders are protected: D(-eps) = 1 - e^-eps + e^-eps D(eps)
-        upper = np.where(flat < 0.0, np.minimum(up(-np.expm1(-size) + np.exp(-size) * upper, 4), 1.0), upper)
-        lower = np.ravel(self.loss.delta(asked, rtol=rtol).lower) * self.translator.direct
-        lower = np.maximum(lower, [self._witness.delta(float(value)) for value in flat])
-        return _bracket("delta", np.minimum(lower, upper), upper, asked, rtol)
+        upper = np.where(epsilon < 0.0, np.minimum(up(-np.expm1(-size) + np.exp(-size) * upper, 4), 1.0), upper)
+        lower = np.asarray(self.loss.delta(epsilon, rtol=rtol).lower) * self.translator.direct
+        lower = np.maximum(lower, [self._witness.delta(value) for value in epsilon.tolist()])
+        return Ends(np.minimum(lower, upper), upper, METHOD)
 
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error: every (epsilon, delta) that holds bounds it from below, in both orders."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        flat = np.ravel(asked)
+    def _beta(self, alpha: FloatArray) -> Ends:
+        """Every (epsilon, delta) that holds bounds it from below, in both orders."""
         epsilons, kept = self._points
         with np.errstate(over="ignore"):
-            one = kept[:, None] - np.exp(epsilons)[:, None] * flat
-            two = np.exp(-epsilons)[:, None] * (kept[:, None] - flat)
+            one = kept[:, None] - np.exp(epsilons)[:, None] * alpha
+            two = np.exp(-epsilons)[:, None] * (kept[:, None] - alpha)
         lower = np.maximum(np.maximum(one, two).max(axis=0) * (1.0 - 1e-12) - 1e-15, 0.0)
-        upper = np.ravel(self.loss.beta(asked).upper) if self.translator.direct else 1.0 - flat
-        upper = np.maximum(upper, lower)
-        return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), "beta", METHOD)
+        upper = np.asarray(self.loss.beta(alpha).upper) if self.translator.direct else 1.0 - alpha
+        return Ends(lower, np.maximum(upper, lower), METHOD)
 
     def __repr__(self) -> str:
         return f"<Leaks of {self.loss} about the secrets of {self.translator.prior}>"
@@ -108,9 +98,3 @@ class Leaks(Views):
     @cached_property
     def _witness(self) -> Witness:
         return Witness.of(self.loss, self.translator, self.secrets)
-
-
-def _bracket(quantity: Any, lower: FloatArray, upper: FloatArray, asked: FloatArray, rtol: float) -> Bracket:
-    with np.errstate(invalid="ignore"):
-        narrow = bool(np.all((upper == lower) | (upper - lower <= rtol * upper)))
-    return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), quantity, METHOD, met=narrow)

@@ -14,17 +14,17 @@ from typing import Any
 import attrs
 import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
 from quiltwork.compose.loss import compose
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.curve import Curve
-from quiltwork.curves.views import Views
+from quiltwork.curves.curve import BaseCurve, Curve, Ends
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.rounding import down
 from quiltwork.spec.files.plan import Plan, Target
 
 __all__ = ["Piece", "Side", "Unbounded", "side_of"]
 
+NO_BOUND = "no finite bound"
 LONGEST = 60  # characters of a value that is shown
 WORDS = frozenset({"note", "name"})  # what changes no number
 Curves = Callable[[Sequence[Any]], Curve | None]
@@ -66,17 +66,17 @@ class Side:
 
 
 @attrs.frozen
-class Unbounded(Views):
+class Unbounded(BaseCurve):
     """The curve of which nothing is known but that no finite epsilon follows."""
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        return Bracket(np.zeros(np.shape(delta)), np.full(np.shape(delta), np.inf), "epsilon", "no finite bound")
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        return Ends(np.zeros(delta.size), np.full(delta.size, np.inf), NO_BOUND)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        return Bracket(np.zeros(np.shape(epsilon)), np.ones(np.shape(epsilon)), "delta", "no finite bound")
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        return Ends(np.zeros(epsilon.size), np.ones(epsilon.size), NO_BOUND)
 
-    def beta(self, alpha: Any) -> Bracket:
-        return Bracket(np.zeros(np.shape(alpha)), 1.0 - np.asarray(alpha, dtype=float), "beta", "no finite bound")
+    def _beta(self, alpha: FloatArray) -> Ends:
+        return Ends(np.zeros(alpha.size), 1.0 - alpha, NO_BOUND)
 
 
 def side_of(file: Any) -> Side:

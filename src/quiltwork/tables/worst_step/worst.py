@@ -11,18 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
-import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant.moments import log_peak
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.loss import Loss
-from quiltwork.curves.bracket import Bracket, Quantity
-from quiltwork.curves.views import Views
+from quiltwork.curves.bracket import Bracket
+from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments
 from quiltwork.tables.worst_step.vectors import Bound, Vector
 
@@ -30,12 +27,10 @@ MOST_COMPOSED = 400  # distinct releases composed for one question; vectors that
 MOST_WITNESSED = 100  # of them for the witness
 FIRST, MOST_FIRST = 8, 120  # vectors composed one by one before anything else, and the releases in them
 WITNESSES = 3  # reachable vectors that are composed in any case
-BETA_WIDTH = 1e-3
-REMEMBERED = 256
 CHERNOFF = "Chernoff bounds"
 
 
-class Worst(Views):
+class Worst(BaseCurve):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 
     def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = ()) -> None:
@@ -45,35 +40,24 @@ class Worst(Views):
                 found[vector.loss] = vector
         self.vectors = tuple(found.values())
         self.bounds = tuple(bounds)
-        self._known: dict[tuple[Loss, tuple[float, ...], float], Ends] = {}
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon for this delta, over all vectors."""
-        x, shape = _flat("delta", delta, 0.0, 1.0)
-        ends = self._worst(x, lambda loss: self._epsilon_of(loss, x, rtol), self._loose_epsilon(x), 0.0, rtol)
-        return _bracket("epsilon", shape, ends, rtol)
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        return self._worst(
+            delta, lambda loss: _ends(loss.epsilon(delta, rtol=rtol)), self._loose_epsilon(delta), 0.0, rtol
+        )
 
-    def _epsilon_of(self, loss: Loss, delta: FloatArray, rtol: float) -> Ends:
-        """One composition, remembered: the witness and the answer ask the same question."""
-        key = (loss, tuple(delta.tolist()), rtol)
-        if key not in self._known:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[key] = _ends(loss.epsilon(delta, rtol=rtol))
-        return self._known[key]
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        return self._worst(
+            epsilon, lambda loss: _ends(loss.delta(epsilon, rtol=rtol)), self._loose_delta(epsilon), 0.0, rtol
+        )
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest delta at this epsilon."""
-        x, shape = _flat("epsilon", epsilon, -math.inf, math.inf)
-        ends = self._worst(x, lambda loss: _ends(loss.delta(x, rtol=rtol)), self._loose_delta(x), 0.0, rtol)
-        return _bracket("delta", shape, ends, rtol)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error of any vector's test."""
-        x, shape = _flat("alpha", alpha, 0.0, 1.0)
+    def _beta(self, alpha: FloatArray) -> Ends:
         # the least beta is the largest -beta
-        ends = self._worst(x, lambda loss: _negative(_ends(loss.beta(x))), -self._loose_beta(x), -1.0, BETA_WIDTH)
-        return _bracket("beta", shape, _negative(ends), math.inf)
+        return _negative(
+            self._worst(
+                alpha, lambda loss: _negative(_ends(loss.beta(alpha))), -self._loose_beta(alpha), -1.0, BETA_RTOL
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<Worst of {len(self.vectors)} vectors" + (f" and {len(self.bounds)} bounds>" if self.bounds else ">")
@@ -87,7 +71,7 @@ class Worst(Views):
         for i in exact[:FIRST]:
             if loose[i] > value and composed <= MOST_WITNESSED:
                 composed += len(self.vectors[i].loss.parts)
-                found = float(self._epsilon_of(self.vectors[i].loss, x, rtol).upper[0])
+                found = float(np.asarray(self.vectors[i].loss.epsilon(x, rtol=rtol).upper)[0])
                 if found > value:
                     best, value = self.vectors[i], found
         return best
@@ -134,7 +118,7 @@ class Worst(Views):
             state.raise_to(upper, f"bound by {bound.method}")
         count = len(self.vectors)
         name = f"worst of {count} vector{'s' if count != 1 else ''}: {', '.join(state.names)}"
-        return Ends(state.lower, state.upper, name, state.met)
+        return Ends(state.lower, state.upper, name)
 
     @cached_property
     def _ladders(self) -> Ladders:
@@ -203,7 +187,7 @@ class _State:
 
     def __init__(self, lower: FloatArray, upper: FloatArray, rtol: float) -> None:
         self.lower, self.upper, self.rtol = lower, upper, rtol
-        self.composed, self.met, self.names = 0, True, dict[str, None]()
+        self.composed, self.names = 0, dict[str, None]()
 
     def absorbs(self, upper: FloatArray, name: str) -> bool:
         """Whether an answer at most this large widens the result by less than was allowed; then it is taken in."""
@@ -220,7 +204,7 @@ class _State:
             self.names[name] = None
 
     def take(self, found: Ends, vector: Vector, ask: Callable[[Loss], Ends]) -> None:
-        self.composed, self.met = self.composed + max(len(vector.loss.parts), 1), self.met and found.met
+        self.composed += max(len(vector.loss.parts), 1)
         self.names[found.method] = None
         self.upper = np.maximum(self.upper, found.upper)
         if vector.exact:
@@ -231,33 +215,9 @@ class _State:
         self.lower = np.maximum(self.lower, found.lower)
 
 
-@attrs.frozen(eq=False)
-class Ends:
-    """Both ends of an answer, flat."""
-
-    lower: FloatArray
-    upper: FloatArray
-    method: str
-    met: bool
-
-
 def _ends(found: Bracket) -> Ends:
-    return Ends(np.asarray(found.lower), np.asarray(found.upper), found.method, found.met)
+    return Ends(np.asarray(found.lower), np.asarray(found.upper), found.method)
 
 
 def _negative(ends: Ends) -> Ends:
-    return Ends(-ends.upper + 0.0, -ends.lower + 0.0, ends.method, ends.met)
-
-
-def _bracket(quantity: Quantity, shape: tuple[int, ...], ends: Ends, rtol: float) -> Bracket:
-    least = 1e-9 if quantity == "epsilon" else 1e-290
-    with np.errstate(invalid="ignore"):
-        narrow = bool(np.all((ends.upper == ends.lower) | (ends.upper - ends.lower <= rtol * ends.upper + least)))
-    lower, upper = (end.reshape(shape) if shape else float(end[0]) for end in (ends.lower, ends.upper))
-    return Bracket(lower, upper, quantity, method=ends.method, met=ends.met and (narrow or math.isinf(rtol)))
-
-
-def _flat(name: str, value: Any, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
-    allowed = "a number, not NaN" if math.isinf(high) else f"in [{low:g}, {high:g}]"
-    array = checks.numbers(name, value, allowed, low, high)
-    return np.ravel(array), np.shape(array)
+    return Ends(-ends.upper + 0.0, -ends.lower + 0.0, ends.method)

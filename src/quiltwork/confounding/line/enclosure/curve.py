@@ -24,8 +24,7 @@ from quiltwork.confounding.line.enclosure.cut import Cut, cut
 from quiltwork.confounding.line.enclosure.pair import TwoLaws
 from quiltwork.confounding.line.enclosure.tails import revealed, unbounded
 from quiltwork.confounding.line.laws.components import Mixture
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.views import Views
+from quiltwork.curves.maximum import Maximum
 from quiltwork.numbers.rounding import UNIT, up
 
 __all__ = ["EnclosedCurve", "LawTest", "odds_for"]
@@ -59,9 +58,17 @@ class LawTest:
             self._cuts[epsilon] = fine, found
         return found
 
-    # ---- epsilon
+    def delta(self, epsilon: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
+        """Both ends of E_t(p||q) at these epsilons."""
+        ends = np.array([self.cut(place, rtol).delta for place in epsilon.tolist()])
+        return ends[:, 0], ends[:, 1]
 
-    def epsilon(self, delta: float, close: float = CLOSE) -> tuple[float, float]:
+    def epsilon(self, delta: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
+        """Both ends of the smallest epsilon >= 0 for each delta."""
+        ends = np.array([self.smallest(value, min(rtol, CLOSE)) for value in delta.tolist()])
+        return ends[:, 0], ends[:, 1]
+
+    def smallest(self, delta: float, close: float = CLOSE) -> tuple[float, float]:
         """Both ends of the smallest epsilon >= 0 with E_t(p||q) <= delta."""
         pure = delta == 0.0
         start = self.cut(0.0, pure=pure)
@@ -205,11 +212,14 @@ def _above(one: tuple[float, float], two: tuple[float, float], three: tuple[floa
     return (two[1] - one[1]) * (three[0] - one[0]) >= (three[1] - one[1]) * (two[0] - one[0])
 
 
-class EnclosedCurve(Views):
+class EnclosedCurve(Maximum):
     """The worst of several tests between laws on the line, one for each ordered pair."""
 
     def __init__(self, tests: Sequence[LawTest], method: str = METHOD) -> None:
         self.tests, self.method = tuple(tests), method
+
+    def _tests(self) -> tuple[LawTest, ...]:
+        return self.tests
 
     def __repr__(self) -> str:
         return f"<EnclosedCurve of {len(self.tests)} ordered pairs: {self.method}>"
@@ -223,39 +233,6 @@ class EnclosedCurve(Views):
             made[first, second] = TwoLaws(laws[first], laws[second]) if other is None else other.swapped()
         return cls([LawTest(two) for two in made.values()], method)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest hockey stick over the pairs."""
-        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        width = _width(rtol)
-        ends = np.array([
-            np.max([test.cut(place, width).delta for test in self.tests], axis=0) for place in np.ravel(asked).tolist()
-        ])  # fmt: skip
-        lower, upper = ends[:, 0].reshape(asked.shape), ends[:, 1].reshape(asked.shape)
-        return Bracket(lower, upper, "delta", self.method, met=bool(np.all(upper - lower <= width * upper)))
-
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon >= 0 that holds for every pair."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        close = min(_width(rtol), CLOSE)
-        ends = np.array([
-            np.max([test.epsilon(value, close) for test in self.tests], axis=0) for value in np.ravel(asked).tolist()
-        ])  # fmt: skip
-        lower, upper = ends[:, 0], ends[:, 1]
-        with np.errstate(invalid="ignore"):
-            met = bool(np.all((lower == upper) | (upper - lower <= rtol * upper + 1e-12)))
-        return Bracket(lower.reshape(asked.shape), upper.reshape(asked.shape), "epsilon", self.method, met=met)
-
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error over the pairs."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        ends = np.array([test.beta(np.ravel(asked)) for test in self.tests]).min(axis=0)
-        return Bracket(ends[0].reshape(asked.shape), ends[1].reshape(asked.shape), "beta", self.method)
-
-
-def _width(rtol: Any) -> float:
-    width = checks.positive("rtol", rtol)
-    return min(max(width, 1e-12), 1e-3)
-
 
 def odds_for(first: Any, second: Any, delta: float) -> tuple[float, float]:
     """Both ends of the smallest epsilon >= 0 (log odds) at which E_t(p||q) <= delta.
@@ -266,4 +243,4 @@ def odds_for(first: Any, second: Any, delta: float) -> tuple[float, float]:
     (2.31778904, True)
     """
     share = checks.probability("delta", delta)
-    return LawTest(TwoLaws(Mixture.of(first), Mixture.of(second))).epsilon(share)
+    return LawTest(TwoLaws(Mixture.of(first), Mixture.of(second))).smallest(share)

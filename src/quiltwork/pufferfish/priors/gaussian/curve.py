@@ -6,16 +6,14 @@ Reference: theory/pufferfish.md 3.6 (ii) and 4.4.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import one_sided
-from quiltwork.curves.bracket import Bracket
-from quiltwork.curves.views import Views
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_most
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
@@ -23,11 +21,12 @@ from quiltwork.pufferfish.secrets import Secrets
 
 __all__ = ["GaussianLeaks"]
 
+METHOD = "translated once"
 MOST_SIZES = 24
 MOST_TOLD = 1e4  # mu beyond which nothing is left to protect
 
 
-class GaussianLeaks(Views):
+class GaussianLeaks(BaseCurve):
     """The best size b of gdp(leak(b)) composed with the loss of b entries: each of them holds, so the least does."""
 
     because = (
@@ -58,29 +57,22 @@ class GaussianLeaks(Views):
         group = self.loss.group(size)
         return group if told == 0.0 else gdp(told) + group
 
-    def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The smallest epsilon for this delta, at the best size."""
-        asked = checks.numbers("delta", delta, "in [0, 1]", 0.0, 1.0)
-        upper = np.full(asked.shape, math.inf)
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        upper = np.full(delta.shape, math.inf)
         for size, loss in self.composed.items():
-            group = np.asarray(self.loss.group(size).epsilon(asked, rtol=rtol).upper)
+            group = np.asarray(self.loss.group(size).epsilon(delta, rtol=rtol).upper)
             if bool(np.all(group >= upper)):
                 break  # larger groups cost more
-            upper = np.minimum(upper, np.asarray(loss.epsilon(asked, rtol=rtol).upper))
-        return self._bracket("epsilon", self.loss.epsilon(asked, rtol=rtol).lower, upper)
+            upper = np.minimum(upper, loss.epsilon(delta, rtol=rtol).upper)
+        return Ends(np.minimum(self.loss.epsilon(delta, rtol=rtol).lower, upper), upper, METHOD)
 
-    def delta(self, epsilon: Any, *, rtol: float = 1e-3) -> Bracket:
-        """The largest delta, at the best size."""
-        asked = checks.numbers("epsilon", epsilon, "a number, not NaN", -math.inf, math.inf)
-        upper = np.min([np.asarray(loss.delta(asked, rtol=rtol).upper) for loss in self.composed.values()], axis=0)
-        return self._bracket("delta", self.loss.delta(asked, rtol=rtol).lower, upper)
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        upper = np.min([np.asarray(loss.delta(epsilon, rtol=rtol).upper) for loss in self.composed.values()], axis=0)
+        return Ends(np.minimum(self.loss.delta(epsilon, rtol=rtol).lower, upper), upper, METHOD)
 
-    def beta(self, alpha: Any) -> Bracket:
-        """The least type II error, at the best size."""
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        lower = np.max([np.asarray(loss.beta(asked).lower) for loss in self.composed.values()], axis=0)
-        upper = np.maximum(self.loss.beta(asked).upper, lower)
-        return Bracket(lower, upper, "beta", "translated once")
+    def _beta(self, alpha: FloatArray) -> Ends:
+        lower = np.max([np.asarray(loss.beta(alpha).lower) for loss in self.composed.values()], axis=0)
+        return Ends(lower, np.maximum(self.loss.beta(alpha).upper, lower), METHOD)
 
     def __repr__(self) -> str:
         return f"<GaussianLeaks of {self.loss} under {self.prior}>"
@@ -90,6 +82,3 @@ class GaussianLeaks(Views):
         best = min(self.sizes, key=lambda size: float(self.composed[size].epsilon(delta).upper))
         told = self.prior.leak(best, self.secrets)
         return f"sets of {best} entries; the rest tells at most a Gaussian loss of mu = {at_most(told)}"
-
-    def _bracket(self, quantity: Any, lower: Any, upper: Any) -> Bracket:
-        return Bracket(np.minimum(lower, upper), upper, quantity, "translated once", met=False)

@@ -53,6 +53,6 @@ KINDS += tuple(
 )
 REFUSED = {
     "quiltwork.curves.curve:Curve": Refusal("it is what curves have in common, not a value"),
-    "quiltwork.curves.bracket:Contradiction": Refusal("it is an error, not a value"),
+    "quiltwork.errors:Contradiction": Refusal("it is an error, not a value"),
     "quiltwork.errors:QuiltworkError": Refusal("it is an error, not a value"),
 }
