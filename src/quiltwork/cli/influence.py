@@ -16,7 +16,7 @@ from quiltwork.cli.account import COLOURS, PIPED_WIDTH, grid, plan_at
 from quiltwork.document.draw.style import figure_format
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.pufferfish.papers.simple_rules import Totals
+from quiltwork.pufferfish import Totals
 from quiltwork.report.influence.data import TOTALS, sizes_csv, spread, to_json
 from quiltwork.report.influence.view import Bound, Leak, Released, View, view
 from quiltwork.report.text import ends
