@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from quiltwork.web.access import Visits, site_of
+from quiltwork.web.service.access import Visits, site_of
 
 router = APIRouter(include_in_schema=False)
 

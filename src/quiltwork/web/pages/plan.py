@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from quiltwork.web.access import Visits, site_of
 from quiltwork.web.pages.samples import samples
+from quiltwork.web.service.access import Visits, site_of
 
 router = APIRouter(include_in_schema=False)
 
