@@ -5,12 +5,14 @@ import inspect
 import pytest
 
 from quiltwork import errors
+from quiltwork.curves import Bracket
 
 PARENTS = {
     "InvalidParameter": ValueError,
     "InvalidPlan": ValueError,
     "Unsupported": TypeError,
     "NotCertified": ArithmeticError,
+    "Contradiction": ArithmeticError,
     "Unreachable": ValueError,
     "UnboundedLossError": ValueError,
     "BudgetExceeded": ValueError,
@@ -53,6 +55,12 @@ EXAMPLES = [
         errors.Unsupported("group(2)", "a profile holds for one distance"),
         "group(2) is not available: a profile holds for one distance",
         {"instead": ""},
+    ),
+    (
+        errors.Contradiction(Bracket(0.0, 1.0, "epsilon"), Bracket(2.0, 3.0, "epsilon")),
+        "Bracket(0.0, 1.0, 'epsilon') and Bracket(2.0, 3.0, 'epsilon') claim to hold the same epsilon but do not meet: "
+        "use neither, and report this as a bug",
+        {"one": Bracket(0.0, 1.0, "epsilon"), "two": Bracket(2.0, 3.0, "epsilon")},
     ),
     (
         errors.NotCertified("influence", "sampled from 100 chains"),

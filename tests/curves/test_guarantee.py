@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+import quiltwork as qw
 from quiltwork.curves import Bracket, Curve, Guarantee, Profile, TradeOff, load_curve
 from quiltwork.errors import InvalidParameter, NotCertified
 
@@ -93,3 +94,15 @@ def test_bad_guarantees_are_refused() -> None:
 
 def test_one_assumption_may_be_a_plain_string() -> None:
     assert Guarantee(PURE, "one person", "a fixed set of mechanisms").assumes == ("a fixed set of mechanisms",)
+
+
+@pytest.mark.parametrize(("count", "each", "shown"), [(1, 0.5, "0.5"), (5, 0.1, "0.5"), (16, 0.1, "1.6")])
+def test_short_numbers_are_told_as_they_are(count, each, shown):
+    promise = (count * qw.pure(each)).guarantee()
+    assert float(shown) <= promise.epsilon(0.0).safe <= float(shown) * (1 + 1e-12)
+    assert f"epsilon is at most {shown}:" in promise.explain(0.0)
+
+
+def test_numbers_that_are_more_than_noise_are_rounded_up():
+    promise = Guarantee(Profile([0.5 * (1 + 3e-12)], [0.0], symmetric=True), "one person")
+    assert "epsilon is at most 0.5001:" in promise.explain(0.0)

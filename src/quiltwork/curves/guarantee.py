@@ -15,7 +15,7 @@ from quiltwork.curves.views import answers
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.kinds import document
-from quiltwork.numbers.digits import at_most, single
+from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.numbers.json import check_schema
 
 __all__ = ["Guarantee", "later"]
@@ -95,10 +95,13 @@ class Guarantee(SameCurve):
         return self.curve
 
     def explain(self, delta: float | None = None) -> str:
-        """What an attacker can do at best, in plain language; every number is rounded to the safe side."""
+        """What an attacker can do at best, in plain language; every number is rounded to the safe side.
+
+        An excess below 1e-12 of a number is noise of outward rounding and is not shown: 0.5 is written as 0.5.
+        """
         lines = [f"Protected: {self.protects}."]
         for alarm in _FALSE_ALARMS:
-            found = at_most(100.0 * (1.0 - float(self.beta(alarm).safe)), 3)
+            found = at_most(100.0 * (1.0 - float(self.beta(alarm).safe)), 3, NOISE)
             blind = single(100.0 * alarm)
             lines.append(
                 f"An attacker who sees every release and accepts {blind}% false alarms detects the protected "
@@ -117,8 +120,9 @@ class Guarantee(SameCurve):
         epsilon = float(self.epsilon(delta).safe)
         if epsilon == float("inf"):
             return f"At delta = {single(delta)} there is no finite epsilon: some releases may reveal everything."
+        most = at_most(epsilon, noise=NOISE)
         return (
-            f"At delta = {single(delta)} epsilon is at most {at_most(epsilon)}: up to that delta, nothing that is "
+            f"At delta = {single(delta)} epsilon is at most {most}: up to that delta, nothing that is "
             "released is more than e^epsilon times as likely in one world as in the other."
         )
 

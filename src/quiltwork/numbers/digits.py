@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
-__all__ = ["at_least", "at_most", "pair", "single"]
+__all__ = ["NOISE", "at_least", "at_most", "pair", "single"]
+
+NOISE = 1e-12  # a relative excess that outward rounding alone can leave on a number that is a short decimal
 
 _EQUAL_DIGITS = 12  # digits shown when both ends are the same number
 _DOUBLE_DIGITS = 17  # digits that tell every double apart
@@ -21,13 +23,17 @@ def single(value: float) -> str:
     return f"{value:.{_EQUAL_DIGITS}g}"
 
 
-def at_most(value: float, digits: int = 4) -> str:
+def at_most(value: float, digits: int = 4, noise: float = 0.0) -> str:
     """A few significant digits, rounded up: true after "at most".
+
+    In running text a relative excess below `noise` is not rounded up to a whole digit.
 
     >>> at_most(0.12341), at_least(0.12349), at_most(math.inf)
     ('0.1235', '0.1234', 'inf')
+    >>> at_most(0.5000000000000007), at_most(0.5000000000000007, noise=NOISE)
+    ('0.5001', '0.5')
     """
-    return _rounded(value, digits, ROUND_CEILING)
+    return _rounded(value * (1.0 - noise), digits, ROUND_CEILING)
 
 
 def at_least(value: float, digits: int = 4) -> str:

@@ -15,7 +15,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
-from quiltwork.numbers.digits import at_most, single
+from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.tables.notions.neighbors import (
     Entry,
     FreeLunch,
@@ -136,7 +136,7 @@ def _epsilon(table: Table, queries: Sequence[Query], step: Notion) -> str | None
         curve = Worst(found.vectors, found.bounds)
         pure = float(curve.epsilon(0.0).upper)
         if math.isfinite(pure):
-            return f"{at_most(pure * (1 - 1e-12), 6)}-DP"  # a digit in the twelfth place is rounding
+            return f"{at_most(pure, 6, NOISE)}-DP"
         return f"({at_most(float(curve.epsilon(TRIED_DELTA).upper), 6)}, {TRIED_DELTA:g})-DP"
     except (QuiltworkError, Unbounded):
         return None

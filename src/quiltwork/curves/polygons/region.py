@@ -24,6 +24,7 @@ from quiltwork.numbers.json import check_schema
 
 __all__ = ["Region"]
 
+ERRORS = ("type I error (false alarms)", "type II error (misses)")
 _SCHEMA = "quiltwork/region/1"
 _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number
 
@@ -155,7 +156,7 @@ class Region(SameCurve):
         return (
             markup.paragraphs([f"Privacy region of {len(pairs):,} faces ({self.method})"])
             + markup.capped(("epsilon", "delta"), pairs, "Faces: all of these hold at once")
-            + markup.capped(("false alarms", "misses"), corners, "Vertices of the lower boundary")
+            + markup.capped(ERRORS, corners, "Vertices of the lower boundary")
         )
 
     def _sketch(self) -> str:

@@ -247,7 +247,7 @@ class TradeOff(BaseCurve):
     def _heading(self) -> str:
         rows = [(at_least(alpha, 6), at_least(beta, 6)) for alpha, beta in self.vertices.tolist()]
         words = markup.paragraphs([f"Trade-off function with {len(rows):,} vertices"])
-        return words + markup.capped(("false alarms", "misses, at least"), rows)
+        return words + markup.capped(("type I error (false alarms)", "type II error (misses), at least"), rows)
 
     def __repr__(self) -> str:
         points = self.vertices.tolist()
