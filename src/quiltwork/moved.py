@@ -15,6 +15,7 @@ HOMES = {
     "curves.drawing": "document.draw.style",
     "game.attackers.support_vector": "game.attackers.sklearn",
     "game.correlated": "game.gaussian.correlated_release",
+    "game.defenders.plain": "game.defenders.certified_channel",
     "game.generative": "game.learned",
     "game.generative.defence": "game.learned.defence",
     "game.generative.networks": "game.learned.networks",

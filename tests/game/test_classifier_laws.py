@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.classifier.evidence import size_odds
 from quiltwork.game.classifier.row_laws import RowLaw, others
+from quiltwork.game.classifier.row_matching import size_odds
 from quiltwork.game.classifier.table import MARKER, arranged, filled_rows, order_of
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 

@@ -6,7 +6,7 @@ import pytest
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.classifier import QueryRows, RowAssignment, RowMatching, query_shares
-from quiltwork.game.classifier.evidence import FEATURES
+from quiltwork.game.classifier.row_matching import FEATURES
 from quiltwork.game.classifier.table import MARKER
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.measures.roc import auc, auc_interval

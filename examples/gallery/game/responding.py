@@ -20,7 +20,7 @@ import numpy as np
 
 from quiltwork.game.attackers.likelihood import FLOOR, mean_reference_score, member_llr
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.defenders.plain import statistic_of
+from quiltwork.game.defenders.certified_channel import statistic_of
 from quiltwork.game.learned import Generative
 from quiltwork.game.learned.defence import Learned
 from quiltwork.game.learned.networks import Attacking

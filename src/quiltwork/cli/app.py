@@ -10,6 +10,8 @@ import typer
 
 from quiltwork import __version__
 from quiltwork.cli.help import Group, Rows
+from quiltwork.cli.progress import draw
+from quiltwork.progress import draw_with
 
 __all__ = ["COMMANDS", "Commands", "app"]
 
@@ -100,3 +102,4 @@ def root(
     ] = False,
 ) -> None:
     """The root command holds only what all commands share."""
+    draw_with(draw)

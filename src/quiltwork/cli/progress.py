@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-__all__ = ["Advance", "progress"]
+from quiltwork.progress import Progress, reporting
+
+__all__ = ["Advance", "draw", "progress"]
 
 Advance = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(words: str) -> Iterator[Advance | None]:
-    """A function that is told how much is done, of how much; None when nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+def draw(label: str) -> Iterator[Progress]:
+    """A bar by rich: the drawer that the command line gives to all rooms."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as shown:
-        task = shown.add_task(words, total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+    with Bar(*columns, console=Console(file=sys.stderr, force_terminal=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total, words="": bar.update(task, completed=done, total=total, description=words or label)
+
+
+def progress(words: str) -> AbstractContextManager[Advance | None]:
+    """A function that is told how much is done, of how much; None when nobody watches."""
+    return reporting(words)

@@ -31,6 +31,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
+from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
 from quiltwork.curves.from_delta import FromDelta
@@ -39,7 +40,6 @@ from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
-    from quiltwork.confounding.finite.release import Release
     from quiltwork.confounding.world import World
 
 __all__ = ["Amplified", "Bounds"]
@@ -120,14 +120,10 @@ class Bounds(FromDelta):
 
     @cached_property
     def _data(self) -> Any:
-        from quiltwork.confounding.finite.release import WorstPair
-
         return WorstPair(self.world.laws, self.world.ordered, "law of the data")
 
     @cached_property
     def _mechanism(self) -> Any:
-        from quiltwork.confounding.finite.release import WorstPair
-
         count = self.world.inputs
         pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j] or [(0, 0)])
         return WorstPair(self.release.table, pairs, "privacy of the data")

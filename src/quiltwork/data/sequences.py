@@ -17,9 +17,9 @@ import numpy as np
 from quiltwork.data.counts import Counts, IntArray, Lengths, Tally, known, labels
 from quiltwork.data.engines import engine as optional
 from quiltwork.data.engines.engine import Engine
-from quiltwork.data.progress import steps
 from quiltwork.data.sources import checked
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.progress import steps
 
 __all__ = ["Sequences"]
 

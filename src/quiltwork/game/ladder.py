@@ -16,7 +16,6 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.data.progress import steps
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.leaderboard import Entry, Leaderboard
@@ -24,6 +23,7 @@ from quiltwork.game.measures.roc import auc, auc_interval, confident, individual
 from quiltwork.game.measures.tpr_intervals import found_at
 from quiltwork.game.people.population import Population
 from quiltwork.game.releases.release import Defence, Draws, Release, SummaryStatistics
+from quiltwork.progress import steps
 
 __all__ = ["FALSE_ALARMS", "as_release", "default_attackers", "ladder"]
 

@@ -27,9 +27,9 @@ from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.defenders.certified_channel import PlainDefence
 from quiltwork.game.defenders.distances import Neighbours, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
-from quiltwork.game.defenders.plain import PlainDefence
 from quiltwork.game.learned.defence import Trained
 from quiltwork.game.people.statistic import Statistic, members_of
 from quiltwork.game.releases.channel import Channel

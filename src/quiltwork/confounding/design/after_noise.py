@@ -35,8 +35,10 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.design.certificate import Counts, counted, without_faint
 from quiltwork.confounding.design.refinement import Refined, refine
-from quiltwork.confounding.design.task import Target, Task, finished_task, refuse_violated, split_options
+from quiltwork.confounding.design.task import Target, Task, finished_task, refuse_violated
 from quiltwork.confounding.finite.joint import Joint
+from quiltwork.confounding.line.binned.law import Slice
+from quiltwork.confounding.line.binned.table import STATED
 from quiltwork.confounding.line.enclosure.cut import cut
 from quiltwork.confounding.line.enclosure.pair import TwoLaws
 from quiltwork.confounding.line.laws.components import Component, Mixture, Normal, Point
@@ -44,11 +46,10 @@ from quiltwork.confounding.line.release import Readout
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
-from quiltwork.numbers.laws import Laws, outward
+from quiltwork.numbers.laws import outward
 from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
-    from quiltwork.confounding.design.design import Design
     from quiltwork.confounding.design.problem import Problem
     from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.world import World
@@ -58,7 +59,6 @@ __all__ = [
     "NoisyTask",
     "Pieces",
     "binned_pieces",
-    "binned_table",
     "cells_of",
     "noisy_answer",
     "noisy_task",
@@ -240,7 +240,6 @@ CELLS, FINE = 256, 1024  # of the line for the solver: of laws that are slow, or
 ROUNDS = 6
 WORTH = 1e-4  # of the cost: what is worth another evaluation
 MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
-STATED = 64.0 * UNIT
 FAINT = 1e-280  # probabilities below this are counted as a whole, on the safe side
 
 
@@ -284,22 +283,8 @@ def finite_pieces(world: World, existing: Readout) -> Pieces:
     return Pieces(tuple(rows), (np.arange(len(parts)),) * count, (parts,) * count, len(parts), error, lost)
 
 
-def binned_table(world: ContinuousWorld, edges: FloatArray) -> Laws:
-    """P(bin | secret) from both sides."""
-    low, high = np.zeros((world.count, edges.size - 1)), np.zeros((world.count, edges.size - 1))
-    for row, law in enumerate(world.read([Fraction(1)])):
-        for weight, part in zip(law.weights, law.components, strict=True):
-            ends = part.probability(edges[:-1], edges[1:])
-            low[row] += weight * ends[0]
-            high[row] += weight * ends[1]
-    slack = STATED + 4.0 * UNIT * max(len(law.weights) for law in world.read([Fraction(1)]))
-    return Laws(low * (1.0 - slack), np.where(high > 0, high * (1.0 + slack), 0.0))
-
-
 def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) -> Pieces:
     """The law of the noisy output given the bin of the data, for normal mixtures and Gaussian noise."""
-    from quiltwork.confounding.line.binned.law import Slice
-
     line = existing.readings.direction()
     if line is None or not existing.readings.gaussian or world.dimension != 1:
         raise Unsupported("a design after this release", "it is written for Gaussian noise on one number")
@@ -332,40 +317,6 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
         places.append(np.array([entry[1] for entry in row]))
         parts.append(tuple(entry[2] for entry in row))
     return Pieces(tuple(weights), tuple(places), tuple(parts), edges.size - 1, error, lost)
-
-
-def checked_edges(edges: Any) -> FloatArray:
-    """Borders of bins, in order; the outer bins reach to infinity."""
-    inner = checks.numbers("edges", edges, "finite numbers in rising order", -1e100, 1e100)
-    if inner.ndim != 1 or not bool(np.all(np.diff(inner) > 0)):
-        raise InvalidParameter("edges", edges, "finite numbers in rising order")
-    return np.concatenate([[-np.inf], inner, [np.inf]])
-
-
-def middles(edges: FloatArray) -> list[float]:
-    """A number for each bin: its middle, and for the outer two as far beyond the border as their neighbours reach."""
-    inner = edges[1:-1]
-    if inner.size == 1:
-        return [float(inner[0]) - 0.5, float(inner[0]) + 0.5]
-    half = 0.5 * np.diff(inner)
-    ends = [inner[0] - half[0]], inner[:-1] + half, [inner[-1] + half[-1]]
-    return [float(value) for value in np.concatenate(ends)]
-
-
-def binned_design(
-    world: ContinuousWorld, existing: Readout | None, edges: Any, values: Any, options: dict[str, Any]
-) -> Design:
-    """A mechanism that reads the bin of continuous data, after a release with Gaussian noise or after nothing."""
-    from quiltwork.confounding.design.design import design, searched
-
-    finite = world.binned(edges, values=values)
-    if existing is None:
-        return design(finite, None, **options)
-    if existing.world is not world:
-        raise InvalidParameter("existing", existing, "a release of this same world")
-    target, search = split_options(options)
-    pieces = binned_pieces(world, existing, checked_edges(edges))
-    return searched(noisy_task(finite, existing, target, search.get("clusters"), pieces), **search)
 
 
 def noisy_answer(

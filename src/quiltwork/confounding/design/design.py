@@ -20,9 +20,14 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.confounding.design.after_noise import NoisyTask, binned_pieces, noisy_answer, noisy_task
 from quiltwork.confounding.design.certificate import Counts
-from quiltwork.confounding.design.task import Target, Task, relaxed, task_of
+from quiltwork.confounding.design.exact.design import solve_exactly
+from quiltwork.confounding.design.refinement import refine, reporter
+from quiltwork.confounding.design.task import Target, Task, relaxed, split_options, task_of
 from quiltwork.confounding.finite.release import Release, WorstPair
+from quiltwork.confounding.line.binned.table import checked_edges
+from quiltwork.confounding.line.release import Readout
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
@@ -32,9 +37,11 @@ from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down
+from quiltwork.progress import reporting
 
 if TYPE_CHECKING:
     from quiltwork.confounding.design.exact.design import RationalSolution
+    from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.world import World
 
 __all__ = ["Design", "design", "searched", "task_after"]
@@ -277,17 +284,11 @@ def searched(
     time_limit = None if time_limit is None else checks.non_negative("time_limit", time_limit)
     if checks.flag("exact", exact):
         return _exactly(task, bits)
-    from quiltwork.confounding.design.after_noise import NoisyTask
-    from quiltwork.confounding.design.refinement import refine
-    from quiltwork.confounding.progress import reporting
-
     problem, certain = relaxed(task, clusters)
-    with reporting(None if progress is None else checks.flag("progress", progress), gap) as report:
-        options: dict[str, Any] = {"gap": gap, "report": report}
+    with reporting("designing", None if progress is None else checks.flag("progress", progress)) as bar:
+        options: dict[str, Any] = {"gap": gap, "report": reporter(bar, gap)}
         found = refine(problem, time_limit=time_limit, **options)
         if isinstance(task, NoisyTask):
-            from quiltwork.confounding.design.after_noise import noisy_answer
-
             table, found = noisy_answer(task, problem, found, bits, time_limit, options)
         else:
             table = task.certified(found.channel, bits)
@@ -302,14 +303,25 @@ def task_after(world: World, existing: Any, target: Target, cells: int | None = 
     """The task after any release of this world, with finitely many outputs or with continuous noise."""
     if existing is None or isinstance(existing, Release):
         return task_of(world, existing, target)
-    from quiltwork.confounding.design.after_noise import noisy_task
-    from quiltwork.confounding.line.release import Readout
-
     if not isinstance(existing, Readout):
         raise InvalidParameter(
             "existing", existing, "a release of this world", "a curve alone does not say what the data told"
         )
     return noisy_task(world, existing, target, cells)
+
+
+def binned_design(
+    world: ContinuousWorld, existing: Readout | None, edges: Any, values: Any, options: dict[str, Any]
+) -> Design:
+    """A mechanism that reads the bin of continuous data, after a release with Gaussian noise or after nothing."""
+    finite = world.binned(edges, values=values)
+    if existing is None:
+        return design(finite, None, **options)
+    if existing.world is not world:
+        raise InvalidParameter("existing", existing, "a release of this same world")
+    target, search = split_options(options)
+    pieces = binned_pieces(world, existing, checked_edges(edges))
+    return searched(noisy_task(finite, existing, target, search.get("clusters"), pieces), **search)
 
 
 def checked_bits(bits: Any) -> int:
@@ -321,8 +333,6 @@ def checked_bits(bits: Any) -> int:
 
 
 def _exactly(task: Task, bits: int) -> Design:
-    from quiltwork.confounding.design.exact.design import solve_exactly
-
     law = _exact_law(task)
     if task.odds is None or task.joint.exact is None or law is None:
         raise Unsupported(

@@ -14,6 +14,8 @@ Reference: theory/confounding.md section 4.
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Callable
 
@@ -25,8 +27,11 @@ from quiltwork.confounding.design.problem import Problem
 from quiltwork.confounding.design.program import Answer, Program
 from quiltwork.errors import Unreachable
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.progress import Progress
 
-__all__ = ["Refined", "lower_bound", "refine"]
+__all__ = ["Refined", "Report", "lower_bound", "refine", "reporter"]
+
+Report = Callable[[int, float, float, int], None]  # round, lower, upper, cells
 
 SAME = 1e-6  # costs this far below the largest possible one count as zero in the relative gap
 EXACT, ROUNDING = 1e-12, 1e-9  # a share of repair, and a part of the largest cost, that are put down to rounding
@@ -49,12 +54,41 @@ class Refined:
     seconds: float
 
 
+def reporter(progress: Progress | None, gap: float) -> Report | None:
+    """What `refine` reports, as progress: how far the gap has closed, which goes about evenly in logarithms."""
+    if progress is None:
+        return None
+    first: list[float] = []
+
+    def report(rounds: int, lower: float, upper: float, cells: int) -> None:
+        now = (upper - lower) / max(abs(upper), sys.float_info.min) if math.isfinite(upper - lower) else math.inf
+        first.append(now)
+        words = f"designing: round {rounds}, {cells} cells, cost {lower:.5g} to {upper:.5g}"
+        progress(round(100.0 * closed_share(first[0], now, gap)), 100, words)
+
+    return report
+
+
+def closed_share(first: float, now: float, gap: float) -> float:
+    """The share of the way from the first gap to the wanted one, in logarithms.
+
+    >>> closed_share(1e-1, 1e-2, 1e-3), closed_share(1e-1, 1e-4, 1e-3), closed_share(math.inf, 1.0, 1e-3)
+    (0.5, 1.0, 0.0)
+    """
+    if not math.isfinite(first) or not math.isfinite(now):
+        return 0.0
+    least = max(gap, 1e-15)
+    if now <= least:
+        return 1.0
+    return max(0.0, math.log(first / now) / math.log(first / least)) if first > now else 0.0
+
+
 def refine(
     problem: Problem,
     *,
     gap: float = 1e-6,
     time_limit: float | None = None,
-    report: Callable[[int, float, float, int], None] | None = None,
+    report: Report | None = None,
 ) -> Refined:
     """Refine until (cost - lower bound) <= gap * cost, nothing is left to split, or the time is over.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.confounding.line.binned.table import binned_table, checked_edges, middles
 from quiltwork.confounding.line.enclosure.curve import EnclosedCurve
 from quiltwork.confounding.line.gaussian import GaussianCurve, product, separations, worst_square
 from quiltwork.confounding.line.laws.component import Component, exactly
@@ -119,7 +120,6 @@ class ContinuousWorld:
 
         A mechanism that reads the bin only tells as much about the secret as in this world: nothing is approximated.
         """
-        from quiltwork.confounding.design.after_noise import binned_table, checked_edges, middles
         from quiltwork.confounding.world import World
 
         places = checked_edges(edges)
@@ -135,7 +135,7 @@ class ContinuousWorld:
 
     def design(self, existing: Readout | None = None, *, edges: Any, values: Any = None, **options: Any) -> Design:
         """The next mechanism, which reads the bin of the data; see `quiltwork.confounding.design.design.design`."""
-        from quiltwork.confounding.design.after_noise import binned_design
+        from quiltwork.confounding.design.design import binned_design
 
         return binned_design(self, existing, edges, values, options)
 

@@ -18,7 +18,9 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.confounding.design.design import task_after
 from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.task import relaxed, split_options
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.numbers.laws import laws
 
@@ -186,8 +188,5 @@ def _largest_ratio(effective: FloatArray) -> float:
 
 def penalised_design(world: World, existing: Any, options: dict[str, Any]) -> Penalised:
     """The penalty method on the task that `world.design` would solve; `steps`, `rate` and `seed` steer it."""
-    from quiltwork.confounding.design.design import task_after
-    from quiltwork.confounding.design.task import relaxed, split_options
-
     target, search = split_options(options)
     return penalised(relaxed(task_after(world, existing, target))[0], **search)

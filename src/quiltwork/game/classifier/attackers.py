@@ -4,7 +4,7 @@ Reference: theory/game.md section 3; seed 004 Figure 1h (Bayesian, decision tree
 
 The attacker that matches rows to candidates one at a time.
 
-Reference: the closed form in `evidence`; theory/game.md section 3 (T1).
+Reference: the closed form in `row_matching`; theory/game.md section 3 (T1).
 
 The attacker that assigns rows to candidates all at once: no image is queried twice, and each row has an image.
 
@@ -31,8 +31,8 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
-from quiltwork.game.classifier.evidence import CERTAIN, Evidence, matching_odds
 from quiltwork.game.classifier.row_laws import others, relative
+from quiltwork.game.classifier.row_matching import CERTAIN, Evidence, matching_odds
 from quiltwork.game.classifier.table import QueryRows
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release

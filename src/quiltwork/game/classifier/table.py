@@ -38,8 +38,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.classifier.certificate import ROUGHNESS, Rows, ceiling, guarantee
-from quiltwork.game.classifier.evidence import Evidence, features_of, size_odds
 from quiltwork.game.classifier.row_laws import RowLaw
+from quiltwork.game.classifier.row_matching import Evidence, features_of, size_odds
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.priors import Half, Members

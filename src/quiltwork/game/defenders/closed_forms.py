@@ -28,9 +28,9 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.defenders.certified_channel import PlainDefence, statistic_of
 from quiltwork.game.defenders.distances import Rows, neighbours, widest
 from quiltwork.game.defenders.noise import POOL, prices, stated
-from quiltwork.game.defenders.plain import PlainDefence, statistic_of
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel

@@ -26,8 +26,8 @@ from quiltwork.compose.constructors import gdp, laplace
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
+from quiltwork.game.defenders.certified_channel import PlainDefence, statistic_of
 from quiltwork.game.defenders.distances import LEAST, Neighbours, Rows, neighbours, widest
-from quiltwork.game.defenders.plain import PlainDefence, statistic_of
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel

@@ -15,8 +15,8 @@ from __future__ import annotations
 from quiltwork.game.finite.equilibria.designs import distances
 from quiltwork.game.finite.equilibria.equilibria import Equilibrium, nash, stackelberg
 from quiltwork.game.finite.game import FiniteGame
+from quiltwork.game.finite.membership import exactly_half, independent, uniform
 from quiltwork.game.finite.odds import OddsTest, Worst, implied_level, odds_test
-from quiltwork.game.finite.secrets import exactly_half, independent, uniform
 from quiltwork.game.finite.theorems.composition import CompositionIdentity, Terms, composition_identity
 from quiltwork.game.finite.theorems.gaussian_tests import GaussianTest, alpha_critical, gaussian_test
 from quiltwork.game.finite.theorems.identities import (

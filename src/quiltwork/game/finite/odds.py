@@ -32,7 +32,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.finite.secrets import bits, individuals
+from quiltwork.game.finite.membership import bits, individuals
 from quiltwork.numbers.laws import Number, Table, is_exact, number, read_laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import double_above, double_below, log_ends

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.finite.secrets import MOST, bits
+from quiltwork.game.finite.membership import MAX_CANDIDATES, bits
 from quiltwork.numbers.laws import Table, number
 from quiltwork.numbers.stated import typed
 
@@ -74,8 +74,8 @@ def _rows(rows: Any) -> list[list[Fraction]]:
         raise InvalidParameter("rows", rows, _ROWS) from None
     if not table or not table[0] or any(len(row) != len(table[0]) for row in table):
         raise InvalidParameter("rows", rows, f"{_ROWS}, all of one length and not empty")
-    if len(table) > MOST:
-        raise InvalidParameter("the number of rows", len(table), f"at most {MOST}, one a candidate")
+    if len(table) > MAX_CANDIDATES:
+        raise InvalidParameter("the number of rows", len(table), f"at most {MAX_CANDIDATES}, one a candidate")
     return table
 
 

@@ -1,13 +1,10 @@
-"""The largest AUC that any attacker can have against several Gaussian mechanisms on one statistic.
+"""The total of Gaussian mechanisms on one statistic, its certified curve, and the largest AUC that it allows.
 
 For members drawn exchangeably or independently, with equal rates: a pooled AUC, as well as each person's own, is that
 of tests between worlds that differ in one membership, and G_mu allows Phi(mu / sqrt 2).
 
-Reference: `quiltwork.curves.auc_ceiling`; theory/game.md section 5; theory/confounding.md, verdict on Table VIII.
-
-The total of Gaussian mechanisms on one statistic, and its certified curve.
-
-Reference: theory/game.md section 5; Dong, Roth and Su 2022 (Gaussian mechanisms compose by mu^2).
+Reference: theory/game.md section 5; theory/confounding.md, verdict on Table VIII; Dong, Roth and Su 2022 (Gaussian
+mechanisms compose by mu^2); `quiltwork.curves.auc_ceiling`.
 """
 
 from __future__ import annotations

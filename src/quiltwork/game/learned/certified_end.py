@@ -37,8 +37,8 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.defenders.distances import Rows
+from quiltwork.game.finite.membership import individuals
 from quiltwork.game.finite.odds import worst_informed
-from quiltwork.game.finite.secrets import individuals
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel

@@ -30,11 +30,10 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.data.progress import steps as bar
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.defenders.plain import statistic_of
+from quiltwork.game.defenders.certified_channel import statistic_of
 from quiltwork.game.learned.certified_end import Certified, finished, reach
 from quiltwork.game.learned.defence import Learned, Trained
 from quiltwork.game.learned.gate import accept, error_of
@@ -44,6 +43,7 @@ from quiltwork.game.measures.roc import auc
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.release import Defence, SummaryStatistics
+from quiltwork.progress import steps as bar
 
 __all__ = ["Interruptible", "fingerprint", "restore", "save", "train"]
 

@@ -1,15 +1,11 @@
-"""The Bayes-weighted membership advantage of a decision rule, as expected counts.
-
-Reference: seed 004 equation (2); theory/game.md section 0 item 6: the paper's TPR and FPR are expected counts.
-
-The attacker's payoff with a price on false alarms: BWMA, in expected counts.
+"""The Bayes-weighted membership advantage: the attacker's payoff with a price on false alarms, in expected counts.
 
     BWMA(gamma) = (1 - gamma) E[sum_k s_k b_k] - gamma E[sum_k s_k (1 - b_k)],
 
 with s_k the decision and b_k the membership of person k.  The sums are counts of people in a release, not rates: with
 rates the paper's Proposition 1 is false.
 
-Reference: seed 004 Definition 2 and Proposition 1; theory/game.md sections 0 (item 6) and 1.
+Reference: seed 004 Definition 2, equation (2) and Proposition 1; theory/game.md sections 0 (item 6) and 1.
 """
 
 from __future__ import annotations

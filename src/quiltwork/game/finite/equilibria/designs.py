@@ -18,7 +18,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite.game import FiniteGame
-from quiltwork.game.finite.secrets import bits, individuals
+from quiltwork.game.finite.membership import bits, individuals
 from quiltwork.numbers.laws import Table, doubles, is_exact, number, read_table
 
 __all__ = ["Design", "design", "distances", "simple", "true_channel"]

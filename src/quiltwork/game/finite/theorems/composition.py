@@ -22,8 +22,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.finite.entropies import entropy, given_output, total_correlation
-from quiltwork.game.finite.secrets import bits, individuals
+from quiltwork.game.finite.game import entropy, given_output, total_correlation
+from quiltwork.game.finite.membership import bits, individuals
 from quiltwork.numbers.laws import doubles, read_laws
 
 __all__ = ["CompositionIdentity", "Terms", "composition_identity"]

@@ -121,7 +121,7 @@ REFUSED = {
     _GAME + "classifier.table:QueryRows": _PEOPLE,
     _GAME + "classifier.digits:DigitsGame": _PEOPLE,
     _GAME + "classifier.digits:PublicClassifier": _TRAINED,
-    _GAME + "defenders.plain:PlainDefence": _PEOPLE,
+    _GAME + "defenders.certified_channel:PlainDefence": _PEOPLE,
     _GAME + "learned.defence:Learned": _TRAINED,
     _GAME + "learned.defence:Trained": _TRAINED,
     _GAME + "learned.gate:Accepted": _TRAINED,

@@ -17,12 +17,12 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import Number, Table, number
 
-__all__ = ["MOST", "bits", "exactly_half", "independent", "individuals", "uniform"]
+__all__ = ["MAX_CANDIDATES", "bits", "exactly_half", "independent", "individuals", "uniform"]
 
-MOST = 16  # candidates of a finite game: 65,536 membership vectors
+MAX_CANDIDATES = 16  # candidates of a finite game: 65,536 membership vectors
 
 
-@lru_cache(maxsize=MOST)
+@lru_cache(maxsize=MAX_CANDIDATES)
 def bits(candidates: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """One membership vector a row: (0, ..., 0) first, the last candidate changes fastest.
 
@@ -30,8 +30,8 @@ def bits(candidates: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     people = checks.count("candidates", candidates, 1)
-    if people > MOST:
-        raise InvalidParameter("candidates", candidates, f"at most {MOST} in a finite game")
+    if people > MAX_CANDIDATES:
+        raise InvalidParameter("candidates", candidates, f"at most {MAX_CANDIDATES} in a finite game")
     table = np.array(list(itertools.product((0, 1), repeat=people)), dtype=np.int64)
     table.setflags(write=False)
     return table
@@ -40,8 +40,8 @@ def bits(candidates: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 def individuals(secrets: int, name: str = "prior") -> int:
     """K, from the number 2^K of membership vectors."""
     found = secrets.bit_length() - 1
-    if secrets < 2 or secrets != 2**found or found > MOST:
-        raise InvalidParameter(f"the length of {name}", secrets, f"2^K for K candidates, K from 1 to {MOST}")
+    if secrets < 2 or secrets != 2**found or found > MAX_CANDIDATES:
+        raise InvalidParameter(f"the length of {name}", secrets, f"2^K for K candidates, K from 1 to {MAX_CANDIDATES}")
     return found
 
 
@@ -70,8 +70,8 @@ def independent(rates: Any) -> Table:
     for rate in read:
         if not 0 <= rate <= 1:
             raise InvalidParameter("a rate", rate, "in [0, 1]")
-    if not 1 <= len(read) <= MOST:
-        raise InvalidParameter("the number of rates", len(read), f"from 1 to {MOST}, one a candidate")
+    if not 1 <= len(read) <= MAX_CANDIDATES:
+        raise InvalidParameter("the number of rates", len(read), f"from 1 to {MAX_CANDIDATES}, one a candidate")
     law: list[Number] = [Fraction(1)]
     for rate in read:
         law = [mass * share for mass in law for share in (1 - rate, rate)]

@@ -1,20 +1,18 @@
-"""How the rows of a table speak for each candidate, in closed form.
+"""Row matching: how the rows of a table, and their number, speak for each candidate, in closed form.
 
-Row matching: given that k was queried, one of the n rows (each equally likely) is k's, and the others look like draws
-from the mixture q of the other candidates; given that k was not, all do.  So the likelihood ratio of k is about
+Given that k was queried, one of the n rows (each equally likely) is k's, and the others look like draws from the
+mixture q of the other candidates; given that k was not, all do.  So the likelihood ratio of k is about
 
     (1 / n) sum_i p(row_i | k) / q(row_i).
 
 It is exact for n = 1, and leaves out that two rows cannot be of the same image.
 
-Reference: theory/game.md section 3 (T1); seed 004 appendix P.5, specified here.
+The number of queries alone tells something too: under equal rates n of K members are an exchangeable set, with odds
+n / (K - n).  Under other rates the odds are those of independent coins tilted until n are expected,
+P(k) = w_k t / (1 + w_k t), which is the law given n to first order.
 
-What the published number of queries alone tells: the log-odds of each candidate given that there are n members.
-
-Under equal rates n of K members are an exchangeable set: odds n / (K - n).  Under other rates the odds are those of
-independent coins tilted until n are expected, P(k) = w_k t / (1 + w_k t), which is the law given n to first order.
-
-Reference: theory/game.md section 1 (odds against the prior); Chen, Dempster and Liu 1994 for coins given their sum.
+Reference: theory/game.md sections 1 (odds against the prior) and 3 (T1); seed 004 appendix P.5, specified here; Chen,
+Dempster and Liu 1994 for coins given their sum.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from quiltwork.game.people.priors import Members
 __all__ = ["CERTAIN", "FEATURES", "Evidence", "features_of", "matching_odds", "size_odds"]
 
 CERTAIN = 1000.0  # log-odds where nobody, or everybody, is a member
-_STEPS = 80
+_HALVINGS = 80  # of the interval of a tilt
 
 
 def size_odds(rates: FloatArray) -> FloatArray:
@@ -49,7 +47,7 @@ def size_odds(rates: FloatArray) -> FloatArray:
     # each P(k) is n / K for some tilt between these two, which puts the tilt for the sum between them
     plain = logit(sizes / people)
     low, high = plain - weights.max(), plain - weights.min()
-    for _ in range(_STEPS if weights.max() > weights.min() else 0):
+    for _ in range(_HALVINGS if weights.max() > weights.min() else 0):
         middle = 0.5 * (low + high)
         short = expit(weights + middle[:, None]).sum(axis=1) < sizes
         low, high = np.where(short, middle, low), np.where(short, high, middle)
