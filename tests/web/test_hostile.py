@@ -16,10 +16,10 @@ from tests.web.served import House
 import quiltwork as qw
 from quiltwork import errors
 from quiltwork.ledger import Ledger
-from quiltwork.web import problems
 from quiltwork.web.answers import made
 from quiltwork.web.app import create_app
 from quiltwork.web.pages.forms import number
+from quiltwork.web.service import problems
 from quiltwork.web.settings import Settings
 
 HOSTILE = "\"><img src=x onerror=a()>'</script><script>a()</script>{{7*7}}[a](javascript:a())`<b>$\\frac{"

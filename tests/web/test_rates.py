@@ -1,7 +1,7 @@
 """Permits fill at a steady rate, a caller's flood is its own, and a flood of callers fills no memory."""
 
-from quiltwork.web import rates
-from quiltwork.web.rates import Rates
+from quiltwork.web.service import limits as rates
+from quiltwork.web.service.limits import Rates
 from quiltwork.web.settings import Rate
 
 

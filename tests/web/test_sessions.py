@@ -2,8 +2,8 @@
 
 import pytest
 
-from quiltwork.web import sessions
-from quiltwork.web.sessions import Sessions
+from quiltwork.web.service import sessions
+from quiltwork.web.service.sessions import Sessions
 
 LEDGER = object()
 

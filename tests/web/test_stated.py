@@ -4,9 +4,9 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.web import stated
-from quiltwork.web.problems import Busy
-from quiltwork.web.stated import loss_from, loss_of_text
+from quiltwork.web.service import limits as stated
+from quiltwork.web.service.limits import loss_from, loss_of_text
+from quiltwork.web.service.problems import Busy
 
 
 def deep(levels):

@@ -5,10 +5,9 @@ import os
 import pytest
 
 from quiltwork.errors import InvalidPlan, Unsupported
-from quiltwork.web import workers as workers_module
-from quiltwork.web.problems import Busy, Failed, TooLong
-from quiltwork.web.worker import answer
-from quiltwork.web.workers import Workers
+from quiltwork.web.service import workers as workers_module
+from quiltwork.web.service.problems import Busy, Failed, TooLong
+from quiltwork.web.service.workers import Workers, answer
 
 GIGABYTE = 1 << 30
 
@@ -41,7 +40,7 @@ def strange(monkeypatch, tmp_path):
         "odd.refuse = refuse\n"
         "sys.modules['quiltwork.web.odd'] = odd\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return "quiltwork.web.odd:"
 
 

@@ -19,14 +19,14 @@ from starlette.responses import Response
 
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
-from quiltwork.web import logs, problems
-from quiltwork.web.headers import Bodies, Guard
+from quiltwork.web.service import logs, problems
+from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.settings import Settings
 from quiltwork.web.site import Site, plotly_script
 
 __all__ = ["app_from_environment", "create_app"]
 
-API = ("about", "budgets", "spending", "people", "account", "explore")
+API = ("about", "budgets", "spending", "principals", "account", "explore")
 PAGES = ("home", "sign_in", "budgets", "budget", "explorers")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 DESCRIPTION = (

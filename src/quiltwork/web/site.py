@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
-import attrs
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
@@ -17,14 +16,14 @@ from quiltwork import __version__
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.parts import column, ends, percent
-from quiltwork.web.problems import Busy
-from quiltwork.web.rates import Rates
-from quiltwork.web.sessions import Session, Sessions
+from quiltwork.web.service.access import Tokens
+from quiltwork.web.service.limits import Rates
+from quiltwork.web.service.problems import Busy
+from quiltwork.web.service.sessions import Session, Sessions
+from quiltwork.web.service.workers import Workers
 from quiltwork.web.settings import Settings
-from quiltwork.web.tokens import Tokens
-from quiltwork.web.workers import Workers
 
-__all__ = ["Caller", "Site"]
+__all__ = ["Site"]
 
 SLOW_AT_ONCE, PATIENCE = 2, 2.0  # walks through histories, and the seconds that others wait for one to end
 
@@ -70,7 +69,7 @@ class Site:
 
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         """A page for whoever asks; visitors get a cookie, so that their forms can be told from forged ones."""
-        from quiltwork.web.access import visitor
+        from quiltwork.web.service.access import visitor
 
         who = getattr(request.state, "caller", None) or visitor(request)
         cookie = (
@@ -111,19 +110,3 @@ def opened(settings: Settings) -> Ledger:
 def plotly_script() -> bytes:
     """Plotly's own script, from the installed package."""
     return resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-
-
-@attrs.frozen
-class Caller:
-    """Who asks, and the ledger as they use it; nobody in particular when the ledger has no principals."""
-
-    ledger: Ledger | None
-    name: str | None = None
-    role: str | None = None
-    bearer: bool = False
-
-    def may(self, act: str) -> bool:
-        """Whether this role covers an act; an open ledger lets everybody do everything."""
-        from quiltwork.ledger.book.rules import may
-
-        return self.ledger is not None and (self.role is None or may(self.role, act))

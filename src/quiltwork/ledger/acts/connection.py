@@ -25,9 +25,8 @@ from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.receipts import Receipt, message
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, file_of
-from quiltwork.ledger.store.rows import LiveBook, entry_at
+from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at
 from quiltwork.ledger.store.store import Clock, Store, read_head
-from quiltwork.ledger.store.writer import Writer
 
 __all__ = ["KeyFile", "Session", "connect"]
 

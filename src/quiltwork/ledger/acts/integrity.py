@@ -18,8 +18,8 @@ from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import Verification, verified
 from quiltwork.ledger.store.addresses import address, shown
+from quiltwork.ledger.store.rows import Writer
 from quiltwork.ledger.store.store import Store
-from quiltwork.ledger.store.writer import Writer
 
 __all__ = ["restore", "rotate", "verify"]
 

@@ -19,7 +19,7 @@ from quiltwork.ledger.book.requests import stated_loss
 from quiltwork.ledger.book.terms import Blocks, Release, Terms
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.ledger.store.writer import Writer
+from quiltwork.ledger.store.rows import Writer
 from quiltwork.numbers.digits import at_most
 
 __all__ = ["change", "open_budget", "stated_terms"]

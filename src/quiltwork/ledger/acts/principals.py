@@ -17,8 +17,7 @@ from quiltwork.ledger.book.rules import ROLES
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.rows import LiveBook
-from quiltwork.ledger.store.writer import Writer
+from quiltwork.ledger.store.rows import LiveBook, Writer
 
 __all__ = ["admit", "principals", "revoke"]
 

@@ -14,8 +14,7 @@ from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Reservat
 from quiltwork.ledger.book.requests import TAB, Request
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.ledger.store.rows import LiveBook, entry_at, entry_with_key
-from quiltwork.ledger.store.writer import Writer
+from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
 
 __all__ = ["move", "take"]
 

@@ -25,8 +25,17 @@ from quiltwork.ledger.names import moment
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.store.database_errors import trouble
-from quiltwork.ledger.store.forking import Gate, close_idle
-from quiltwork.ledger.store.sqlite import begin_alone, careful, check_point, is_lost, is_open, mark_lost, same_files
+from quiltwork.ledger.store.sqlite import (
+    Gate,
+    begin_alone,
+    careful,
+    check_point,
+    close_idle,
+    is_lost,
+    is_open,
+    mark_lost,
+    same_files,
+)
 
 __all__ = ["Locked", "Store", "read_head"]
 
@@ -51,6 +60,7 @@ class Store:
         if clock is not None and not callable(clock):
             raise InvalidParameter("clock", clock, "a function that returns the time")
         self.url, self.timeout, self._clock = url, timeout, clock
+        self._file = file_of(url)
         self._engine: Engine | None = None
         self._process = 0
         self._was_there = False  # whether this file held a ledger
@@ -115,12 +125,11 @@ class Store:
 
     def _check_file(self) -> None:
         """Neither make a new file where a ledger was, nor go on with one that this process lost."""
-        file = file_of(self.url)
-        if file is None:
+        if self._file is None:
             return
-        if self._was_there and not file.exists():
+        if self._was_there and not self._file.exists():
             raise LedgerUnavailable("the ledger's file is gone", "put it back, then ask again")
-        if is_lost(str(file)):
+        if is_lost(str(self._file)):
             raise LedgerUnavailable(LOST_LOCKS, "start it again, and use export for backups")
 
     @contextmanager
@@ -142,7 +151,7 @@ class Store:
         connection.invalidate()
         close_idle()
         self._check_file()
-        if is_open(str(file_of(self.url))):
+        if is_open(str(self._file)):
             raise LedgerUnavailable(LOST_LOCKS, "ask again, or start it again; use export for backups")
 
     @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from quiltwork import __version__
-from quiltwork.web.access import Asks, site_of
 from quiltwork.web.api.models import Health, Me
-from quiltwork.web.problems import usual
+from quiltwork.web.service.access import Asks, site_of
+from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["service"])
 

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from quiltwork.web.access import Works
 from quiltwork.web.api.live import answered, computed
 from quiltwork.web.api.models import Document, Sent
-from quiltwork.web.problems import usual
+from quiltwork.web.service.access import Works
+from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["account"])
 

@@ -11,13 +11,11 @@ from starlette.responses import Response
 from quiltwork.errors import AccessDenied
 from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.chain.entries import Entry, stamp
-from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.json import json_numbers
-from quiltwork.web.access import Asks, Reads, Sends, site_of
-from quiltwork.web.api.models import Change, Document, Name, Number, Open
-from quiltwork.web.problems import NoLedger, usual
-from quiltwork.web.site import Caller
+from quiltwork.web.api.models import Change, Document, Name, Number, Open, written
+from quiltwork.web.service.access import Asks, Reads, Sends, site_of
+from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["budgets"], responses=usual(404, 409))
 
@@ -25,22 +23,10 @@ Named = Annotated[Name, Query()]
 MOST_ENTRIES = 1000
 
 
-def ledger_of(who: Caller) -> Ledger:
-    """The ledger as this caller uses it."""
-    if who.ledger is None:
-        raise NoLedger
-    return who.ledger
-
-
-def written(receipt: Receipt, status: int = 200) -> Response:
-    """A receipt in its one spelling: what is saved from the answer can be checked by whoever trusts nobody."""
-    return Response(receipt.to_text(), status, media_type="application/json")
-
-
 @router.get("/budgets")
 def budgets(who: Asks) -> list[Document]:
     """Every budget, in the order of opening."""
-    return [budget.to_json() for budget in ledger_of(who).budgets()]
+    return [budget.to_json() for budget in who.book.budgets()]
 
 
 @router.post("/budgets", status_code=201)
@@ -48,20 +34,20 @@ def open_budget(sent: Open, who: Sends) -> Document:
     """Open a budget; for admins. Somebody else is refused before the plan is looked at: composing one takes time."""
     if not who.may("manage"):
         raise AccessDenied("manage", f"{who.name!r} is a {who.role}")
-    return ledger_of(who).open(sent.name, **sent.terms()).to_json()
+    return who.book.open(sent.name, **sent.terms()).to_json()
 
 
 @router.get("/budget")
 def budget(name: Named, who: Asks) -> Document:
     """What was fixed when it was opened, and its state."""
-    found = ledger_of(who).budget(name)
+    found = who.book.budget(name)
     return {**found.to_json(), "explanation": found.explain().splitlines()}
 
 
 @router.get("/balance")
 def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)] | None = None) -> Document:
     """What was spent and what is left, of everything or of one block."""
-    found = ledger_of(who).balance(name, block)
+    found = who.book.balance(name, block)
     return {**found.to_json(), "percent": found.percent, "explanation": found.explain().splitlines()}
 
 
@@ -69,7 +55,7 @@ def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)]
 def course(request: Request, name: Named, who: Reads) -> Document:
     """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
     with site_of(request).slowly():
-        found = followed(ledger_of(who), name)
+        found = followed(who.book, name)
     return {
         "schema": "quiltwork/course/1",
         "budget": name,
@@ -90,7 +76,7 @@ def history(
     last: Annotated[bool, Query(description="The newest entries instead, oldest of them first.")] = False,
 ) -> list[Document]:
     """Entries of one budget or of all, in order."""
-    ledger = ledger_of(who)
+    ledger = who.book
     found = ledger.history(name, last=limit) if last else ledger.history(name, after=after, limit=limit)
     return [_shown(entry) for entry in itertools.islice(found, limit)]
 
@@ -108,13 +94,13 @@ def _shown(entry: Entry) -> Document:
 def change(sent: Change, who: Sends) -> Response:
     """Pause, resume or close a budget; for admins and its owners. A closed budget stays closed."""
     acts = {"pause": Ledger.pause, "resume": Ledger.resume, "close": Ledger.close}
-    return written(acts[sent.act](ledger_of(who), sent.name, sent.note))
+    return written(acts[sent.act](who.book, sent.name, sent.note))
 
 
 @router.get("/receipt", response_model=Document)
 def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
     """The signed receipt of an entry; of who was admitted, which holds the hash of a token, for admins alone."""
-    found = ledger_of(who).receipt(seq)
+    found = who.book.receipt(seq)
     if found.kind == "admit" and not who.may("manage"):
         raise AccessDenied("read", "the receipt of an admission is for admins")
     return written(found)
@@ -124,5 +110,5 @@ def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
 def verify(request: Request, who: Reads) -> Document:
     """Check the whole chain, from its first entry; slow on a long one."""
     with site_of(request).slowly():
-        found = ledger_of(who).verify()
+        found = who.book.verify()
     return {**found.to_json(), "explanation": found.explain()}

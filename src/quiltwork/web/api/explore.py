@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from quiltwork.web.access import Works
 from quiltwork.web.answers import METHODS, example
 from quiltwork.web.api.account import saved
 from quiltwork.web.api.live import answered, computed
 from quiltwork.web.api.models import Document, Sent
 from quiltwork.web.bounds import MOST_LOSSES
-from quiltwork.web.problems import usual
+from quiltwork.web.service.access import Works
+from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api/explore", tags=["explorers"])
 

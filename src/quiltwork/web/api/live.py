@@ -12,8 +12,8 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from quiltwork.errors import QuiltworkError
-from quiltwork.web.access import client_of, site_of
-from quiltwork.web.problems import problem_of, status_of
+from quiltwork.web.service.access import client_of, site_of
+from quiltwork.web.service.problems import problem_of, status_of
 
 __all__ = ["LIVE", "answered", "computed"]
 

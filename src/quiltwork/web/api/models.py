@@ -10,14 +10,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import PydanticCustomError
+from starlette.responses import Response
 
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import made_from
-from quiltwork.web.stated import loss_from
+from quiltwork.web.service.limits import loss_from
 
 MOST_FIELDS = 64
 Name = Annotated[str, Field(min_length=1, max_length=200, description="The name of a budget.")]
@@ -241,3 +243,8 @@ class Held(BaseModel):
     status: str
     until: str
     times: int
+
+
+def written(receipt: Receipt, status: int = 200) -> Response:
+    """A receipt in its one spelling: what is saved from the answer can be checked by whoever trusts nobody."""
+    return Response(receipt.to_text(), status, media_type="application/json")

@@ -8,10 +8,9 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.access import Asks, Sends, Weighs
-from quiltwork.web.api.budgets import ledger_of, written
-from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend
-from quiltwork.web.problems import usual
+from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend, written
+from quiltwork.web.service.access import Asks, Sends, Weighs
+from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["spending"], responses=usual(404, 409))
 
@@ -19,32 +18,32 @@ router = APIRouter(prefix="/api", tags=["spending"], responses=usual(404, 409))
 @router.post("/spend", status_code=201, response_model=Document)
 def spend(sent: Spend, who: Sends) -> Response:
     """Take the cost of a release that is about to run; 409 takes nothing. The answer is the signed receipt."""
-    return written(ledger_of(who).spend(sent.name, **sent.request(), note=sent.note, key=sent.key), 201)
+    return written(who.book.spend(sent.name, **sent.request(), note=sent.note, key=sent.key), 201)
 
 
 @router.post("/reserve", status_code=201, response_model=Document)
 def reserve(sent: Reserve, who: Sends) -> Response:
     """Hold the cost for a job that starts within the lease; the receipt's `seq` is the reservation's number."""
     asked = {**sent.request(), "lease": sent.lease, "note": sent.note, "key": sent.key}
-    return written(ledger_of(who).reserve(sent.name, **asked), 201)
+    return written(who.book.reserve(sent.name, **asked), 201)
 
 
 @router.post("/start", response_model=Document)
 def start(sent: Move, who: Sends) -> Response:
     """The job of a reservation begins: once, and never after its lease."""
-    return written(ledger_of(who).start(sent.reservation))
+    return written(who.book.start(sent.reservation))
 
 
 @router.post("/settle", response_model=Document)
 def settle(sent: Move, who: Sends) -> Response:
     """The job of a reservation is over."""
-    return written(ledger_of(who).settle(sent.reservation, sent.note))
+    return written(who.book.settle(sent.reservation, sent.note))
 
 
 @router.post("/refund", response_model=Document)
 def refund(sent: Move, who: Sends) -> Response:
     """Give back what a reservation holds that never started."""
-    return written(ledger_of(who).refund(sent.reservation, sent.note))
+    return written(who.book.refund(sent.reservation, sent.note))
 
 
 @router.get("/reservations")
@@ -52,19 +51,19 @@ def reservations(who: Asks, name: Annotated[Name | None, Query()] = None) -> lis
     """Reservations that have not ended."""
     return [
         Held(reservation=one.seq, budget=one.budget, status=one.status, until=one.until, times=one.charge.times)
-        for one in ledger_of(who).reservations(name)
+        for one in who.book.reservations(name)
     ]
 
 
 @router.post("/forecast")
 def forecast(sent: Asked, who: Weighs) -> Document:
     """How many more of such a release fit; `times` is not used."""
-    found = ledger_of(who).forecast(sent.name, **sent.request(times=False))
+    found = who.book.forecast(sent.name, **sent.request(times=False))
     return {**found.to_json(), "explanation": str(found)}
 
 
 @router.post("/would-exceed")
 def would_exceed(sent: Asked, who: Weighs) -> Exceeds:
     """Whether such a spend would be refused now."""
-    ledger: Ledger = ledger_of(who)
+    ledger: Ledger = who.book
     return Exceeds(exceeds=ledger.would_exceed(sent.name, **sent.request()))

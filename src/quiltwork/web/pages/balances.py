@@ -8,7 +8,7 @@ from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.problems import words_of
+from quiltwork.web.service.problems import words_of
 
 __all__ = ["Shown", "balances_of", "shown_of"]
 

@@ -14,14 +14,12 @@ from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.chain.entries import canonical
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.access import Asks, Sends, checked, site_of, worker
-from quiltwork.web.api.budgets import ledger_of
 from quiltwork.web.api.models import Name, Number
 from quiltwork.web.pages.budget_view import done, fresh, values
 from quiltwork.web.pages.forms import Sent, Typed, whole
 from quiltwork.web.pages.losses import loss_of
 from quiltwork.web.pages.messages import Message, as_json, refusal, wants_json
-from quiltwork.web.site import Caller
+from quiltwork.web.service.access import Asks, Caller, Sends, checked, site_of, worker
 
 router = APIRouter(include_in_schema=False)
 
@@ -40,7 +38,7 @@ def budget(
     again: bool = False,
 ) -> Response:
     """What is left of a budget, in words, numbers and pictures."""
-    ledger = ledger_of(who)
+    ledger = who.book
     message = None if done_ is None else done(ledger, name, done_, again)
     return shown(request, who, name, block=block.strip() or None, before=before, message=message)
 
@@ -48,7 +46,7 @@ def budget(
 @router.post("/budget/forecast", dependencies=[Depends(checked), Depends(worker)])
 def forecast(request: Request, who: Asks, sent: Sent) -> Response:
     """How many more of the described release fit; spends nothing."""
-    ledger, name = ledger_of(who), sent.get("name", "")
+    ledger, name = who.book, sent.get("name", "")
     try:
         answer = fits(ledger.forecast(name, **_asked(ledger, name, sent)))
     except AccessDenied:
@@ -63,7 +61,7 @@ def forecast(request: Request, who: Asks, sent: Sent) -> Response:
 @router.post("/budget/spend")
 def spend(request: Request, who: Sends, sent: Sent) -> Response:
     """Take the cost of a release that is about to run. A form that is sent twice spends once."""
-    ledger, name = ledger_of(who), sent.get("name", "")
+    ledger, name = who.book, sent.get("name", "")
     try:
         before = _newest(ledger, name)
         receipt = _spent(ledger, name, sent)
@@ -84,7 +82,7 @@ def spend(request: Request, who: Sends, sent: Sent) -> Response:
 @router.post("/budget/change")
 def change(request: Request, who: Sends, sent: Sent) -> Response:
     """Pause, resume or close it, once that was confirmed."""
-    ledger, name = ledger_of(who), sent.get("name", "")
+    ledger, name = who.book, sent.get("name", "")
     try:
         act = CHANGES.get(sent.line("act"))
         if act is None:
@@ -103,7 +101,7 @@ def change(request: Request, who: Sends, sent: Sent) -> Response:
 @router.post("/budget/reservation")
 def reservation(request: Request, who: Sends, sent: Sent) -> Response:
     """Start, settle or give back what a reservation holds."""
-    ledger, name = ledger_of(who), sent.get("name", "")
+    ledger, name = who.book, sent.get("name", "")
     try:
         act = MOVES.get(sent.line("act"))
         if act is None:
@@ -121,7 +119,7 @@ def reservation(request: Request, who: Sends, sent: Sent) -> Response:
 def verify(request: Request, who: Asks, sent: Sent) -> Response:
     """Walk the whole chain; the answer says whether every entry is as it was written."""
     with site_of(request).slowly():
-        found = ledger_of(who).verify()
+        found = who.book.verify()
     title = "The ledger holds." if found.holds else "The ledger does not hold."
     message = Message("good" if found.holds else "bad", title, found.explain())
     if wants_json(request):
@@ -132,7 +130,7 @@ def verify(request: Request, who: Asks, sent: Sent) -> Response:
 @router.get("/budget/receipt")
 def receipt(who: Asks, seq: Annotated[Number, Query()]) -> Response:
     """A receipt as a file, in the one spelling that can be checked without the ledger."""
-    found = ledger_of(who).receipt(seq)
+    found = who.book.receipt(seq)
     if found.budget is None:  # those about people hold what only the ledger needs
         raise InvalidParameter("seq", seq, "the number of an entry of a budget")
     headers = {"Content-Disposition": f'attachment; filename="receipt-{seq}.json"'}
@@ -141,7 +139,7 @@ def receipt(who: Asks, seq: Annotated[Number, Query()]) -> Response:
 
 def shown(request: Request, who: Caller, name: str, *, status: int = 200, **more: Any) -> Response:
     """The page."""
-    return site_of(request).page(request, "budget.html", status, **values(who, ledger_of(who), name, **more))
+    return site_of(request).page(request, "budget.html", status, **values(who, who.book, name, **more))
 
 
 def fits(found: Forecast) -> Message:

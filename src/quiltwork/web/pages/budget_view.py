@@ -19,7 +19,7 @@ from quiltwork.web.pages.entries import Line, line_of, minute
 from quiltwork.web.pages.losses import EXAMPLE, WRITTEN, offered
 from quiltwork.web.pages.messages import Message
 from quiltwork.web.pages.promise import promised
-from quiltwork.web.site import Caller
+from quiltwork.web.service.access import Caller
 
 __all__ = ["done", "values"]
 

@@ -9,13 +9,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from quiltwork.errors import AccessDenied, QuiltworkError
-from quiltwork.web.access import Asks, Sends, site_of
-from quiltwork.web.api.budgets import ledger_of
 from quiltwork.web.pages.balances import shown_of
 from quiltwork.web.pages.forms import Sent, Typed
 from quiltwork.web.pages.messages import Message, refusal
 from quiltwork.web.pages.opening import FILTERS, LIMITS, terms_of
-from quiltwork.web.site import Caller
+from quiltwork.web.service.access import Asks, Caller, Sends, site_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,7 +35,7 @@ def budgets(
 @router.post("/budgets")
 def opened(request: Request, who: Sends, sent: Sent) -> Response:
     """Open a budget; a refusal shows the form again as it was typed."""
-    ledger = ledger_of(who)
+    ledger = who.book
     if not who.may("manage"):  # before a plan is read, which takes a while
         raise AccessDenied("manage", f"{who.name!r} is a {who.role}")
     try:
@@ -61,7 +59,7 @@ def listed(
     message: Message | None = None,
 ) -> Response:
     """The page; `typed` and `message` belong to a form that was refused."""
-    ledger = ledger_of(who)
+    ledger = who.book
     every = ledger.budgets()
     found = [one for one in every if find.casefold() in f"{one.name}\n{one.terms.protects}".casefold()]
     found.sort(key=lambda one: ORDER.get(one.state, 4))

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from quiltwork.spec.text.document import parse
 from quiltwork.web import answers
-from quiltwork.web.access import Visits, site_of
 from quiltwork.web.bounds import MOST_LOSSES
+from quiltwork.web.service.access import Visits, site_of
 
 __all__ = ["router", "samples"]
 

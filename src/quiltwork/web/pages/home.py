@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from quiltwork.errors import QuiltworkError
-from quiltwork.web.access import Visits, site_of
 from quiltwork.web.pages.balances import Shown, balances_of
+from quiltwork.web.service.access import Visits, site_of
 
 router = APIRouter(include_in_schema=False)
 

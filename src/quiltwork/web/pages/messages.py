@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse
 
 from quiltwork import errors
 from quiltwork.errors import QuiltworkError
-from quiltwork.web.access import CSRF_HEADER
-from quiltwork.web.problems import status_of, words_of
+from quiltwork.web.service.access import CSRF_HEADER
+from quiltwork.web.service.problems import status_of, words_of
 
 __all__ = ["Message", "as_json", "refusal", "sentence", "wants_json"]
 

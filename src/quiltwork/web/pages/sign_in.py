@@ -8,11 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from quiltwork.web.access import Visits, checked, signed_in, site_of
-from quiltwork.web.api.budgets import ledger_of
 from quiltwork.web.pages.forms import Sent
 from quiltwork.web.pages.messages import sentence
-from quiltwork.web.problems import NotSignedIn, TooMany
+from quiltwork.web.service.access import Visits, checked, signed_in, site_of
+from quiltwork.web.service.problems import NotSignedIn, TooMany
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,7 +50,7 @@ def signing_in(request: Request, sent: Sent) -> Response:
         page.headers["Retry-After"] = str(refused.seconds)
         return page
     site.sessions.end(request.cookies.get(site.settings.cookie))
-    session = site.sessions.begin(ledger_of(who), str(who.name))
+    session = site.sessions.begin(who.book, str(who.name))
     return site.signed_in(RedirectResponse(after, 303), session)
 
 

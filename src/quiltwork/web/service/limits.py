@@ -1,13 +1,20 @@
-"""Losses that requests state: small enough to be built while others wait, and few of the slow ones at a time.
+"""How often one caller may ask, and how large the losses may be that requests state.
+
+A request takes one permit from a bucket that fills at a steady rate; an empty one means "too many requests" and says
+when to come back. Buckets of callers who were not seen for longest are forgotten, so that a flood of names fills no
+memory.
 
 Discrete noise is tabulated when it is built, which takes longer the wider it is. A request may describe a thousand of
-them in a few lines, so that its size is looked at first.
+them in a few lines, so that its size is looked at first, and few of the slow ones are built at a time.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,10 +23,12 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.document import parse
 from quiltwork.spec.text.read import made_from, parse_as
-from quiltwork.web.problems import Busy
+from quiltwork.web.service.problems import Busy
+from quiltwork.web.settings import Rate
 
-__all__ = ["loss_from", "loss_of_text", "recipe_from"]
+__all__ = ["Rates", "loss_from", "loss_of_text", "recipe_from"]
 
+MOST_KEPT = 20_000  # buckets
 MOST_MAPPINGS, MOST_NUMBERS = 60, 600
 MOST_WIDTH = 5000.0  # of all discrete noise together
 DEEPEST = 8
@@ -28,6 +37,26 @@ SLOW = {"discrete_gaussian": "sigma", "discrete_laplace": "sensitivity"}
 ELSEWHERE = "the command line takes more: quiltwork ledger spend"
 PATIENCE = 2.0
 _slow = threading.BoundedSemaphore(2)
+
+
+class Rates:
+    """Buckets by kind of request and caller."""
+
+    def __init__(self, kinds: dict[str, Rate], clock: Callable[[], float] = time.monotonic) -> None:
+        self._kinds, self._clock, self._lock = kinds, clock, threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+
+    def wait(self, kind: str, who: str) -> int:
+        """0 when the request may go on, which takes a permit; else the seconds after which to ask again."""
+        rate, now = self._kinds[kind], self._clock()
+        with self._lock:
+            permits, seen = self._kept.pop((kind, who), (float(rate.at_once), now))
+            permits = min(float(rate.at_once), permits + max(now - seen, 0.0) * rate.each_second)
+            allowed = permits >= 1.0
+            self._kept[kind, who] = (permits - 1.0 if allowed else permits, now)
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return 0 if allowed else max(1, math.ceil((1.0 - permits) / rate.each_second))
 
 
 def loss_from(given: Mapping[str, Any]) -> Loss:

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,7 +19,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quiltwork.web.settings import Settings
+from quiltwork.web.settings import UPLOADS, Settings
 
 __all__ = ["Bodies", "Guard"]
 
@@ -56,11 +57,17 @@ def policy(script: bytes) -> str:
     return "; ".join((*POLICY, styles))
 
 
+def most_bytes(settings: Settings) -> Callable[[str], int]:
+    """The most bytes that may be sent to a path, read from the settings once."""
+    uploads = {path: settings.most(path) for path in UPLOADS}
+    return lambda path: uploads.get(path, settings.most_bytes)
+
+
 class Guard:
     """Checks host and length first, adds the headers, and notes the request without anything that was sent with it."""
 
     def __init__(self, app: ASGIApp, settings: Settings, script: bytes) -> None:
-        self.app, self.settings = app, settings
+        self.app, self.hosts, self.most = app, settings.hosts, most_bytes(settings)
         self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -96,12 +103,10 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and "]" not in host[-1:] else host
-        if name.lower() not in self.settings.hosts:
+        if name.lower() not in self.hosts:
             return PlainTextResponse("this service is not reached under that name", 421)
         given = headers.get("content-length")
-        if given is not None and (
-            not (given.isascii() and given.isdigit()) or int(given) > self.settings.most(scope["path"])
-        ):
+        if given is not None and (not (given.isascii() and given.isdigit()) or int(given) > self.most(scope["path"])):
             return _too_large(scope)
         return None
 
@@ -110,12 +115,12 @@ class Bodies:
     """Stops reading a request that grows beyond what its path takes, whatever length it claimed."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.settings = settings
+        self.most = most_bytes(settings)
         sizes = (settings.most_bytes, settings.most_upload)
         self.limited = {size: RequestBodyLimitMiddleware(app, max_body_size=size) for size in sizes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.limited[self.settings.most(scope.get("path", ""))](scope, receive, send)
+        await self.limited[self.most(scope.get("path", ""))](scope, receive, send)
 
 
 def _too_large(scope: Scope) -> Response:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from quiltwork import errors
 from quiltwork.errors import QuiltworkError
-from quiltwork.web.headers import ALWAYS
+from quiltwork.web.service.headers import ALWAYS
 
 __all__ = [
     "Busy",

@@ -2,25 +2,42 @@
 
 Every unsafe request of a browser must carry the CSRF word of its cookie. Programs that send a bearer token need none:
 no other site can make a browser send one.
+
+Checking a token costs a tenth of a second on purpose. Programs send theirs with every request, so that a keyed hash of
+a token that fitted is remembered for some minutes. What a principal may do is checked anew in every transaction; a
+token that was revoked opens nothing, remembered or not.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
+import attrs
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from quiltwork.errors import AccessDenied, QuiltworkError
+from quiltwork.ledger.book.rules import may
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
-from quiltwork.web.problems import Forged, NoLedger, NotSignedIn, TooMany
-from quiltwork.web.site import Caller, Site
+from quiltwork.web.service.problems import Busy, Forged, NoLedger, NotSignedIn, TooMany
+
+if TYPE_CHECKING:
+    from quiltwork.web.site import Site
 
 __all__ = [
     "Asks",
+    "Caller",
     "Reads",
     "Sends",
+    "Tokens",
     "Visits",
     "Weighs",
     "Works",
@@ -35,6 +52,27 @@ __all__ = [
 CSRF_HEADER = "X-CSRF-Token"
 MOST_WORD = 200
 bearer = HTTPBearer(auto_error=False, description="A token of the ledger: qw_..._...")
+
+
+@attrs.frozen
+class Caller:
+    """Who asks, and the ledger as they use it; nobody in particular when the ledger has no principals."""
+
+    ledger: Ledger | None
+    name: str | None = None
+    role: str | None = None
+    bearer: bool = False
+
+    @property
+    def book(self) -> Ledger:
+        """The ledger; NoLedger where the service keeps none."""
+        if self.ledger is None:
+            raise NoLedger
+        return self.ledger
+
+    def may(self, act: str) -> bool:
+        """Whether this role covers an act; an open ledger lets everybody do everything."""
+        return self.ledger is not None and (self.role is None or may(self.role, act))
 
 
 def site_of(request: Request) -> Site:
@@ -206,3 +244,50 @@ Reads = Annotated[Caller, Depends(reader)]
 Weighs = Annotated[Caller, Depends(questioner)]
 Visits = Annotated[Caller | None, Depends(visitor)]
 Works = Annotated[Caller | None, Depends(worker)]
+
+
+KEPT = 300.0  # seconds
+MOST_KEPT = 2000
+PATIENCE = 5.0  # seconds to wait for a check
+AT_ONCE = 2  # checks of tokens: each takes 64 MiB
+
+
+class Tokens:
+    """Ledgers by the token that signed in."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._key, self._clock, self._lock = secrets.token_bytes(32), clock, threading.Lock()
+        self._known: OrderedDict[bytes, tuple[Ledger, float]] = OrderedDict()
+        self._checks = threading.BoundedSemaphore(AT_ONCE)
+
+    def known(self, token: str) -> Ledger | None:
+        """The ledger of a token that fitted lately."""
+        mark = self._mark(token)
+        with self._lock:
+            found, until = self._known.get(mark, (None, 0.0))
+            if found is not None and self._clock() < until:
+                return found
+            self._known.pop(mark, None)
+        return None
+
+    def sign_in(self, ledger: Ledger, token: str) -> Ledger:
+        """The ledger as the token's principal uses it; AccessDenied when the token is not known."""
+        if not self._checks.acquire(timeout=PATIENCE):
+            raise Busy("too many tokens are being checked: ask again in a moment")
+        try:
+            found = self.known(token) or ledger.sign_in(token)
+        finally:
+            self._checks.release()
+        with self._lock:
+            self._known[self._mark(token)] = (found, self._clock() + KEPT)
+            while len(self._known) > MOST_KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    def forget(self, token: str) -> None:
+        """It fits no more."""
+        with self._lock:
+            self._known.pop(self._mark(token), None)
+
+    def _mark(self, token: str) -> bytes:
+        return hmac.new(self._key, token.encode(), hashlib.sha256).digest()
