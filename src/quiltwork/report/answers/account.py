@@ -22,6 +22,7 @@ from quiltwork.compose.loss import Loss, compose
 from quiltwork.compose.papers.simple_rules import Release, advanced, basic
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.kinds import not_written
 from quiltwork.losses.families.discrete import DiscreteGaussian
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.mixture import Mixture
@@ -32,6 +33,7 @@ from quiltwork.spec.fields.budgets import BudgetAnswer
 from quiltwork.spec.files.plan import Plan, Target
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Baseline:
     """One rule's epsilon at the asked delta; None where it does not apply, and then `note` says why."""
@@ -161,6 +163,7 @@ FINER = 1e-7
 Word = Literal["met", "missed", "undecided"]
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Entry:
     """One release: its own epsilon, and how much of the total it is to blame for.
@@ -178,6 +181,7 @@ class Entry:
     share: float | None
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Verdict:
     """Whether a target holds; "undecided" when the bracket lies across it, which nobody may publish as met."""
@@ -187,6 +191,9 @@ class Verdict:
     word: Word
 
 
+@not_written(
+    "it is what was computed from a plan", "write the plan, and account it again; account.to_json() is a summary"
+)
 @attrs.frozen(eq=False)
 class Account:
     """A plan, its guarantee, and the answers to the usual questions at one delta."""
