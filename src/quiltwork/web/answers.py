@@ -68,7 +68,7 @@ def _answer(report: Report, account: Any = None) -> Json:
 
 def account(plan: Any, delta: float | None = None) -> Json:
     """Any file: `kind`, `account` (numbers), `curves` (points, or None), `page` (words and charts) and `met`."""
-    from quiltwork.report.pages.anything import report_of, saved_report
+    from quiltwork.report.pages.anything import page_of, saved_report
     from quiltwork.spec.files.file import kind_of
 
     value = value_of(plan)
@@ -81,7 +81,7 @@ def account(plan: Any, delta: float | None = None) -> Json:
     if kind == "world":
         return {"kind": kind, **_world(value, delta, None)}
     try:
-        report = report_of(value, delta, "quick")
+        report = page_of(value, delta, "quick")
     except Unsupported:
         if kind != "object":
             raise

@@ -29,13 +29,13 @@ def account(
     """Account a plan: the certified total, each release, the targets, simpler rules beside it."""
     from quiltwork import checks
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
-    from quiltwork.report.pages.anything import report_of
+    from quiltwork.report.pages.anything import page_of
     from quiltwork.spec.files.file import read_any
 
     value = plan_at(plan, read_any)
     figure_kind(figure)  # refused before the work, not after it
     at = None if delta is None else checks.probability("delta", delta)
-    report = report_of(value, at, detail(html, markdown, figure))
+    report = page_of(value, at, detail(html, markdown, figure))
     code = told(report, as_json)
     written(report, html=html, markdown=markdown, figure=figure)
     raise typer.Exit(code)

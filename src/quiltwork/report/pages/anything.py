@@ -11,7 +11,7 @@ from quiltwork.document.parts import SUMMARY, Detail
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.spec.files.file import kind_of
 
-__all__ = ["document_of", "report_of", "saved_report"]
+__all__ = ["document_of", "page_of", "report_of", "saved_report"]
 
 MOST_WRITTEN = 4000  # characters of an object that are shown
 NUMBERS = {  # kind of a page, and where its data has what the command writes with --json
@@ -26,11 +26,16 @@ NUMBERS = {  # kind of a page, and where its data has what the command writes wi
 }
 
 
-def report_of(value: Any, delta: float | None = None, detail: Detail = "whole") -> Report:
+def report_of(value: Any, delta: float | None = None) -> Report:
     """What `read_any` gives as a report: a plan, a table plan, a prior, a world, budgets, or an object that was saved.
 
-    `delta` is used instead of the one that the file's first target names; `detail` says how the charts are made.
+    `delta` is used instead of the one that the file's first target names.
     """
+    return page_of(value, delta)
+
+
+def page_of(value: Any, delta: float | None = None, detail: Detail = "whole") -> Report:
+    """The same; `detail` says how the charts are made."""
     delta = None if delta is None else checks.probability("delta", delta)
     kind = kind_of(value)
     if kind == "plan":
