@@ -136,6 +136,7 @@ def test_files_and_budgets_together(chain, ledger, tmp_path, capsys):
     assert found.headings.count(2) == 4
     text = text_of(page)
     assert "1 of them does not hold" in text
+    assert "parts about the same people are not added up" in text
     assert "Budget patients" in text
     assert "visits" not in text
 

@@ -151,3 +151,12 @@ def test_totals_need_releases() -> None:
         totals(CHAIN, 0.1)
     with pytest.raises(InvalidParameter):
         totals(CHAIN, [0.1, math.nan])
+
+
+def test_a_prior_in_the_place_of_the_loss_is_seen():
+    chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    with pytest.raises(InvalidParameter, match=r"swapped\? it is guarantee\(loss, prior\)"):
+        guarantee(chain, qw.pure(1.0))
+    with pytest.raises(InvalidParameter) as refusal:
+        guarantee(1.0, chain)
+    assert "swapped" not in str(refusal.value)

@@ -58,13 +58,13 @@ def test_weights_are_those_of_spins():
         weights[x] = math.exp(0.3 * s[0] * s[1] - 0.7 * s[1] * s[2] + 0.1 * s[0] - 0.4 * s[2])
     total = math.fsum(weights.values())
     for x, weight in weights.items():
-        assert ising.joint.law[x] == pytest.approx(weight / total, rel=1e-14)
-    assert 0.0 < ising.joint.relative_error < 1e-14
+        assert ising.joint().law[x] == pytest.approx(weight / total, rel=1e-14)
+    assert 0.0 < ising.joint().relative_error < 1e-14
 
 
 def test_matrix_and_mapping_are_the_same():
     matrix = np.array([[0.0, 0.5, 0.0], [0.5, 0.0, -0.2], [0.0, -0.2, 0.0]])
-    assert np.array_equal(Ising(matrix).joint.law, Ising({(1, 0): 0.5, (1, 2): -0.2}).joint.law)
+    assert np.array_equal(Ising(matrix).joint().law, Ising({(1, 0): 0.5, (1, 2): -0.2}).joint().law)
 
 
 def test_repulsive_trees_are_flipped():
@@ -86,8 +86,8 @@ def test_frustrated_rings_go_to_the_program():
     bounds = theorem.epsilons(0.9)
     for _ in range(50):
         channel = random_channel(rng, (2, 2, 2), 0.9)
-        for bound, case in zip(bounds, ising.joint.cases(), strict=True):
-            assert leak(channel, ising.joint.law * case.first, ising.joint.law * case.second) <= bound + 1e-12
+        for bound, case in zip(bounds, ising.joint().cases(), strict=True):
+            assert leak(channel, ising.joint().law * case.first, ising.joint().law * case.second) <= bound + 1e-12
 
 
 def test_no_couplings_is_independence():
@@ -143,3 +143,9 @@ def test_bad_fields(fields):
 def test_couplings_beyond_floats():
     with pytest.raises(InvalidParameter, match="scale them down"):
         Ising({(0, 1): 400.0}).influence()
+
+
+def test_every_prior_writes_out_its_law_in_the_same_way():
+    ising = Ising({(0, 1): 0.3})
+    assert ising.joint().law.shape == (2, 2)
+    assert ising.joint() is ising.joint()  # it is large, and written out once

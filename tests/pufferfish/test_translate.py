@@ -333,3 +333,13 @@ def test_an_approximate_curve_is_refused() -> None:
     with pytest.raises(NotCertified):
         per_entry_epsilon(Guess(), 0.1)
     assert translate(Guess(), 0.1, method="group").upper == pytest.approx(0.3, rel=1e-12)
+
+
+@pytest.mark.parametrize("ask", [translate, per_entry_epsilon])
+def test_a_prior_in_the_place_of_a_number_is_seen(ask):
+    chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    with pytest.raises(InvalidParameter, match=rf"swapped\? it is {ask.__name__}\(prior, "):
+        ask(0.1, chain)
+    with pytest.raises(InvalidParameter) as refusal:
+        ask(0.1, 0.2)
+    assert "swapped" not in str(refusal.value)

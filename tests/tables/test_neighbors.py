@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables import (
     Cat,
@@ -148,3 +149,17 @@ def test_notions_must_fit_the_table(notion):
 )
 def test_notions_that_fit(notion):
     notion.check(T)
+
+
+def test_notions_take_columns_as_well_as_their_names():
+    t = qw.Table(x=qw.Float(0, 1), y=qw.Float(0, 1), person=qw.Id())
+    assert qw.euclidean(t.x, t.y) == qw.euclidean("x", "y")
+    assert qw.manhattan(t.x, "y") == qw.manhattan("x", "y")
+    assert qw.geo(t.x, t.y) == qw.geo("x", "y")
+    assert qw.user(t.person, 3) == qw.user("person", 3)
+    assert qw.entry(t.x) == qw.entry("x")
+    assert qw.replace_one([t.x, "y"]) == qw.replace_one(["x", "y"])
+    assert qw.window(t.x, 2) == qw.window("x", 2)
+    assert qw.clip_rows(t.person, 2) == qw.clip_rows("person", 2)
+    with pytest.raises(InvalidParameter, match="a column, or its name"):
+        qw.euclidean(3)

@@ -192,3 +192,31 @@ def test_a_query_that_no_record_reaches_is_never_at_fault():
     plan = Plan(T, add_remove())
     plan.add("none", loss=qw.pure(0.5), holds=PER_ROW, where=(T.age < 3) & (T.age > 5))
     assert float(plan.guarantee().epsilon(0.0).upper) == 0
+
+
+@pytest.mark.parametrize("notion", [qw.entry(), qw.entry("region", "age"), qw.replace_one(), qw.replace_one(["age"])])
+def test_what_the_refusal_recommends_for_fixed_columns_works(notion):
+    table = qw.Table(region=qw.Cat("N", "S"), age=qw.Int(0, 99), kind=qw.Cat("a", "b"))
+
+    def plan(step):
+        own = qw.on_input(qw.entry() if isinstance(notion, type(qw.entry())) else qw.replace_one())
+        return qw.Plan(table, step).add(
+            "q", loss=qw.pure(0.1), holds=own, where=table.region == "N", reads=["age", "kind"]
+        )
+
+    with pytest.raises(UnboundedLossError) as refusal:
+        plan(notion).guarantee()
+    (said,) = re.findall(r"\(c\) if these columns cannot change, say so: (.*)\.", str(refusal.value))
+    recommended = eval(said, {"entry": qw.entry, "replace_one": qw.replace_one})
+    assert plan(recommended).guarantee().epsilon(0.0).upper == pytest.approx(0.1)
+
+
+def test_nothing_is_recommended_when_no_column_is_left_to_change():
+    table = qw.Table(region=qw.Cat("N", "S"))
+    plan = qw.Plan(table, qw.entry()).add(
+        "q", loss=qw.pure(0.1), holds=qw.on_input(qw.entry()), where=table.region == "N", reads=[]
+    )
+    with pytest.raises(UnboundedLossError) as refusal:
+        plan.guarantee()
+    assert "(b)" in str(refusal.value)
+    assert "(c)" not in str(refusal.value)

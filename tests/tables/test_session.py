@@ -309,3 +309,20 @@ def test_caps_do_not_hide_several_steps_from_a_number_of_touches():
     session = qw.Plan(table, qw.user("person", max_per={"day": 3})).session(9 * qw.laplace(10.0))
     with pytest.raises(Unsupported, match="single steps only"):
         session.spend("n", loss=qw.laplace(10.0), holds=BY_COUNT)
+
+
+def test_parts_are_admitted_together_or_not_at_all():
+    table = qw.Table(region=qw.Cat("N", "S"), tags=qw.SubsetOf(range(3)))
+    own = qw.on_input(qw.add_remove())
+    session = qw.Plan(table, qw.add_remove()).session(qw.pure(1.0))
+    session.split("by region", by=table.region, loss=qw.pure(0.3), holds=own)  # a record is in one part only
+    assert [query.name for query in session.queries] == ["by region: region = N", "by region: region = S"]
+    assert session.spent == "epsilon 0.3"
+    with pytest.raises(BudgetExceeded):
+        session.each("tag", of=table.tags, loss=qw.pure(0.3), holds=own)  # a record may have all three
+    assert len(session.queries) == 2
+    assert session.spent == "epsilon 0.3"
+    session.each("tag", of=table.tags, loss=qw.pure(0.2), holds=own)
+    assert session.spent == "epsilon 0.9"
+    with pytest.raises(InvalidParameter, match="its own name"):
+        session.split("by region", by=table.region, loss=qw.pure(0.01), holds=own)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.tables import Cat, Date, Float, Id, Int, SubsetOf, Table
 from quiltwork.tables.schema.columns import Column
@@ -223,3 +224,20 @@ def test_names_are_checked_and_written_once():
 def test_a_column_is_abstract():
     with pytest.raises(TypeError):
         Column()
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda t: t.x < t.y,
+        lambda t: t.x >= t.y,
+        lambda t: t.x == t.y,
+        lambda t: t.region != t.x,
+        lambda t: t.x.between(0, t.y),
+        lambda t: t.tags.has(t.x),
+    ],
+)
+def test_two_columns_are_not_compared(compare):
+    table = qw.Table(x=qw.Int(0, 9), y=qw.Int(0, 9), region=qw.Cat("N", "S"), tags=qw.SubsetOf([1, 2]))
+    with pytest.raises(InvalidParameter, match="compares a column with values, not with another column"):
+        compare(table)

@@ -29,6 +29,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.stated import typed_decimal
@@ -37,6 +38,7 @@ DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the a
 FINER = 1e-7  # a verdict should not hang on the width of a bracket
 
 
+@document("audit_row/1")
 @attrs.frozen
 class Row:
     """One delta: the certified upper end, None without a guarantee, and what each audit refutes below."""
@@ -131,6 +133,7 @@ BOTH = ("counts", "gdp")
 IN_REPORTS = (*OF_SCORES, "both", "claim")
 
 
+@document("audit_report/2")
 @attrs.frozen(eq=False)
 class AuditReport:
     """Audits, the guarantee, and whether they can both be true.

@@ -13,6 +13,7 @@ from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
 from quiltwork.audit.bounds.one_run import Guesses, refuted
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
 
@@ -29,6 +30,7 @@ def share(value: float) -> str:
     return f"{100 * value:.3g}%"
 
 
+@document("audit/2")
 @attrs.frozen
 class Audit:
     """With confidence `confidence`, the mechanism is not (e, delta)-private for any e below `epsilon_lower`.

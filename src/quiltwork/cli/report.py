@@ -36,7 +36,7 @@ def _lead(found: Sequence[Report]) -> str:
     held = sum(one.met for one in found)
     missed = len(found) - held
     words = "everything in them holds" if not missed else f"{missed} of them do{'es' if missed == 1 else ''} not hold"
-    return f"{len(found)} parts: {words}."
+    return f"{len(found)} parts: {words}. Each is accounted by itself: parts about the same people are not added up."
 
 
 def _budgets(ledger: str, names: list[str]) -> list[Report]:

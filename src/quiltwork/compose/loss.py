@@ -17,12 +17,14 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.region import Region
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.losses.family import Family
 from quiltwork.losses.registry import family_from_json
 
 SCHEMA = "quiltwork/loss/1"
 
 
+@document("loss/1", plain=True)
 @attrs.frozen(eq=False, repr=False)
 class Loss(BaseCurve):
     """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.

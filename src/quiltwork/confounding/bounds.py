@@ -36,6 +36,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
 from quiltwork.curves.from_delta import FromDelta
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 
@@ -81,6 +82,7 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
 
 
+@document("world_bounds/1", fields="release")
 class Bounds(FromDelta):
     """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
 
@@ -186,6 +188,7 @@ class Bounds(FromDelta):
         return np.asarray(np.min([np.asarray(one.upper) for one in alone], axis=0))
 
 
+@document("amplified/1", fields="world loss", optional="distance")
 class Amplified(FromDelta):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
 

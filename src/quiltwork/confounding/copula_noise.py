@@ -33,6 +33,7 @@ from quiltwork.confounding.finite.copula import gaussian_copula
 from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import fraction
 
@@ -73,6 +74,7 @@ def _pair(name: str, value: Any) -> Sequence[Any]:
     return list(value)
 
 
+@document("copula/1")
 @attrs.frozen
 class CopulaPerturbation:
     """Two Gaussian noises of standard deviations `noises`, tied by the construction with parameters `rho` and `sd`.
@@ -160,6 +162,7 @@ class CopulaPerturbation:
         )
 
 
+@document("copula_curve/1")
 @attrs.frozen
 class CopulaCurve(BaseCurve):
     """G_mu for a mu between two floats: every answer holds for all of them."""

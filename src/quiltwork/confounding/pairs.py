@@ -13,12 +13,14 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import not_written
 
 __all__ = ["Within", "ordered_pairs", "within"]
 
 ALLOWED = "'all', a list of pairs of secrets, or within(distance, radius)"
 
 
+@not_written("its distance may be a Python function", "write the world, which lists its pairs")
 @attrs.frozen(eq=False)
 class Within:
     """Secrets at a distance of at most `radius`; the distance is a table or a function of two numbered secrets."""

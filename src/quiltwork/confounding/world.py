@@ -22,6 +22,7 @@ from quiltwork.confounding.finite.channels import channel, independent, refuse_l
 from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Laws, laws
 from quiltwork.numbers.stated import fraction
 
@@ -299,3 +300,26 @@ def _names(name: str, given: Sequence[str] | None, count: int, word: str) -> tup
     if len(set(names)) != count:
         raise InvalidParameter(name, names, "different names")
     return names
+
+
+# ---- as a document
+
+
+def _written(world: World) -> dict[str, Any]:
+    pairs = sorted({(min(pair), max(pair)) for pair in (world.ordered % world.count).tolist()})
+    rows = [slice(start, start + world.count) for start in range(0, world.priors * world.count, world.count)]
+    return {
+        "secret": world.secret,
+        "data": tuple(world.laws.rows(part) for part in rows) if world.priors > 1 else (world.laws,),
+        "pairs": tuple(tuple(map(int, pair)) for pair in pairs),
+        "values": world.exact_values,
+        "secrets": world.secrets,
+        "data_names": world.data_names,
+    }
+
+
+def _read(data: tuple[Any, ...], **fields: Any) -> World:
+    return World(data=data[0] if len(data) == 1 else list(data), **fields)
+
+
+document("world/1", fields="data", optional="secret pairs values secrets data_names", write=_written, read=_read)(World)

@@ -10,6 +10,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Contradiction, InvalidParameter, NotCertified
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair, single
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 
@@ -43,6 +44,7 @@ def _joined(one: str, two: str) -> str:
     return " + ".join(dict.fromkeys(parts))
 
 
+@document("bracket/1", plain=True)
 @attrs.frozen(eq=False, repr=False)
 class Bracket:
     """Two ends with the truth between them, always.

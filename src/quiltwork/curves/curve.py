@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.views import Views
 from quiltwork.errors import Contradiction, InvalidParameter
+from quiltwork.kinds import not_written
 
 __all__ = ["BaseCurve", "Curve", "Ends", "Question", "SameCurve"]
 
@@ -33,6 +34,7 @@ _ARGUMENTS: dict[Quantity, tuple[str, str, float, float]] = {  # of each questio
 _FLOORS: dict[Quantity, float] = {"epsilon": 1e-9, "delta": 1e-290, "beta": 1e-300}  # widths that are never too wide
 
 
+@not_written("it is what curves have in common, not a value")
 @runtime_checkable
 class Curve(Protocol):
     """A bound on the hypothesis test between two worlds, seen from three sides.

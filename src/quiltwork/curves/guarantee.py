@@ -14,6 +14,7 @@ from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.views import answers
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema
 
@@ -151,3 +152,15 @@ class Guarantee(SameCurve):
         if data.get("curve") is None:
             raise InvalidParameter("curve", None, "the dictionary of a curve", "this guarantee was saved without one")
         return cls(load(data["curve"]), data["protects"], data["assumes"], data["because"], data["witness"])
+
+
+# ---- as a document
+
+
+def _read(**fields: Any) -> Guarantee:
+    if fields["curve"] is None:
+        raise InvalidParameter("curve", None, "the document of a curve", "this guarantee was saved without one")
+    return Guarantee(**fields)
+
+
+document("guarantee/1", fields="curve protects assumes because", optional="witness", read=_read)(Guarantee)

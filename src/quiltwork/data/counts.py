@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["Counts", "IntArray", "Lengths", "Tally"]
 
@@ -79,6 +80,7 @@ def known(found: Iterable[Hashable], states: tuple[Hashable, ...]) -> dict[Hasha
 _array = attrs.cmp_using(eq=np.array_equal)
 
 
+@document("sequence_counts/1")
 @attrs.frozen
 class Counts:
     """How often each state was followed by each other, over all sequences.
@@ -178,6 +180,7 @@ def labelled(sequence: Any) -> list[Any]:
     return row
 
 
+@document("sequence_tally/1")
 @attrs.frozen
 class Tally:
     """How many entries each state has; the input of a histogram or a top-K release."""
@@ -194,6 +197,7 @@ class Tally:
         return int(self.counts.sum())
 
 
+@document("sequence_lengths/1")
 @attrs.frozen
 class Lengths:
     """How many people have how many entries: people[i] of them have lengths[i], in rising order.

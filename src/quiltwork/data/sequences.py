@@ -19,6 +19,7 @@ from quiltwork.data.engines import engine as optional
 from quiltwork.data.engines.engine import Engine
 from quiltwork.data.sources import checked
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import not_written
 from quiltwork.progress import steps
 
 __all__ = ["Sequences"]
@@ -29,6 +30,7 @@ MOST_STATES = 4096  # a matrix of 128 MB; more is a column of identifiers by mis
 MOST_CELLS = 5_000_000  # of counts by group
 
 
+@not_written("it is a table on an engine", "write the counts that it gives")
 @attrs.frozen(eq=False)
 class Sequences:
     """Rows (who, when, state) of a table in an engine; nothing is counted until a question is asked.

@@ -35,6 +35,7 @@ from quiltwork.document.blocks import (
     slug,
 )
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import not_written
 from quiltwork.numbers.json import check_schema, json_numbers
 
 __all__ = [
@@ -134,6 +135,7 @@ def _sections(values: Iterable[Any]) -> tuple[Section, ...]:
     return found
 
 
+@not_written("it is words and figures about a file", "save it with report.save(path)")
 @attrs.frozen
 class Report:
     """What is said about something, ready to be read, printed, or kept.

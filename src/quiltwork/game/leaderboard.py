@@ -12,6 +12,7 @@ from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.measures.roc import Interval, Roc
+from quiltwork.kinds import document
 
 __all__ = ["Entry", "Leaderboard"]
 
@@ -33,6 +34,7 @@ class Entry:
     seconds: float = 0.0
 
 
+@document("leaderboard/2")
 @attrs.frozen(eq=False)
 class Leaderboard:
     """Attackers retrained from scratch against one frozen release, best first by validation.
@@ -159,3 +161,26 @@ class Leaderboard:
     def _repr_html_(self) -> str:
         heads, *rows = self._cells()
         return markup.block(markup.table(heads, rows), markup.paragraphs([*self.notes(), *self.explain().splitlines()]))
+
+
+# ---- as a document
+
+
+def _written(entry: Entry) -> dict[str, Any]:
+    names = ("name", "knows", "validation", "auc", "individual_auc", "found_at", "roc", "seconds")
+    found = {name: getattr(entry, name) for name in names}
+    # not a number where one person is never, or always, a member
+    return {**found, "individual_auc": None if math.isnan(entry.individual_auc) else entry.individual_auc}
+
+
+def _read(individual_auc: float | None = None, **fields: Any) -> Entry:
+    return Entry(individual_auc=float("nan") if individual_auc is None else individual_auc, **fields)
+
+
+document(
+    "leaderboard_entry/1",
+    fields="name knows validation auc found_at roc",
+    optional="individual_auc seconds",
+    write=_written,
+    read=_read,
+)(Entry)

@@ -33,6 +33,7 @@ from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.learned.defence import Trained
 from quiltwork.game.people.statistic import Statistic, members_of
 from quiltwork.game.releases.channel import Channel
+from quiltwork.kinds import document
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.laplace import laplace_loss
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -43,6 +44,7 @@ __all__ = ["Published", "publish"]
 SCHEMA = "quiltwork/published/1"
 
 
+@document("published/2")
 @attrs.frozen(eq=False)
 class Published:
     """Shares that may be published, and what they promise about the members."""

@@ -25,12 +25,14 @@ from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
 from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.kinds import document
 
 __all__ = ["Trials", "trials"]
 
 _AT_ONCE = 2_000_000  # numbers of releases that are held at once: 16 MB
 
 
+@document("trials/1")
 @attrs.frozen(eq=False)
 class Trials:
     """Scores of the runs with the person in the data, and of those without."""

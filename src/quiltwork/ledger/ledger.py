@@ -13,6 +13,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts import integrity, opening, principals, questions, spending
 from quiltwork.ledger.acts.connection import connect
@@ -34,6 +35,7 @@ __all__ = ["Ledger"]
 Result = TypeVar("Result")
 
 
+@not_written("it is an open connection", "keep its address; `ledger export` copies it")
 class Ledger:
     """Budgets in a database. Every change is an entry of one hash chain, and is made in one transaction.
 

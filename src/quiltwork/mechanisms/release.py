@@ -7,12 +7,14 @@ from typing import Generic, TypeVar
 import attrs
 
 from quiltwork.compose.loss import Loss
+from quiltwork.kinds import document
 
 __all__ = ["Noise", "Release"]
 
 Value_co = TypeVar("Value_co", covariant=True)
 
 
+@document("drawn_noise/1")
 @attrs.frozen
 class Noise:
     """What was drawn: the law by name, the scale handed to the sampler, and how many independent draws."""
@@ -25,6 +27,7 @@ class Noise:
         return f"{self.law}, scale {self.scale!r}, {self.draws} draw{'' if self.draws == 1 else 's'}"
 
 
+@document("drawn_release/1")
 @attrs.frozen(eq=False)
 class Release(Generic[Value_co]):
     """A released value.

@@ -12,6 +12,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import above
 
 __all__ = ["LARGEST", "LEAST", "Total", "bounded_sum", "whole"]
@@ -22,6 +23,7 @@ MOST_INT = 10**300
 EMPTY = "an empty list has no entry to protect"
 
 
+@document("total/1")
 @attrs.frozen
 class Total:
     """A number computed from the data, and the most that one changed entry moves it: both int, or both float."""

@@ -7,10 +7,10 @@ is possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "as_stored",
     "law",
     "log_ratios",
+    "made_as_stored",
     "powers",
     "recurrent",
     "refuse_lost",
@@ -37,6 +38,7 @@ __all__ = [
 TINY = 1e-280  # below this a product may have lost digits to underflow
 FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
 
+Made = TypeVar("Made")
 _STORED: ContextVar[bool] = ContextVar("stored", default=False)
 
 
@@ -51,6 +53,12 @@ def as_stored() -> Iterator[None]:
         yield
     finally:
         _STORED.reset(token)
+
+
+def made_as_stored(cls: type[Made], fields: Mapping[str, Any]) -> Made:
+    """The object with these fields, its laws taken as they stand."""
+    with as_stored():
+        return cls(**fields)
 
 
 def _divided(rows: FloatArray, sums: FloatArray) -> FloatArray:

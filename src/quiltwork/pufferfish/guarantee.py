@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import one_sided
 from quiltwork.curves.guarantee import Guarantee, later
@@ -40,7 +42,7 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     2.463
     """
     if not isinstance(loss, Loss):
-        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry")
+        raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", _swapped(prior))
     if loss.side != "worst":
         raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
     if one_sided(loss.parts) and loss.count > 1:
@@ -80,3 +82,7 @@ def _because(curve: Leaks) -> tuple[str, ...]:
         if float(curve.loss.delta(entry).upper) > 0.0:
             because.append(SHIFT)
     return (*because, *dict.fromkeys(part.family.because for part in curve.loss.parts))
+
+
+def _swapped(prior: Any) -> str:
+    return "swapped? it is guarantee(loss, prior)" if isinstance(prior, Loss) else ""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from quiltwork.checks import FloatArray
+from quiltwork.kinds import not_written
 
 if TYPE_CHECKING:
     from quiltwork.pufferfish.secrets import Secrets
@@ -53,6 +54,7 @@ class Atoms:
     losses: FloatArray
 
 
+@not_written("it is what priors have in common, not a value")
 class Prior(ABC):
     """One law of the data or a set of them."""
 

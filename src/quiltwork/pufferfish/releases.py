@@ -18,6 +18,7 @@ from quiltwork import checks, mechanisms
 from quiltwork.compose.calibrate import calibrate
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable
+from quiltwork.kinds import document
 from quiltwork.mechanisms.histograms import checked_counts
 from quiltwork.mechanisms.laplace import total_of
 from quiltwork.pufferfish.guarantee import guarantee
@@ -31,6 +32,7 @@ Value_co = TypeVar("Value_co", covariant=True)
 Selection = Literal["best", "peeling", "histogram"]
 
 
+@document("released/1")
 @attrs.frozen(eq=False)
 class Released(Generic[Value_co]):
     """A released value, its noise, its loss for one entry, and what that means for the secrets."""

@@ -15,6 +15,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document, not_written
 
 __all__ = ["EntryValues", "FunctionValues", "JointValues", "Secrets", "entry_values", "function_values", "joint_values"]
 
@@ -38,6 +39,7 @@ class Secrets:
     pairs: tuple[tuple[Any, Any], ...] | None = attrs.field(default=None, converter=_pairs)
 
 
+@document("entry_values/1")
 @attrs.frozen
 class EntryValues(Secrets):
     """Each entry's value: "x_i = u" against "x_i = v", for the given entries (all when None) and pairs of values."""
@@ -55,6 +57,7 @@ class EntryValues(Secrets):
         return f"the value of {which}{values}"
 
 
+@document("joint_values/1")
 @attrs.frozen
 class JointValues(Secrets):
     """The values of several entries together: every two different combinations, or the given pairs of them."""
@@ -67,6 +70,9 @@ class JointValues(Secrets):
         return "the values of entries " + ", ".join(map(str, self.entries)) + " together"
 
 
+@not_written(
+    "a Python function is not data", "keep it in your program, or list the values in a JointLaw with one more entry"
+)
 @attrs.frozen
 class FunctionValues(Secrets):
     """The value of a function of all entries: every two different values, or the given pairs of them."""

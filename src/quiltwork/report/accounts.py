@@ -11,6 +11,7 @@ from quiltwork import checks
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
+from quiltwork.kinds import not_written
 from quiltwork.numbers.digits import single
 from quiltwork.report.baselines import Baseline, compared
 from quiltwork.spec.fields.budgets import BudgetAnswer
@@ -24,6 +25,7 @@ FINER = 1e-7
 Word = Literal["met", "missed", "undecided"]
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Entry:
     """One release: its own epsilon, and how much of the total it is to blame for.
@@ -41,6 +43,7 @@ class Entry:
     share: float | None
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Verdict:
     """Whether a target holds; "undecided" when the bracket lies across it, which nobody may publish as met."""
@@ -50,6 +53,9 @@ class Verdict:
     word: Word
 
 
+@not_written(
+    "it is what was computed from a plan", "write the plan, and account it again; account.to_json() is a summary"
+)
 @attrs.frozen(eq=False)
 class Account:
     """A plan, its guarantee, and the answers to the usual questions at one delta."""

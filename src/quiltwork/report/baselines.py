@@ -17,6 +17,7 @@ from quiltwork.compose.accountant.moments import epsilon_bound, worst_moments
 from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.papers.simple_rules import Release, advanced, basic
+from quiltwork.kinds import not_written
 from quiltwork.losses.families.discrete import DiscreteGaussian
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.mixture import Mixture
@@ -25,6 +26,7 @@ from quiltwork.losses.family import Family
 from quiltwork.spec.files.plan import Plan
 
 
+@not_written("it is a line of an account", "write the plan")
 @attrs.frozen
 class Baseline:
     """One rule's epsilon at the asked delta; None where it does not apply, and then `note` says why."""

@@ -15,10 +15,11 @@ from quiltwork.spec.files.plan import Plan, Release, Target, parse_plan, plan_fr
 from quiltwork.spec.recipes import Recipe
 
 if TYPE_CHECKING:
+    from quiltwork.kinds import Kind
     from quiltwork.spec.fields.budgets import Budget, BudgetAnswer
     from quiltwork.spec.fields.conditions import condition
     from quiltwork.spec.files.budgets import BudgetFile, budget_schema, budgets_from, parse_budgets, read_budgets
-    from quiltwork.spec.files.file import any_schema, kind_of, parse_any, read_any
+    from quiltwork.spec.files.file import any_schema, kind_of, load, loads, parse_any, read_any
     from quiltwork.spec.files.prior import PriorFile, parse_prior, prior_from, prior_schema, read_prior
     from quiltwork.spec.files.table_plan import (
         TablePlan,
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
         table_schema,
     )
     from quiltwork.spec.files.world import WorldFile, parse_world, read_world, world_from, world_schema
-    from quiltwork.spec.objects.documents import dumps, load, loads, register, save
-    from quiltwork.spec.objects.kinds import Kind
+    from quiltwork.spec.objects.documents import dumps, register, save
 
 __all__ = [
     "Budget",
@@ -80,10 +80,10 @@ _PRIORS = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior
 _WORLDS = ["WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
 _BUDGETS = ["BudgetFile", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
 _HOMES = {
-    **dict.fromkeys(["any_schema", "kind_of", "parse_any", "read_any"], "quiltwork.spec.files.file"),
-    **dict.fromkeys(["dumps", "load", "loads", "register", "save"], "quiltwork.spec.objects.documents"),
+    **dict.fromkeys(["any_schema", "kind_of", "load", "loads", "parse_any", "read_any"], "quiltwork.spec.files.file"),
+    **dict.fromkeys(["dumps", "register", "save"], "quiltwork.spec.objects.documents"),
     **dict.fromkeys(_BUDGETS, "quiltwork.spec.files.budgets"),
-    "Kind": "quiltwork.spec.objects.kinds",
+    "Kind": "quiltwork.kinds",
     "Budget": "quiltwork.spec.fields.budgets",
     "BudgetAnswer": "quiltwork.spec.fields.budgets",
     **dict.fromkeys(_TABLES, "quiltwork.spec.files.table_plan"),

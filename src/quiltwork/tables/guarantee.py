@@ -91,13 +91,23 @@ def _instead_of_replacing(table: Table, queries: Sequence[Query], step: Notion, 
     else:
         lines.append("(a) state it for add/remove, on_input(add_remove());")
     lines.append("(b) use holds=on_table if it was proved for the whole table;")
-    columns = sorted(frozenset().union(*(queries[i].where.columns for i in bad)))
-    if columns:
-        lines.append(f"(c) if these columns cannot change, say so: replace_one(fixed={columns}).")
+    columns: frozenset[str] = frozenset().union(*(queries[i].where.columns for i in bad))
+    fixed = _fixed(table, step, columns) if columns else None
+    if fixed is not None:
+        lines.append(f"(c) if these columns cannot change, say so: {fixed}.")
     naive = _epsilon(table, restated, add_remove())
     if naive is not None and naive != answer:
         lines.append(f"Not accepted: {naive}. That is the add/remove answer.")
     return lines
+
+
+def _fixed(table: Table, step: Notion, columns: frozenset[str]) -> Notion | None:
+    """The same step with these columns left alone; None if nothing is left to change."""
+    if isinstance(step, Entry):
+        left = (step.columns or frozenset(table.columns)) - columns
+        return Entry(left) if left else None
+    fixed = columns | (step.fixed if isinstance(step, ReplaceOne) else frozenset())
+    return ReplaceOne(fixed) if fixed != set(table.columns) else None
 
 
 def _instead(query: Query, step: Notion) -> list[str]:

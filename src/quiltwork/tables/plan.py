@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
 from quiltwork.tables.notions.sensitivity import Holds
@@ -86,14 +89,20 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
+        return self._extend(self.split_queries(name, by, loss, holds, edges, where, reads, count, via))
+
+    def split_queries(
+        self, name: str, by: Reference, loss: Loss, holds: Holds, edges: Iterable[Any] | None, where: Predicate | None,
+        reads: Iterable[str] | None, count: bool, via: Via | None,
+    ) -> list[Query]:  # fmt: skip
+        """The queries of a split, checked and not added."""
         by = self._reference("by", by)
         name, read = checks.text("name", name), self._reads(reads)
         parts = {
             f"{name}: {by.name} = {label}": part if where is None else part & _predicate(where)
             for label, part in by.parts(edges).items()
         }
-        made = [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
-        return self._extend(made)
+        return [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
 
     def each(
         self,
@@ -108,18 +117,24 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query for every member of a set-valued column, on the records that have it: these overlap."""
+        return self._extend(self.each_queries(name, of, loss, holds, where, reads, count, via))
+
+    def each_queries(
+        self, name: str, of: Reference, loss: Loss, holds: Holds, where: Predicate | None, reads: Iterable[str] | None,
+        count: bool, via: Via | None,
+    ) -> list[Query]:  # fmt: skip
+        """The queries for every member, checked and not added."""
         of = self._reference("of", of)
         if not isinstance(of.column, SubsetOf):
             raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
         name, read = checks.text("name", name), self._reads(reads)
-        made = [
+        return [
             self.query(
                 f"{name}: {of.name} has {member}", loss, holds,
                 of.has(member) if where is None else of.has(member) & _predicate(where), read, count, via, False,
             )
             for member in of.column.members
         ]  # fmt: skip
-        return self._extend(made)
 
     def guarantee(self) -> PlanGuarantee:
         """What the whole plan guarantees, over the worst step of its notion."""
@@ -217,3 +232,35 @@ def _conjunction(condition: Predicate) -> bool:
     if isinstance(condition, And):
         return all(_conjunction(part) for part in condition.parts)
     return not isinstance(condition, Or) or not any(True for _ in opaque_parts(condition))
+
+
+# ---- as a document
+
+
+def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...]) -> Plan:
+    """Every query is checked again by the plan, as when it was added."""
+    plan = Plan(table, neighbors)
+    for one in queries:
+        said: dict[str, Any] = {"where": one.where, "reads": one.reads, "via": one.via, "adaptive": one.adaptive}
+        plan.add(one.name, loss=one.loss, holds=one.holds, **said)
+    return plan
+
+
+def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
+    words = {name: getattr(value, name) for name in ("protects", "assumes", "because", "witness")}
+    return {"table": value.table, "neighbors": value.notion, "queries": value.queries, **words}
+
+
+def _read_promise(table: Table, neighbors: Notion, queries: tuple[Query, ...], **words: Any) -> PlanGuarantee:
+    """The curve is derived again from the queries: it is a theorem about them, not a number to believe."""
+    return attrs.evolve(_read(table, neighbors, queries).guarantee(), **words)
+
+
+document("table_plan/1", fields="table neighbors queries", read=_read)(Plan)
+document(
+    "plan_guarantee/1",
+    fields="table neighbors queries protects assumes because",
+    optional="witness",
+    write=_written_promise,
+    read=_read_promise,
+)(PlanGuarantee)

@@ -7,6 +7,7 @@ import math
 import attrs
 
 from quiltwork.compose.loss import Loss
+from quiltwork.kinds import document
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import FlatMap, Via
 from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaque_parts
@@ -14,6 +15,7 @@ from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaqu
 __all__ = ["Query"]
 
 
+@document("query/1")
 @attrs.frozen(eq=False)
 class Query:
     """A filter, a projection and a protected release.

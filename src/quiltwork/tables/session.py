@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -20,6 +20,7 @@ from quiltwork.compose.filters.counted import Currency, Total, currency
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
+from quiltwork.kinds import not_written
 from quiltwork.tables.guarantee import unbounded
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import Via
@@ -31,10 +32,12 @@ from quiltwork.tables.worst_step.vectors import Bound
 
 if TYPE_CHECKING:
     from quiltwork.tables.plan import Plan
+    from quiltwork.tables.schema.table import Reference
 
 __all__ = ["Session"]
 
 
+@not_written("a session goes on, and a copy of it would spend its budget twice", "keep budgets in a ledger")
 class Session:
     """Queries admitted one by one. The guarantee is the budget, whatever is asked and whenever one stops."""
 
@@ -77,6 +80,39 @@ class Session:
         self._admit(self._plan.query(name, loss, holds, where, reads, count, via, False))
         return self
 
+    def split(
+        self,
+        name: str,
+        *,
+        by: Reference,
+        loss: Loss,
+        holds: Holds,
+        edges: Iterable[Any] | None = None,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> Session:
+        """Admit the same query on every part, as `Plan.split` does: all of them, or none."""
+        self._admit(*self._plan.split_queries(name, by, loss, holds, edges, where, reads, count, via))
+        return self
+
+    def each(
+        self,
+        name: str,
+        *,
+        of: Reference,
+        loss: Loss,
+        holds: Holds,
+        where: Predicate | None = None,
+        reads: Iterable[str] | None = None,
+        count: bool = False,
+        via: Via | None = None,
+    ) -> Session:
+        """Admit the same query for every member of a set-valued column, as `Plan.each` does: all of them, or none."""
+        self._admit(*self._plan.each_queries(name, of, loss, holds, where, reads, count, via))
+        return self
+
     def would_exceed(
         self,
         *,
@@ -106,11 +142,14 @@ class Session:
             ),
         )
 
-    def _admit(self, query: Query) -> None:
-        if any(query.name == other.name for other in self._queries):
-            raise InvalidParameter("name", query.name, "new", "each query of a session has its own name")
-        counted = self._count(query)
-        total = self._total([*self._counted, counted])
+    def _admit(self, *queries: Query) -> None:
+        names = {other.name for other in self._queries}
+        for query in queries:
+            if query.name in names:
+                raise InvalidParameter("name", query.name, "new", "each query of a session has its own name")
+            names.add(query.name)
+        counted = [self._count(query) for query in queries]
+        total = self._total([*self._counted, *counted])
         if not self._fits(total):
             raise BudgetExceeded(
                 budget=self._budget,
@@ -118,8 +157,8 @@ class Session:
                 remaining=self.left,
                 hint="ask of other cells, lower its cost, or open a new budget; nothing was spent",
             )
-        self._queries.append(query)
-        self._counted.append(counted)
+        self._queries += queries
+        self._counted += counted
         self._spent = total
 
     def _count(self, query: Query) -> Query:

@@ -22,9 +22,11 @@ from quiltwork import checks
 from quiltwork.audit.bounds.binomial import upper_limit
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down
 
 
+@document("audit_counts/1")
 @attrs.frozen
 class Counts:
     """How often the attacker said "in": of the runs with the record (true) and of those without it (false)."""
@@ -65,6 +67,7 @@ class Counts:
         return attrs.asdict(self)
 
 
+@document("audit_limits/1")
 @attrs.frozen
 class Limits:
     """A corner: with the stated confidence the true errors of the attacker are no larger than fpr and fnr.
@@ -102,6 +105,7 @@ def _log_ratio(hit: float, delta: float, error: float) -> float:
 MOST = 600  # steps in a picture
 
 
+@document("audit_steps/1")
 @attrs.frozen(eq=False)
 class Steps:
     """False alarms and misses, from "nobody is in" (0, 1) to "everybody is in" (1, 0)."""

@@ -31,6 +31,7 @@ from scipy.special import betaincinv, expit
 from quiltwork.audit.bounds import coins
 from quiltwork.audit.bounds.binomial import log_mass, lower_tail
 from quiltwork.checks import FloatArray
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
 
 FARTHEST = 64.0  # no epsilon beyond it is looked for: 2**53 right guesses refute less than 36
@@ -123,6 +124,7 @@ FEWEST, TRIED = 20, 24  # guesses that are worth a try, and numbers of them that
 CAUTION = 2.0  # standard deviations by which what was seen is taken for worse
 
 
+@document("audit_guesses/1")
 @attrs.frozen
 class Guesses:
     """Coins that were tossed, those that were guessed, and the guesses that were right."""

@@ -22,6 +22,7 @@ from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, RenyiFilter
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import typed
 
 __all__ = [
@@ -178,3 +179,7 @@ def filter_from_json(value: Any) -> Filter:
         "gdp": GaussianFilter,
     }
     return leaves[kind](amounts)
+
+
+for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter):
+    document("filter/1", plain=True, read=filter_from_json)(_filter)

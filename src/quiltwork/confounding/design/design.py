@@ -35,6 +35,7 @@ from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.views import drawing
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down
 from quiltwork.progress import reporting
@@ -357,3 +358,60 @@ def _exact_law(task: Task) -> Any:
 
 def _ends(bracket: Bracket) -> str:
     return f"in [{float(bracket.lower):.6g}, {float(bracket.upper):.6g}]"
+
+
+# ---- as a document
+
+
+def _written(value: Design) -> dict[str, Any]:
+
+    task = value.task
+    if type(task) is not Task:
+        raise Unsupported(
+            "writing a design after continuous outputs", "its cells are not data", "write design.to_json(), a summary"
+        )
+    exact = task.odds is not None and not (task.odds == 1 and task.epsilon == 0)
+    return {
+        "existing": task.existing,
+        "epsilon": None if exact else task.epsilon,
+        "odds": task.odds if exact else None,
+        "delta": task.exact_delta,
+        "cost": task.cost.exact,
+        "cost_name": task.cost.name,
+        "outputs": task.cost.outputs,
+        "reads": task.reads,
+        "counts": value.counts,
+        "bits": value.bits,
+        **{name: getattr(value, name) for name in ("lower_bound", "finished", "method", "rounds", "seconds", "scale")},
+        "optimum": value.optimum,
+    }
+
+
+def _read(
+    existing: Any, delta: Any, cost: Any, cost_name: str, reads: str, counts: Any, bits: int, epsilon: Any = None,
+    odds: Any = None, outputs: Any = None, optimum: Any = None, **told: Any,
+) -> Design:  # fmt: skip
+    """The table is held against the target anew: a document that was changed is refused."""
+    table = np.asarray(counts)
+    whole = table.dtype.kind == "i" and table.ndim == 2 and table.size > 0 and type(bits) is int and 0 < bits <= 62
+    if not whole or bool((table < 0).any()) or {int(sum(row)) for row in table.tolist()} != {1 << bits}:
+        raise InvalidParameter("counts", "other numbers", f"rows of whole numbers >= 0, each of sum 2^bits = 2^{bits}")
+    task = task_of(existing.world, existing, Target(epsilon, delta, cost, outputs, odds, reads))
+    task = attrs.evolve(task, cost=attrs.evolve(task.cost, name=str(cost_name)))
+    found = Counts(table.astype(np.int64), bits)
+    if table.shape != task.cost.table.shape:
+        raise InvalidParameter(
+            "counts", table.shape, f"a table of {task.cost.table.shape[0]} x {task.cost.table.shape[1]}"
+        )
+    if not task.holds(found):
+        raise InvalidParameter("counts", "a table that misses the target", f"one that meets {task.words}")
+    return Design(task, found, optimum=optimum, **told)
+
+
+document(
+    "design/2",
+    fields="existing delta cost cost_name reads counts bits finished method",
+    optional="epsilon odds outputs lower_bound rounds seconds scale optimum",
+    write=_written,
+    read=_read,
+)(Design)

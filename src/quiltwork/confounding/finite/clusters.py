@@ -25,6 +25,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.finite.channels import channel
 from quiltwork.curves.finite import odds_ends
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Laws, outward
 from quiltwork.numbers.rounding import UNIT, up
 
@@ -37,6 +38,7 @@ ROUNDS = 12  # of Lloyd's algorithm; more change little
 BLOCK = 1 << 22
 
 
+@document("clustered/1")
 @attrs.frozen(eq=False)
 class Clustered:
     """A table with its outputs in clusters, and how far each row is from one that only shows the cluster."""

@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.finite.release import WorstPair
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Curve, SameCurve
+from quiltwork.kinds import document
 
 if TYPE_CHECKING:
     from quiltwork.confounding.finite.release import Release
@@ -29,6 +30,7 @@ UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", 
 MOST_KNOTS = 4096
 
 
+@document("ignoring/1", fields="release")
 class Ignoring(SameCurve):
     """The product of the effective mechanisms; its brackets are not certified as statements about the release."""
 

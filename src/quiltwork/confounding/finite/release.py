@@ -19,13 +19,15 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.finite.channels import channel, refuse_large, repeated
+from quiltwork.confounding.finite.channels import channel, independent, refuse_large, repeated
+from quiltwork.confounding.finite.law_documents import overlapping, same
 from quiltwork.curves import finite as rational
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import FiniteTest, contrast, odds_ends
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.curves.maximum import Maximum
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import fraction
@@ -228,3 +230,48 @@ def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:
         return laws("channel", table.exact.reshape(inputs, *sizes).sum(axis=axes))
     ends = [end.reshape(inputs, *sizes).sum(axis=axes) for end in table.masses]
     return Laws(*outward(ends[0], ends[1], table.shape[1] + 1.0, ends[1] > 0))
+
+
+# ---- as a document
+
+
+def _read_pairs(laws: Laws, pairs: Any, method: str, certified: bool) -> WorstPair:
+    found = np.asarray(pairs)
+    if found.dtype.kind != "i" or found.ndim != 2 or found.shape[1] != 2 or not found.size:
+        raise InvalidParameter("pairs", pairs, "pairs of rows")
+    if int(found.min()) < 0 or int(found.max()) >= laws.shape[0]:
+        raise InvalidParameter("pairs", pairs, f"rows from 0 to {laws.shape[0] - 1}")
+    return WorstPair(laws, found, str(method), certified=certified is True)
+
+
+def _written(value: Release) -> dict[str, Any]:
+    """The channels alone when everything follows from them; the table, and the laws, where it does not."""
+    parts, through = value._parts, value.world.laws.through(value.table)
+    together = parts is not None and same(independent(*parts), value.table)
+    return {
+        "world": value.world,
+        "parts": parts,
+        "table": None if together else value.table,
+        "sizes": tuple(map(int, value.sizes)),
+        "words": value.words,
+        "laws": None if same(through, value.laws) else value.laws,
+    }
+
+
+def _read(
+    world: World, sizes: tuple[int, ...], words: str, parts: Any = None, table: Any = None, laws: Laws | None = None
+) -> Release:
+    if table is None and not parts:
+        raise InvalidParameter("parts", parts, "a list of channels", "or give the table of all outputs together")
+    channel = independent(*parts) if table is None else table
+    found = Release(world, channel, sizes, parts, words)
+    if laws is not None:
+        overlapping(laws, found.laws)
+        found.laws = laws
+    return found
+
+
+document("worst_pair/1", fields="laws pairs method certified", read=_read_pairs)(WorstPair)
+document("world_release/1", fields="world sizes words", optional="parts table laws", write=_written, read=_read)(
+    Release
+)

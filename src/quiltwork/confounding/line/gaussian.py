@@ -28,6 +28,7 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import root, typed
@@ -168,3 +169,13 @@ def _extremes(question: Question) -> tuple[Bracket, Bracket]:
         low, high = np.where(asked < 0, down(rest, 4), 0.0), np.where(asked < 0, up(rest, 4), 0.0)
         return Bracket(low, high, quantity), Bracket(one, one, quantity)
     return Bracket(down(1.0 - asked), up(1.0 - asked), quantity), Bracket(zero, zero, quantity)
+
+
+# ---- as a document
+
+
+def _read(method: str, certified: bool, square: Any = None) -> GaussianCurve:
+    return GaussianCurve(square, str(method), certified=certified is True)
+
+
+document("gaussian_curve/1", fields="method certified", optional="square", read=_read)(GaussianCurve)

@@ -8,12 +8,14 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["Noise", "noise"]
 
 KINDS = ("gaussian", "laplace")
 
 
+@document("noise/1")
 @attrs.frozen
 class Noise:
     """Noise of this kind and scale (standard deviation, or Laplace scale; 0 releases the value itself)."""

@@ -20,10 +20,12 @@ from quiltwork.confounding.line.laws.component import exactly
 from quiltwork.confounding.line.laws.vectors import Row, Square, exact_matrix
 from quiltwork.confounding.line.noise import Noise
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["Readings", "readings"]
 
 
+@document("readings/1")
 @attrs.frozen
 class Readings:
     """Each row is read and gets noise of this kind and scale; Gaussian noises may be correlated."""

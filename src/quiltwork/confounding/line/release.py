@@ -18,6 +18,7 @@ from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import typed_above
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["IgnoringGaussian", "Readout"]
 
 
+@document(
+    "readout/1", fields="world readings", read=lambda world, readings: Readout(world, readings, *world._curve(readings))
+)
 class Readout(SameCurve):
     """All readings of the data together: a curve about the secret, where there is one."""
 

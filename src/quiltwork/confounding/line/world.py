@@ -31,6 +31,7 @@ from quiltwork.confounding.line.simulation import FiniteDraws, LineDraws, Sample
 from quiltwork.confounding.pairs import ordered_pairs
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import laws as table
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = ["ContinuousWorld", "gaussian_world", "mixture_world", "noisy"]
 Law = Mixture | NormalVectors
 
 
+@document("continuous_world/1")
 @attrs.frozen(eq=False, repr=False)
 class ContinuousWorld:
     """P(secret), the law of the data given each secret, and the protected pairs, both orders.

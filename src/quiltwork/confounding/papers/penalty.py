@@ -22,6 +22,7 @@ from quiltwork.confounding.design.design import task_after
 from quiltwork.confounding.design.problem import Problem
 from quiltwork.confounding.design.task import relaxed, split_options
 from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import laws
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _GROWTH = 2.5
 _START = 0.1  # spread of the first parameters
 
 
+@document("penalised/1")
 @attrs.frozen(eq=False)
 class Penalised:
     """Where the penalty method ended: a channel (X, Z), its cost and its delta, all in plain floats."""

@@ -16,6 +16,7 @@ from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -45,6 +46,7 @@ def _array_key(array: FloatArray) -> bytes:
     return array.tobytes()
 
 
+@document("profile/1", plain=True)
 @attrs.frozen(repr=False)
 class Profile(BaseCurve):
     """The worst curve under which every given (epsilon, delta) holds.

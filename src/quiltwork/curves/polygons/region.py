@@ -18,6 +18,7 @@ from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import check_schema
 
@@ -27,6 +28,8 @@ _SCHEMA = "quiltwork/region/1"
 _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number
 
 
+@document("region/2")
+@document("region/1", plain=True)  # as it was written before faces were kept
 @attrs.frozen
 class Region(SameCurve):
     """The points (alpha, beta) between f and its reflection: f(alpha) <= beta <= 1 - f(1 - alpha).

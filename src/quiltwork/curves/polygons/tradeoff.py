@@ -15,6 +15,7 @@ from quiltwork.curves.polygons.conjugate import certified_epsilon
 from quiltwork.curves.polygons.hull import falls, tradeoff_hull
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 from quiltwork.numbers.rounding import UNIT, difference, down, scaled, up
@@ -46,6 +47,7 @@ def _array_key(array: FloatArray) -> bytes:
     return array.tobytes()
 
 
+@document("tradeoff/1", plain=True)
 @attrs.frozen(repr=False)
 class TradeOff(BaseCurve):
     """The convex decreasing function through the vertices (alpha_i, beta_i), from (0, f(0)) to (1, 0).

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.checks import flag, text
 from quiltwork.errors import InvalidParameter, MissingExtra, QuiltworkError, Unsupported
+from quiltwork.kinds import not_written
 
 if TYPE_CHECKING:
     from quiltwork.data.sequences import Sequences
@@ -95,6 +96,7 @@ def fresh() -> str:
     return f"quiltwork_{uuid.uuid4().hex}"
 
 
+@not_written("it is an open connection", "keep the address of its data")
 class Engine(ABC):
     """A place that answers ibis expressions; close it, or use it as a context.
 

@@ -23,6 +23,7 @@ from quiltwork.game.attackers.neural import Batch, descend, evaluate, seeded
 from quiltwork.game.attackers.ridge import outputs_of
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["FeatureHead"]
 
@@ -40,6 +41,7 @@ class _FittedHead:
         return self.features.each(clean, lambda values: evaluate(self.parts, values)[:, 0])
 
 
+@document("feature_head/1")
 @attrs.frozen
 class FeatureHead:
     """Shared weights on features of each person.

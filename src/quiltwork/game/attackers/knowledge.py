@@ -13,8 +13,10 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document, not_written
 
 __all__ = ["Attacker", "Budget", "Fitted", "Knowledge"]
 
@@ -32,6 +34,7 @@ class Knowledge(Enum):
         return f"{self.name} knows {self.value}"
 
 
+@document("attacker_budget/1")
 @attrs.frozen
 class Budget:
     """How many releases an attacker may simulate, and how long it may train."""
@@ -46,6 +49,7 @@ class Budget:
             checks.count(name, getattr(self, name), 1 if name == "steps" else 2)
 
 
+@not_written("it is what attackers have in common, not a value")
 @runtime_checkable
 class Fitted(Protocol):
     """An attacker ready to attack one frozen release."""
@@ -55,6 +59,7 @@ class Fitted(Protocol):
         ...
 
 
+@not_written("it is what attackers have in common, not a value")
 @runtime_checkable
 class Attacker(Protocol):
     """A way to attack: options only, nothing learned yet."""
@@ -68,3 +73,15 @@ class Attacker(Protocol):
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Train from scratch on draws of the frozen release."""
         ...
+
+
+# ---- as a document
+
+
+def _read(name: str) -> Knowledge:
+    if name not in Knowledge.__members__:
+        raise InvalidParameter("name", name, f"one of {', '.join(Knowledge.__members__)}")
+    return Knowledge[name]
+
+
+document("knows/1", fields="name", read=_read)(Knowledge)

@@ -26,6 +26,7 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["Score", "adaptive_llr", "mean_reference_score", "member_llr"]
 
@@ -73,6 +74,7 @@ class _FittedScore:
         return np.asarray(outputs @ (rows - self.person).T)
 
 
+@document("score/1")
 @attrs.frozen
 class Score:
     """<d_k - r, x> for a reference r."""

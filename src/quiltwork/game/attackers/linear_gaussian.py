@@ -24,6 +24,7 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.channel import LinearModel
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["LinearGaussian"]
 
@@ -57,6 +58,7 @@ def decoder(model: LinearModel) -> FloatArray:
     return np.asarray(cho_solve(cho_factor(system, lower=True), gain * spread))
 
 
+@document("linear_gaussian/1")
 @attrs.frozen
 class LinearGaussian:
     """The closed form; it knows all candidates' rows and the mechanism (T1)."""

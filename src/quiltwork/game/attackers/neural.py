@@ -38,6 +38,7 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.attackers.ridge import Decoder, outputs_of
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["Batch", "Neural", "descend", "evaluate", "seeded", "torch"]
 
@@ -161,6 +162,7 @@ def _sizes(value: Any) -> tuple[int, int] | None:
     return checks.count("hidden", value[0], 1), checks.count("hidden", value[1], 1)
 
 
+@document("neural/1")
 @attrs.frozen
 class Neural:
     """The paper's network; or `linear`, a logistic regression; or `hybrid`, the sum of both, started at ridge (T1).

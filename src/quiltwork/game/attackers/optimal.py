@@ -24,6 +24,7 @@ from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import members_of
 from quiltwork.game.releases.channel import Channel
 from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.kinds import document
 
 __all__ = ["OptimalTest", "log_ratio"]
 
@@ -145,6 +146,7 @@ def _log_tail(family: str, standard: FloatArray) -> FloatArray:
     return np.asarray(np.where(units < 0, units - np.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(units, 0.0)))))
 
 
+@document("optimal_test/1")
 @attrs.frozen
 class OptimalTest:
     """The likelihood ratio between two data sets that differ in one person."""

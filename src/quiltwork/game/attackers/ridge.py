@@ -22,6 +22,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["Decoder", "Ridge", "Sums", "choose", "log_odds", "outputs_of", "solve"]
 
@@ -191,6 +192,7 @@ def _joined(sums: Sums, outputs: FloatArray, members: Members) -> Sums:
     return Sums(count, sums.centre, sums.rates, every @ every.T, np.concatenate([sums.cross, targets]), every)
 
 
+@document("ridge/1")
 @attrs.frozen
 class Ridge:
     """Ridge regression on `budget.train` simulated releases, or on `releases` of them; it knows T1."""

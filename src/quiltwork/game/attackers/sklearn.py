@@ -23,6 +23,7 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.attackers.ridge import outputs_of
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["SupportVector", "Tree"]
 
@@ -42,6 +43,7 @@ class _FittedTree:
         return self.features.each(outputs_of(outputs, self.features.release.dimension), score)
 
 
+@document("tree_attacker/1")
 @attrs.frozen
 class Tree:
     """A decision tree; `linear=True` gives it the features of T1 instead of those of T2."""
@@ -89,6 +91,7 @@ class _FittedMachine:
         return self.features.each(outputs_of(outputs, self.features.release.dimension), score)
 
 
+@document("support_vector/1")
 @attrs.frozen
 class SupportVector:
     """A support vector machine on `examples` persons; `linear=True` gives it the features of T1 instead of T2's."""

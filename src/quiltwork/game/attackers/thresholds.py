@@ -21,6 +21,7 @@ from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
 from quiltwork.game.attackers.likelihood import adaptive_llr, member_llr
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["AdaptiveThreshold", "Calibrated", "FixedThreshold", "shares_of"]
 
@@ -51,6 +52,7 @@ class _FittedThreshold:
         return adaptive_llr(people.candidates, people.reference, outputs, people.frequencies, self.share)
 
 
+@document("fixed_threshold/1")
 @attrs.frozen
 class FixedThreshold:
     """The likelihood ratio of a person's row under the released and the reference shares, one threshold for all."""
@@ -64,6 +66,7 @@ class FixedThreshold:
         return _FittedThreshold(release, None)
 
 
+@document("adaptive_threshold/1")
 @attrs.frozen
 class AdaptiveThreshold:
     """The same statistic, with a threshold from the reference people that look most like members in that release."""
@@ -91,6 +94,7 @@ class _FittedCalibration:
         return np.asarray((self.raw.scores(outputs) - self.middle) * self.slope)
 
 
+@document("calibrated_attacker/1")
 @attrs.frozen
 class Calibrated:
     """The fixed statistic, calibrated for each person over simulated releases.

@@ -36,6 +36,7 @@ from quiltwork.game.classifier.row_matching import CERTAIN, Evidence, matching_o
 from quiltwork.game.classifier.table import QueryRows
 from quiltwork.game.people.priors import Members
 from quiltwork.game.releases.release import Release
+from quiltwork.kinds import document
 
 __all__ = ["FittedReader", "RowAssignment", "RowMatching", "assignment_odds", "row_attackers", "table_of"]
 
@@ -59,6 +60,7 @@ def table_of(release: Release, name: str) -> QueryRows:
     return release
 
 
+@document("row_matching/1")
 @attrs.frozen
 class RowMatching:
     """Each candidate's likelihood ratio, with the other candidates as a mixture; nothing is learned."""
@@ -93,6 +95,7 @@ def assignment_odds(
     return np.where(np.abs(prior) >= CERTAIN, prior, odds)
 
 
+@document("row_assignment/1")
 @attrs.frozen
 class RowAssignment:
     """Marginal posteriors by belief propagation; nothing is learned."""

@@ -30,9 +30,10 @@ from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.classifier.shares import EDGES, query_shares
 from quiltwork.game.classifier.table import QueryRows
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Half, Prior
 from quiltwork.game.people.sources.digits import digit_images
+from quiltwork.kinds import not_written
 
 __all__ = ["DigitsGame", "Kind", "PublicClassifier", "digits_game", "train_classifier"]
 
@@ -40,6 +41,7 @@ Kind = Literal["logistic", "network"]
 _HIDDEN = 64
 
 
+@not_written("it holds a trained network", "keep the options and the seed, and train it again")
 @attrs.frozen(eq=False)
 class PublicClassifier:
     """A trained model that anybody may run."""
@@ -99,6 +101,7 @@ def _images(images: Any, pixels: int | None) -> FloatArray:
     return values
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class DigitsGame:
     """A trained classifier, the people of the game, and what is published."""

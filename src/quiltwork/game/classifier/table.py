@@ -41,7 +41,7 @@ from quiltwork.game.classifier.certificate import ROUGHNESS, Rows, ceiling, guar
 from quiltwork.game.classifier.row_laws import RowLaw
 from quiltwork.game.classifier.row_matching import Evidence, features_of, size_odds
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Half, Members
 from quiltwork.game.people.statistic import members_of
 from quiltwork.game.releases.channel import LinearModel
@@ -76,6 +76,7 @@ _CELLS = 2**18  # likelihoods held at a time: 2 MB, which caches hold
 _REFERENCE = 100  # reference images that stand for all others in the features
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class QueryRows:
     """A table with one row of class probabilities a query, noise on each entry."""

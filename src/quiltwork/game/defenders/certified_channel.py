@@ -11,7 +11,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.defenders.distances import Rows
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
@@ -19,6 +19,7 @@ from quiltwork.game.releases.channel import Channel
 __all__ = ["PlainDefence", "statistic_of"]
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class PlainDefence:
     """Noise from a channel; the certificate is proved by the defender that made it."""

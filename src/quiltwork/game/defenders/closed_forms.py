@@ -34,6 +34,7 @@ from quiltwork.game.defenders.noise import POOL, prices, stated
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down, up
 
 __all__ = ["RateDistortion", "WaterFilling"]
@@ -85,12 +86,14 @@ class _AtError:
         return _prepared(self.name, self.error, self.weights, statistic, _SHAPES[self.kind])
 
 
+@document("rate_distortion/1")
 class RateDistortion(_AtError):
     """The least leakage for a mean absolute error: shrink towards the mean, then add noise, direction by direction."""
 
     kind = "rate-distortion"
 
 
+@document("water_filling/1")
 class WaterFilling(_AtError):
     """Noise alone, more of it where the statistic varies more."""
 

@@ -21,10 +21,12 @@ from quiltwork.game.defenders.noise import POOL, asked_rows
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
+from quiltwork.kinds import document
 
 __all__ = ["Constant", "Exact"]
 
 
+@document("constant_defender/1")
 @attrs.frozen
 class Constant:
     """The mean over all candidates (`at="candidates"`, whose rows are then public), or the reference frequencies."""
@@ -56,6 +58,7 @@ class Constant:
         return PlainDefence(self.name, statistic, channel, prove)
 
 
+@document("exact_defender/1")
 @attrs.frozen
 class Exact:
     """No defence: the statistic itself."""

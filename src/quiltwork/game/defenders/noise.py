@@ -31,6 +31,7 @@ from quiltwork.game.defenders.distances import LEAST, Neighbours, Rows, neighbou
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
 
 __all__ = ["Gaussian", "Laplace", "prices", "stated"]
@@ -63,6 +64,7 @@ _HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 POOL = "the candidates' rows are public; the guarantee is for this pool of candidates and no other"
 
 
+@document("gaussian_defender/1")
 @attrs.frozen
 class Gaussian:
     """Gaussian noise of standard deviation `sigma` on each share."""
@@ -93,6 +95,7 @@ class Gaussian:
         return PlainDefence(self.name, statistic, channel, lambda rows: _gaussian_proof(statistic, spread, kept, rows))
 
 
+@document("laplace_defender/1")
 @attrs.frozen
 class Laplace:
     """Laplace noise of this scale on each share."""

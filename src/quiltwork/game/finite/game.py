@@ -26,6 +26,7 @@ from quiltwork.game.finite.odds import STATED, Worst, worst_informed, worst_of_l
 from quiltwork.game.finite.summary import summary_channel
 from quiltwork.game.finite.theorems.gaussian_tests import Vertex, trade_off_of, vertices_of
 from quiltwork.game.measures.advantage import ExpectedCounts
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, doubles, is_exact, number, read_laws, read_table
 from quiltwork.numbers.stated import typed
 
@@ -51,6 +52,7 @@ def _labels(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+@document("finite_game/1")
 @attrs.frozen(eq=False, slots=False)
 class FiniteGame:
     """A law of membership vectors (in the order of itertools.product) and a channel, one row a vector.

@@ -33,6 +33,7 @@ from quiltwork import checks
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.membership import bits, individuals
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, is_exact, number, read_laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import double_above, double_below, log_ends
@@ -42,6 +43,7 @@ __all__ = ["OddsTest", "Worst", "implied_level", "level", "odds_test", "worst_in
 STATED = 10.0  # units of roundoff of a ratio of two doubles, each a rounded decimal divided by the sum of its row
 
 
+@document("worst_odds/1")
 @attrs.frozen
 class Worst:
     """The largest odds ratio of a comparison and where it is: of which candidate, given whom, at which output."""
@@ -137,6 +139,7 @@ def _log_ratio(level: float, share: Fraction) -> tuple[float, float]:
     return max(ends[0], 0.0), ends[1]
 
 
+@document("odds_test/1")
 @attrs.frozen
 class OddsTest:
     """Whether a channel is differentially private, and the comparison that decides."""

@@ -24,7 +24,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.game.defenders.distances import LEAST, Rows, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.gaussian.total import as_loss, total
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import LinearModel
@@ -40,6 +40,7 @@ def _numbers(values: Any) -> tuple[float, ...]:
     return tuple(values)
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class CorrelatedGaussian:
     """Copies of one statistic with Gaussian noise of these standard deviations and this correlation."""

@@ -28,6 +28,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import exactly, typed
 
 __all__ = ["Forms", "forms", "positives", "square"]
@@ -39,6 +40,7 @@ _MATRIX = "a number, or a symmetric positive definite matrix with ones on its di
 Rows = tuple[tuple[Fraction, ...], ...]
 
 
+@document("next_forms/1")
 @attrs.frozen
 class Forms:
     """What the existing mechanisms leave to the next one: total^2 = spent + (x - pull)^2 / rest."""

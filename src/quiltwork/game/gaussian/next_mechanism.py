@@ -26,6 +26,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import Unreachable
 from quiltwork.game.gaussian.correlations import Forms, forms, positives
 from quiltwork.game.gaussian.total import EXISTING, bracket, strong
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.stated import Stated, exactly, root, typed
 
@@ -34,6 +35,7 @@ __all__ = ["NextMechanism", "next_mechanism"]
 _STEPS = 64  # doubles tried on the way into the interval
 
 
+@document("next_mechanism/1")
 @attrs.frozen
 class NextMechanism:
     """Which epsilons a further mechanism may have: those from `lower` to `upper`, and no others.

@@ -23,6 +23,7 @@ from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
 from quiltwork.game.gaussian.correlations import forms, positives
 from quiltwork.game.gaussian.next_mechanism import NextMechanism, solved
 from quiltwork.game.gaussian.total import strong
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.stated import Stated, below, exactly
 
@@ -33,6 +34,7 @@ _STEPS = 16  # doubles tried, each a little noisier
 _RETREATS = 40  # steps below the largest mu, from the last digit up to a part in a thousand
 
 
+@document("next_sigma/1")
 @attrs.frozen
 class NextSigma:
     """Gaussian noise for one more release, and the certified curve of all of them.

@@ -39,10 +39,12 @@ from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.defenders.distances import Rows
 from quiltwork.game.finite.membership import individuals
 from quiltwork.game.finite.odds import worst_informed
+from quiltwork.game.people.population import rows_of_people
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
 from quiltwork.game.releases.release import Defence
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.laws import Table, read_laws
 from quiltwork.numbers.rounding import UNIT, up
@@ -54,6 +56,7 @@ _TRIES = 60
 _LEAST = 1e-9  # a radius below which the ball is a point for all purposes
 
 
+@document("finish/1")
 @attrs.frozen(eq=False)
 class Finish:
     """A ball around `centre` and the noise `sigma` that meets (epsilon, delta) for it."""
@@ -110,6 +113,7 @@ def finished(epsilon: float, delta: float, centre: FloatArray, radius: float) ->
     raise Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "the noise around the calibrated one")
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class Certified:
     """A defence behind a finish; without `base` it is the exact statistic behind it, for comparison."""
@@ -172,6 +176,7 @@ _ALLOWED = "a law of outputs for each of the 2^K membership vectors, one a row"
 _BITS = 30
 
 
+@document("bounded_odds/1")
 @attrs.frozen(eq=False)
 class BoundedOdds:
     """A channel of fractions whose informed odds ratios are at most e^epsilon, and the share mixed in."""

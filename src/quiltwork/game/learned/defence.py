@@ -21,6 +21,7 @@ from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
 from quiltwork.game.releases.release import Defence, SummaryStatistics
+from quiltwork.kinds import not_written
 
 if TYPE_CHECKING:
     from quiltwork.game.learned.gate import Accepted
@@ -31,6 +32,7 @@ SCHEMA = "quiltwork/trained/1"
 _CHUNK = 4096  # releases that go through the network at once
 
 
+@not_written("it holds a trained network", "keep the options and the seed, and train it again")
 @attrs.frozen(eq=False)
 class Learned:
     """What is released is exact + G(b, nu): a network that saw one attacker, and no guarantee against others."""
@@ -58,6 +60,7 @@ class Learned:
         raise NotCertified("the privacy of a learned defence", why)
 
 
+@not_written("it holds a trained network", "keep the options and the seed, and train it again")
 @attrs.frozen(eq=False)
 class Trained:
     """The defence that `train` found fit for use, with how it was found.

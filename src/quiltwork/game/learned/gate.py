@@ -32,6 +32,7 @@ from quiltwork.game.learned.defence import Trained
 from quiltwork.game.measures.roc import Interval
 from quiltwork.game.people.population import Population
 from quiltwork.game.releases.release import Defence, SummaryStatistics
+from quiltwork.kinds import document, not_written
 
 __all__ = ["Accepted", "Measured", "accept", "error_of", "gate_attackers"]
 
@@ -41,6 +42,7 @@ _MATCHES = 4
 _ALARMS = 0.01
 
 
+@document("measured/1")
 @attrs.frozen
 class Measured:
     """One side of the comparison: its error, and the best attacker that was retrained against it.
@@ -60,6 +62,7 @@ class Measured:
         return f"{self.name}: error {self.error:.4g}, {area} and {found}, by {self.attacker}"
 
 
+@not_written("it holds a trained network", "keep the options and the seed, and train it again")
 @attrs.frozen(eq=False)
 class Accepted:
     """The verdict: `defence` is the one to use, `accepted` whether that is the learned one."""

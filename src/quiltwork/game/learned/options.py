@@ -16,6 +16,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["ARCHITECTURES", "IN_LOOP", "OBJECTIVES", "Generative", "Settings"]
 
@@ -83,6 +84,7 @@ def _target(value: Any) -> tuple[float, float] | None:
     return checks.positive("epsilon", value[0]), delta
 
 
+@document("generative/1")
 @attrs.frozen
 class Generative:
     """A defence learned in a general-sum game against an attacker that learns as well (BNGP of seed 004).

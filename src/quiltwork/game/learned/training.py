@@ -24,6 +24,7 @@ from quiltwork.game.attackers.neural import torch
 from quiltwork.game.learned.networks import cross_entropy, odds_excess, players, price, privacy
 from quiltwork.game.learned.options import Settings
 from quiltwork.game.people.statistic import Statistic
+from quiltwork.kinds import document
 
 __all__ = ["NOT_PROTECTION", "Game", "History", "InLoop", "settled"]
 
@@ -31,6 +32,7 @@ NOT_PROTECTION = "in-loop attacker: not a measure of protection"
 COLUMNS = ("attacker_loss", "privacy", "error", "objective")
 
 
+@document("history/1")
 @attrs.frozen(eq=False)
 class History:
     """One row a generator step: the attacker's cross entropy, the generator's privacy loss, mean |delta|, objective."""
@@ -65,6 +67,7 @@ class History:
         return f"{len(self)} steps, {self.stopped}"
 
 
+@document("in_loop/1")
 @attrs.frozen
 class InLoop:
     """How the attacker that trained along did against the finished generator."""

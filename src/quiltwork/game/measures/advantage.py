@@ -18,6 +18,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.measures.roc import aligned
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@document("bwma/1")
 @attrs.frozen
 class Bwma:
     """The payoff and the two expected counts it is made of."""
@@ -80,6 +82,7 @@ def threshold_decisions(posteriors: Any, gamma: Any) -> Any:
     return (beliefs > price).astype(float)
 
 
+@document("expected_counts/1")
 @attrs.frozen
 class ExpectedCounts:
     """E[sum_k s_k b_k] and E[sum_k s_k (1 - b_k)]: numbers of people, not rates."""

@@ -23,12 +23,14 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import members_of
+from quiltwork.kinds import document
 
 _MATRIX = "a matrix of numbers: releases x people"
 
 __all__ = ["Interval", "Roc", "auc", "auc_interval", "individual_auc", "roc", "tpr_at"]
 
 
+@document("interval/1")
 @attrs.frozen
 class Interval:
     """An estimate and the ends of its confidence interval."""
@@ -51,6 +53,7 @@ class Interval:
         return f"{self.estimate:.3f}, {100 * self.confidence:.6g}% interval {self.span}"
 
 
+@document("roc/1")
 @attrs.frozen(eq=False)
 class Roc:
     """Shares of false alarms and of members found, from (0, 0) to (1, 1)."""

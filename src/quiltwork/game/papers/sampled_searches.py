@@ -34,11 +34,13 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.game.gaussian.next_mechanism import NextMechanism, next_mechanism
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import exactly
 
 __all__ = ["Approximate", "LogOdds", "penalty_method", "sampled_bisection"]
 
 
+@document("next_approximate/1")
 @attrs.frozen
 class Approximate:
     """Where a search on samples ended, beside the exact answer.

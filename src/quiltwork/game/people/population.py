@@ -16,8 +16,9 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.people.priors import Half, Prior
+from quiltwork.kinds import not_written
 
-__all__ = ["Population"]
+__all__ = ["Population", "rows_of_people"]
 
 _ALLOWED = "a matrix of numbers in [0, 1], one row a person"
 LARGEST = 2_000_000_000  # entries of a matrix of rows: 16 GB
@@ -59,6 +60,10 @@ def _shape(rows: np.ndarray[Any, Any]) -> str:
     return f"{rows.dtype} of shape {rows.shape}"
 
 
+rows_of_people = not_written("it holds the rows of people", "keep the file that they came from, and its seed")
+
+
+@rows_of_people
 @attrs.frozen(eq=False)
 class Population:
     """K candidates and a reference sample, described by m attributes in [0, 1].

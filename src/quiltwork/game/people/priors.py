@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["Half", "Independent", "Members", "Prior"]
 
@@ -36,6 +37,7 @@ class Prior(Protocol):
     def covariance(self, candidates: int) -> FloatArray: ...
 
 
+@document("half/1")
 @attrs.frozen
 class Half:
     """Exactly half of the candidates are members (rounded down), each such set equally likely."""
@@ -77,6 +79,7 @@ def _rate(value: Any) -> float | tuple[float, ...]:
     return float(rates) if rates.ndim == 0 else tuple(float(rate) for rate in rates)
 
 
+@document("independent_members/1")
 @attrs.frozen
 class Independent:
     """Each candidate is a member by a coin of its own; `rate` is one number, or one a candidate."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Half, Members
 
 __all__ = ["DENOMINATORS", "Statistic", "members_of"]
@@ -40,6 +40,7 @@ def members_of(value: Any, candidates: int) -> Members:
     return np.asarray(members, dtype=np.bool_)
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class Statistic:
     """What would be published without a defence."""

@@ -19,14 +19,16 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.people.population import Population
+from quiltwork.game.people.population import Population, rows_of_people
 from quiltwork.game.people.priors import Members
 from quiltwork.game.people.statistic import Statistic, members_of
 from quiltwork.game.releases.channel import Channel, LinearModel
+from quiltwork.kinds import not_written
 
 __all__ = ["Defence", "Draws", "Release", "Several", "SummaryStatistics", "drawn_members"]
 
 
+@not_written("it is a simulation", "draw it again with the same seed")
 @attrs.frozen(eq=False)
 class Draws:
     """Data sets, what would be published about each without a defence, and what was released."""
@@ -95,6 +97,7 @@ class Defence(Protocol):
     def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee: ...
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class SummaryStatistics:
     """Shares of the members that have each attribute, defended; clipping to [0, 1] is post-processing."""
@@ -154,6 +157,7 @@ def _tuple(releases: Iterable[Release]) -> tuple[Release, ...]:
     return tuple(releases)
 
 
+@rows_of_people
 @attrs.frozen(eq=False)
 class Several:
     """Several releases about the same members, each with its own noise: the composition of mechanisms."""

@@ -14,6 +14,7 @@ from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Account, Book
@@ -29,6 +30,7 @@ __all__ = ["Amount", "Balance", "balance_of"]
 USUAL = 1e-6  # the odometer's delta for budgets that state none
 
 
+@document("balance_amount/1")
 @attrs.frozen
 class Amount:
     """Limit, spent and left in one unit; texts are rounded to the safe side."""
@@ -66,6 +68,7 @@ class Amount:
         return {"unit": self.unit, **brackets, "used": json_numbers(self.used)}
 
 
+@document("balance/2")
 @attrs.frozen
 class Balance:
     """What was spent and what is left, of a whole budget or of one block.

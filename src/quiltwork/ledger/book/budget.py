@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from quiltwork.document.draw import notebook as markup
+from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.book import Account
 from quiltwork.ledger.book.terms import Terms
@@ -16,6 +17,7 @@ from quiltwork.ledger.chain.entries import moment, stamp
 __all__ = ["Budget"]
 
 
+@document("budget_view/1")
 @attrs.frozen
 class Budget:
     """A budget: what was fixed when it was opened, and whether it is open."""

@@ -9,6 +9,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.filters.opening import Filter, filter_for, gdp_filter, pure_filter, zcdp_filter
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import single
 
 __all__ = ["Limit"]
@@ -18,6 +19,7 @@ KINDS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rh
 FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 
 
+@document("limit/1", plain=True)
 @attrs.frozen
 class Limit:
     """The promise that everything under a budget keeps together."""

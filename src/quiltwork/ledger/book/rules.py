@@ -25,6 +25,7 @@ import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
 from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
+from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.book import (
     HELD,
@@ -62,6 +63,7 @@ ACTS: Final = {"read": "viewer", "spend": "spender", "manage": "admin"}  # the l
 MOST = 2**53  # a forecast beyond that says nothing more
 
 
+@document("forecast/1")
 @attrs.frozen
 class Forecast:
     """How many more of a release fit; None when it costs nothing."""

@@ -11,6 +11,7 @@ from quiltwork import checks
 from quiltwork.compose.filters.opening import Filter, filter_from_json
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.limits import Limit
 from quiltwork.ledger.chain.entries import moment, stamp
@@ -33,6 +34,7 @@ def _most(given: Any) -> int:
     return checks.count("most", given, least=1)
 
 
+@document("budget_blocks/1")
 @attrs.frozen
 class Blocks:
     """A partition of the domain: a spend names the blocks that it reads, and each block has the whole budget.
@@ -81,6 +83,7 @@ class Release:
     times: int = 1
 
 
+@document("budget/1", plain=True)
 @attrs.frozen
 class Terms:
     """Everything about a budget that never changes."""

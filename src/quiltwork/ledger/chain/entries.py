@@ -25,6 +25,7 @@ from typing import Any, Final
 import attrs
 
 from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
+from quiltwork.kinds import document
 
 __all__ = ["GENESIS", "SCHEMA", "Entry", "canonical", "digest", "json_fields", "moment", "parsed", "stamp"]
 
@@ -126,6 +127,7 @@ def digest(
     return hashlib.sha256(fields.encode("ascii")).hexdigest()
 
 
+@document("entry/1", plain=True)
 @attrs.frozen
 class Entry:
     """One line of the ledger, as it was read; `made` builds a new one, `sound` says whether the hash fits.

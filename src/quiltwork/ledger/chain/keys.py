@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiltwork.errors import InvalidParameter, LedgerUnavailable, MissingExtra
+from quiltwork.kinds import not_written
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -41,6 +42,7 @@ _WEAK: Final = frozenset({0, 1, _PRIME - 1, _ORDER_EIGHT, _PRIME - _ORDER_EIGHT}
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK})
 
 
+@not_written("it is a secret", "keep its key file, readable by its owner only")
 class SigningKey:
     """A private Ed25519 key. `create` makes a new file, `load` reads one; it is never printed or pickled."""
 

@@ -21,6 +21,7 @@ import attrs
 
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable
+from quiltwork.kinds import document
 from quiltwork.ledger.chain.entries import Entry, canonical, json_fields, parsed
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
 
@@ -38,6 +39,7 @@ def message(ledger: str, hash: str) -> bytes:
     return f"{SCHEMA}\n{ledger}\n{hash}".encode()
 
 
+@document("receipt/1", plain=True)
 @attrs.frozen(kw_only=True)
 class Receipt:
     """An entry as its ledger vouches for it. `check` says whether to believe it, `show` prints it for people.

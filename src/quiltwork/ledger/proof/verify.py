@@ -18,6 +18,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
+from quiltwork.kinds import document
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
@@ -34,6 +35,7 @@ Progress = Callable[[int, int], None]
 _ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse"), "spend")  # all others manage
 
 
+@document("verification/1")
 @attrs.frozen
 class Verification:
     """Whether everything is as it was written; if not, the first entry that is not, and why."""

@@ -18,6 +18,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.pufferfish.composable.cases import Channel, Setting, log_ratio, setting
 
@@ -26,6 +27,7 @@ __all__ = ["Leakage", "leakage", "run_counts"]
 MOST_TERMS = 2**20
 
 
+@document("leakage/1")
 @attrs.frozen
 class Leakage:
     """The exact loss of so many runs.

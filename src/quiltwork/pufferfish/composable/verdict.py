@@ -26,6 +26,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.composable.cases import Setting, setting
@@ -41,6 +42,7 @@ Status = Literal["fails", "rate", "linear"]
 RESOLUTION = 1e-9  # kernels whose excess is this near to the target count as reaching it; what they do reach is stated
 
 
+@document("kernel_certificate/1")
 @attrs.frozen(eq=False)
 class Certificate:
     """One kernel of one case, with what it proves: c_j runs of channel j leak at most sum c_j rates_j + constant.
@@ -69,6 +71,7 @@ class Certificate:
         return total
 
 
+@document("composable/1")
 @attrs.frozen(eq=False, repr=False)
 class Verdict:
     """How finite mechanisms compose.

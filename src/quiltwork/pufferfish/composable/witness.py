@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down
 from quiltwork.pufferfish.composable.cases import Setting, log_ratio
 from quiltwork.pufferfish.composable.program import Program
@@ -22,6 +23,7 @@ __all__ = ["Witness", "exceeding", "revealing"]
 _MOST_RUNS = 2**50
 
 
+@document("breaking_outputs/1")
 @attrs.frozen
 class Witness:
     """Outputs (channel, output, how often), the runs of each channel, and what they tell at least.

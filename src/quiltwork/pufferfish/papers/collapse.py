@@ -19,6 +19,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.stated import typed
 from quiltwork.pufferfish.composable.verdict import Leakage, Verdict, composable, leakage
 
@@ -30,6 +31,7 @@ _HALF = Fraction(1, 2)
 _MOST_BITS = 8
 
 
+@document("collapse/1")
 @attrs.frozen(eq=False, repr=False)
 class Collapse:
     """A finite mechanism, its priors and its secrets.

@@ -12,6 +12,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.translate import Translator
@@ -19,6 +20,7 @@ from quiltwork.pufferfish.translation.translate import Translator
 __all__ = ["Totals", "totals"]
 
 
+@document("pufferfish_totals/1")
 @attrs.frozen
 class Totals:
     """One composition of pure releases, added up in four ways; each is a valid bound, the last is the least."""

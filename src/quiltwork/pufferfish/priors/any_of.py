@@ -16,6 +16,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
@@ -37,6 +38,7 @@ def _members(value: Any) -> tuple[Prior, ...]:
     return found
 
 
+@document("any_of/1")
 @attrs.frozen(eq=False, repr=False)
 class AnyOf(Prior):
     """A finite set of priors; one of them holds, nobody needs to know which.

@@ -40,6 +40,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.priors.any_of import AnyOf
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
@@ -69,6 +70,7 @@ def _interval_q(value: Any) -> tuple[float, float]:
     return _interval("q", value)
 
 
+@document("binary_chains/1")
 @attrs.frozen(eq=False, repr=False)
 class BinaryChains(Prior):
     """Every stationary chain [[p, 1-p], [1-q, q]] with p and q in these intervals.

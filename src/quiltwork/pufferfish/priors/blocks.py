@@ -12,6 +12,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, JointValues, Secrets
@@ -47,6 +48,7 @@ def _beta(value: Any) -> float:
     return checks.moderate("beta", value)
 
 
+@document("independent_entries/1")
 @attrs.frozen(repr=False)
 class Independent(Prior):
     """Every law under which the entries are independent, whatever their values.
@@ -119,6 +121,7 @@ class Independent(Prior):
         return max(sum(bool(u != v) for u, v in zip(one, two, strict=True)) for one, two in secrets.pairs)
 
 
+@document("blocks_prior/1")
 @attrs.frozen(eq=False)
 class Blocks(Prior):
     """Independent blocks of `size` binary entries, each block with its own rate, drawn from Beta(alpha, beta).

@@ -28,7 +28,8 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.numbers.matrices import powers, refuse_lost, stationary_error, stochastic
+from quiltwork.kinds import document
+from quiltwork.numbers.matrices import made_as_stored, powers, refuse_lost, stationary_error, stochastic
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
@@ -53,6 +54,12 @@ def _emission(value: Any) -> FloatArray:
     return stochastic("emission", value, square=False)
 
 
+@document(
+    "hidden_markov/1",
+    fields="transition emission",
+    optional="length states symbols secret",
+    read=lambda **said: made_as_stored(HiddenMarkov, said),
+)
 @attrs.frozen(eq=False, repr=False)
 class HiddenMarkov(Prior):
     """Emissions o_1, o_2, ... of a hidden stationary chain; emission[x, o] = P(o_i = o | x_i = x).

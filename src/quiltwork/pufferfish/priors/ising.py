@@ -13,6 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.priors.joint.law import JointLaw
@@ -47,6 +48,7 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
     return found
 
 
+@document("ising/1")
 @attrs.frozen(eq=False, repr=False)
 class Ising(Prior):
     """Entries x_i in {0, 1} with spins s_i = 2 x_i - 1 and weights exp(sum J_ij s_i s_j + sum h_i s_i).
@@ -90,8 +92,12 @@ class Ising(Prior):
     def __repr__(self) -> str:
         return f"<Ising of {self.entries} entries, {len(self.couplings)} couplings>"
 
-    @cached_property
     def joint(self) -> JointLaw:
+        """The law of all entries together."""
+        return self._joint
+
+    @cached_property
+    def _joint(self) -> JointLaw:
         """The law written out.
 
         An exponent is a sum of `terms` numbers of total size T, off by at most terms T units; exp adds a few.
@@ -138,20 +144,20 @@ class Ising(Prior):
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """a(b) of the law written out."""
-        return self.joint.influence(max_size, secrets)
+        return self._joint.influence(max_size, secrets)
 
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
         """The closed form where the couplings allow it, otherwise the linear program while it is small."""
-        return self.joint.translations(secrets)
+        return self._joint.translations(secrets)
 
     def worst_case(self, per_entry: float, secrets: Secrets | None = None) -> Bracket:
         """The exact leak of each case, from both sides, by linear programs."""
-        return self.joint.worst_case(per_entry, secrets)
+        return self._joint.worst_case(per_entry, secrets)
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms:
         """The law of what is told from outside the best set of this size."""
-        return self.joint.atoms(case, size, secrets)
+        return self._joint.atoms(case, size, secrets)
 
     def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
         """The law of how many entries have a value that the first secret favours."""
-        return self.joint.query_laws(case, secrets)
+        return self._joint.query_laws(case, secrets)

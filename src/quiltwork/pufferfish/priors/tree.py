@@ -21,7 +21,8 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.matrices import law, refuse_lost, stochastic
+from quiltwork.kinds import document
+from quiltwork.numbers.matrices import law, made_as_stored, refuse_lost, stochastic
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.priors.joint.law import JointLaw
@@ -263,3 +264,27 @@ def _kernels(value: Any, parents: tuple[int | None, ...]) -> tuple[FloatArray | 
     if len(shapes) > 1:
         raise InvalidParameter("the shapes of transition", shapes, "the same for every entry")
     return tuple(found)
+
+
+# ---- as a document
+
+
+def _written(tree: Tree) -> dict[str, Any]:
+    """One matrix when every edge has the same."""
+    found = [matrix for matrix in tree.transition if matrix is not None]
+    shared = bool(found) and all(np.array_equal(matrix, found[0]) for matrix in found)
+    return {
+        "parents": tree.parents,
+        "transition": found[0] if shared else tree.transition,
+        "root": tree.root,
+        "states": tree.states,
+    }
+
+
+document(
+    "tree/1",
+    fields="parents transition root",
+    optional="states",
+    write=_written,
+    read=lambda **said: made_as_stored(Tree, said),
+)(Tree)

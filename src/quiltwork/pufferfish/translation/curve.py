@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.curve import BaseCurve, Ends
+from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.losses.families.pure import Pure
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.secrets import Secrets
@@ -98,3 +101,25 @@ class Leaks(BaseCurve):
     @cached_property
     def _witness(self) -> Witness:
         return Witness.of(self.loss, self.translator, self.secrets)
+
+
+# ---- as a document
+
+
+def stated_loss(given: Any) -> Loss:
+    """The loss that a document holds."""
+    if not isinstance(given, Loss):
+        raise InvalidParameter("loss", given, "the document of a loss")
+    return given
+
+
+def _written(value: Leaks) -> dict[str, Any]:
+    translator = value.translator
+    return {"loss": value.loss, "prior": translator.prior, "secrets": value.secrets, "method": translator.asked[1]}
+
+
+def _read(loss: Any, prior: Any, secrets: Any = None, method: Any = "best") -> Leaks:
+    return Leaks(stated_loss(loss), Translator.of(prior, secrets, method), secrets)
+
+
+document("leaks/1", fields="loss prior", optional="secrets method", write=_written, read=_read)(Leaks)

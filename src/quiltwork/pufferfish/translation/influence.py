@@ -20,6 +20,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import up
@@ -48,6 +49,7 @@ def _rows(value: Any) -> FloatArray:
         raise InvalidParameter("values", value, "numbers, one row a case") from None
 
 
+@document("influence/1", plain=True)  # the worst case alone
 @attrs.frozen(eq=False, repr=False)
 class InfluenceCurve:
     """a(b) at the given sizes, for each case (one law, one ordered pair of secrets, one entry).
@@ -179,3 +181,26 @@ class _Listed:
 
 def _rebuilt(sizes: Any, cases: Any, status: Any, names: list[str], method: str) -> InfluenceCurve:
     return InfluenceCurve(sizes, cases, status, name_of=_Listed(tuple(names)), method=method)
+
+
+# ---- as a document
+
+
+def _written(value: InfluenceCurve) -> dict[str, Any]:
+    few = len(value.cases) <= MOST_NAMES
+    names = tuple(value.name_of(index) for index in range(len(value.cases))) if few else None
+    return {
+        "sizes": value.sizes, "cases": value.cases, "status": value.status, "names": names, "method": value.method
+    }  # fmt: skip
+
+
+def _read(sizes: Any, cases: Any, status: Any, names: tuple[str, ...] = (), method: str = "") -> InfluenceCurve:
+    found = _rebuilt(sizes, cases, status, list(names), method)
+    if names and (len(names) != len(found.cases) or not all(isinstance(name, str) for name in names)):
+        raise InvalidParameter("names", len(names), f"{len(found.cases)} texts, one for each case")
+    return found
+
+
+document("influence/2", fields="sizes cases status", optional="names method", write=_written, read=_read)(
+    InfluenceCurve
+)

@@ -31,6 +31,7 @@ Method = Literal["best", "theorem 6", "group"]
 METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
+PRIOR = "a prior such as MarkovChain(...)"
 ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
 TOLERANCE, COARSE, MANY = 1e-12, 1e-7, 1000  # of the logarithm of the answer; from so many cases on
 
@@ -57,7 +58,7 @@ class Translator:
     def of(cls, prior: Prior, secrets: Secrets | None = None, method: Method = "best") -> Translator:
         """Compute the influence curve and prepare the theorems; the same question gets the same translator."""
         if not isinstance(prior, Prior):
-            raise InvalidParameter("prior", prior, "a prior such as MarkovChain(...)")
+            raise InvalidParameter("prior", prior, PRIOR)
         if secrets is not None and not isinstance(secrets, Secrets):
             raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
         if method not in METHODS:
@@ -156,6 +157,12 @@ def _remembered(prior: Prior, secrets: Secrets | None, method: Method) -> Transl
     return Translator._made(prior, secrets, method)
 
 
+def _not_swapped(prior: Any, other: Any, call: str) -> None:
+    """Refuse a prior that was given in the place of a number."""
+    if isinstance(other, Prior) and not isinstance(prior, Prior):
+        raise InvalidParameter("prior", prior, PRIOR, f"swapped? it is {call}")
+
+
 def translate(prior: Prior, per_entry: float, secrets: Secrets | None = None, *, method: Method = "best") -> Bracket:
     """What a mechanism that is `per_entry`-DP for every entry leaks about the secrets, at most.
 
@@ -165,6 +172,7 @@ def translate(prior: Prior, per_entry: float, secrets: Secrets | None = None, *,
     >>> translate(MarkovChain([[0.8, 0.2], [0.2, 0.8]]), 0.1).upper.__round__(6)
     0.397544
     """
+    _not_swapped(prior, per_entry, "translate(prior, per_entry)")
     epsilon = checks.non_negative("per-entry epsilon", per_entry)
     found = Translator.of(prior, secrets, method)
     upper = found.upper(epsilon) if epsilon else 0.0  # without a budget nothing is released
@@ -184,5 +192,6 @@ def per_entry_epsilon(
     >>> round(per_entry_epsilon(MarkovChain([[0.8, 0.2], [0.2, 0.8]]), 1.0), 5)
     0.25982
     """
+    _not_swapped(prior, epsilon, "per_entry_epsilon(prior, epsilon)")
     target = checks.positive("epsilon", epsilon)
     return Translator.of(prior, secrets, method).inverse(target)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from quiltwork.spec.fields.budgets import Budget, distinct_budgets
-from quiltwork.spec.fields.fields import Strict, Words, refused
+from quiltwork.spec.fields.fields import Words, refused
 from quiltwork.spec.fields.notions import Notion
-from quiltwork.spec.files.plan import Release
+from quiltwork.spec.files.file import File
+from quiltwork.spec.files.plan import Release, distinct_releases
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
 
 __all__ = ["BudgetFile", "FileBudget", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
 
@@ -39,12 +38,7 @@ class FileBudget(Budget):
                 "must be left out of an adaptive budget; say kind: planned to fix all releases now"
             )  # fmt: skip
             raise refused(problem, ("releases",))
-        seen: set[str] = set()
-        for index, release in enumerate(self.releases or ()):
-            if release.name in seen:
-                problem = f"must differ from every other release, {release.name!r} is used twice"
-                raise refused(problem, ("releases", index, "name"))
-            seen.add(release.name)
+        distinct_releases(self.releases or ())
         return self
 
     def opening(self) -> dict[str, Any]:
@@ -57,10 +51,9 @@ class FileBudget(Budget):
         return said
 
 
-class BudgetFile(Strict):
+class BudgetFile(File):
     """A budget file."""
 
-    quiltwork: Literal[1]
     title: Words = "Budgets"
     budgets: Annotated[tuple[FileBudget, ...], Field(strict=False, min_length=1, max_length=MOST_BUDGETS)]
 
@@ -68,18 +61,6 @@ class BudgetFile(Strict):
     def _distinct(self) -> Self:
         distinct_budgets(self.budgets)
         return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the file; what was not said is not written."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-    def to_json(self) -> str:
-        """The budget file as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_yaml(self) -> str:
-        """The budget file as YAML text; `parse_budgets` reads the same back."""
-        return yaml_text(self.to_dict())
 
 
 def read_budgets(path: str | os.PathLike[str]) -> BudgetFile:

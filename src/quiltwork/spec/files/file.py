@@ -8,16 +8,21 @@ budgets      limits for a ledger                          schema     an object t
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from importlib import import_module
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Literal
 
-from quiltwork.errors import InvalidPlan, Unsupported
-from quiltwork.spec.text.document import DOCUMENT, Document, parse
+from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
+from quiltwork.spec.fields.fields import Strict
+from quiltwork.spec.objects.documents import kind_written, object_from
+from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, parse, parse_long
 from quiltwork.spec.text.read import made_of_document, text_of
+from quiltwork.spec.text.schema import model_schema
+from quiltwork.spec.text.write import yaml_text
 
-__all__ = ["KINDS", "any_schema", "kind_of", "made_of", "parse_any", "read_any"]
+__all__ = ["KINDS", "File", "any_schema", "kind_of", "load", "loads", "made_of", "parse_any", "read_any"]
 
 KINDS = ("plan", "tables", "prior", "world", "budgets", "object")
 _SIGNS = {  # in this order: the first key that is there decides
@@ -51,6 +56,24 @@ ALLOWED = (
 )
 
 
+class File(Strict):
+    """What every file has: the version of the format, and how it is written again."""
+
+    quiltwork: Literal[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, with the numbers of CSV files written out; what was not said is not written."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+    def to_json(self) -> str:
+        """The file as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_yaml(self) -> str:
+        """The file as YAML text, from which the same is read back."""
+        return yaml_text(self.to_dict())
+
+
 def read_any(path: str | os.PathLike[str]) -> Any:
     """What a file holds: a Plan, TablePlan, PriorFile, WorldFile, BudgetFile, or the object that was saved in it."""
     document = parse(text_of(path))
@@ -67,15 +90,29 @@ def parse_any(text: str) -> Any:
     return made_of(parse(text))
 
 
+def loads(text: str) -> Any:
+    """The value in a YAML or JSON text: an object's document, or a plan, table plan, prior, world or budget file."""
+    if not isinstance(text, str):
+        raise InvalidParameter("text", type(text).__name__, "a text", "read a file with load(path)")
+    return made_of(parse_long(text))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The value in a YAML or JSON file."""
+    from quiltwork.spec.fields.matrices import beside
+
+    text = text_of(path, MOST_OF_OBJECT)
+    with beside(FilePath(path).parent):
+        return made_of(parse_long(text))
+
+
 def kind_of(value: Any) -> str:
     """plan, tables, prior, world or budgets for what a file holds, object for any other value that can be written."""
     home = f"{type(value).__module__}:{type(value).__qualname__}"
     found = next((kind for kind, model in _MODELS.items() if model == home), None)
     if found is not None:
         return found
-    from quiltwork.spec.objects.kinds import known
-
-    if home in known()[1]:
+    if kind_written(type(value)) is not None:
         return "object"
     raise Unsupported(f"a kind for {type(value).__name__}", "it is no file of quiltwork and no object that is written")
 
@@ -84,8 +121,6 @@ def made_of(document: Document) -> Any:
     """What a document describes."""
     kind = sign_of(document)
     if kind == "object":
-        from quiltwork.spec.objects.documents import object_from
-
         return object_from(document)
     return made_of_document(_model(kind), document)
 
@@ -108,8 +143,6 @@ def sign_of(document: Document) -> str:
 
 def any_schema() -> dict[str, Any]:
     """JSON Schema of every kind of file, of which exactly one fits; saved objects are only told by their schema."""
-    from quiltwork.spec.text.schema import model_schema
-
     saved = {
         "title": "quiltwork object",
         "type": "object",

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import Unsupported
 from quiltwork.spec.fields.budgets import Budget, BudgetAnswer, answered, distinct_budgets
-from quiltwork.spec.fields.fields import Count, NonNegative, Probability, Strict, Words
+from quiltwork.spec.fields.fields import Count, NonNegative, Probability, Strict, Words, refused
+from quiltwork.spec.files.file import File
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
 
 
 class Target(Strict):
@@ -43,10 +41,19 @@ class Release(Recipe, _Named):
         return self.count * self.mechanism.loss()
 
 
-class Plan(Strict):
+def distinct_releases(releases: Iterable[Release]) -> None:
+    """Refuse a name that is used twice."""
+    seen: set[str] = set()
+    for index, release in enumerate(releases):
+        if release.name in seen:
+            problem = f"must differ from every other release, {release.name!r} is used twice"
+            raise refused(problem, ("releases", index, "name"))
+        seen.add(release.name)
+
+
+class Plan(File):
     """A plan file: releases in order, in words and numbers."""
 
-    quiltwork: Literal[1]
     title: Words = "Privacy plan"
     protects: Words = "one record, added or removed"
     assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
@@ -56,13 +63,7 @@ class Plan(Strict):
 
     @model_validator(mode="after")
     def _distinct_names(self) -> Self:
-        seen: set[str] = set()
-        for index, release in enumerate(self.releases):
-            if release.name in seen:
-                problem = f"must differ from every other release, {release.name!r} is used twice"
-                at = ("releases", index, "name")
-                raise PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
-            seen.add(release.name)
+        distinct_releases(self.releases)
         distinct_budgets(self.budgets or ())
         return self
 
@@ -78,18 +79,6 @@ class Plan(Strict):
         """What a ledger would say of all releases, in this order, for each budget that the plan names."""
         asked = [(release.name, release.mechanism.loss(), release.count) for release in self.releases]
         return tuple(answered(budget, asked) for budget in self.budgets or ())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the file; what was not said is not written."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-    def to_json(self) -> str:
-        """The plan file as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_yaml(self) -> str:
-        """The plan file as YAML text; `parse_plan` reads the same plan back."""
-        return yaml_text(self.to_dict())
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:

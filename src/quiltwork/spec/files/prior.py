@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -16,10 +15,10 @@ from quiltwork.pufferfish.secrets import EntryValues, entry_values
 from quiltwork.spec.fields.fields import Positive, Probability, Strict, Words, located, refused
 from quiltwork.spec.fields.matrices import Pair, beside
 from quiltwork.spec.fields.priors import Index, Prior
-from quiltwork.spec.files.plan import Release, Target
+from quiltwork.spec.files.file import File
+from quiltwork.spec.files.plan import Release, Target, distinct_releases
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
 
 __all__ = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior"]
 
@@ -60,10 +59,9 @@ class PerEntry(Strict):
     epsilon: Positive
 
 
-class PriorFile(Strict):
+class PriorFile(File):
     """A prior file."""
 
-    quiltwork: Literal[1]
     title: Words = "Correlated entries"
     assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
     prior: Prior
@@ -76,12 +74,7 @@ class PriorFile(Strict):
     def _fits(self) -> Self:
         if self.per_entry is not None and self.releases is not None:
             raise refused("must be left out beside releases, which say it", ("per_entry",))
-        seen: set[str] = set()
-        for index, release in enumerate(self.releases or ()):
-            if release.name in seen:
-                problem = f"must differ from every other release, {release.name!r} is used twice"
-                raise refused(problem, ("releases", index, "name"))
-            seen.add(release.name)
+        distinct_releases(self.releases or ())
         if self.secrets is not None:
             with located("secrets", fields=_NAMED):
                 self.model().influence(1, self.secrets.secrets())
@@ -98,18 +91,6 @@ class PriorFile(Strict):
     def loss(self) -> Loss | None:
         """What everything that is released does when one entry changes; None when nothing is listed."""
         return None if self.releases is None else compose(*(release.loss() for release in self.releases))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, with the numbers of CSV files written out; what was not said is not written."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-    def to_json(self) -> str:
-        """The prior file as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_yaml(self) -> str:
-        """The prior file as YAML text; `parse_prior` reads the same back."""
-        return yaml_text(self.to_dict())
 
 
 def read_prior(path: str | os.PathLike[str]) -> PriorFile:

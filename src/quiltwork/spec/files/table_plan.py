@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import attrs
 from pydantic import BaseModel, Field, model_validator
@@ -18,11 +17,11 @@ from quiltwork.spec.fields.columns import Table, Values
 from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields.fields import Count, Positive, Strict, Words, located, refused
 from quiltwork.spec.fields.notions import Holds, Names, Notion, Via
+from quiltwork.spec.files.file import File
 from quiltwork.spec.files.plan import Target
 from quiltwork.spec.recipes import Recipe
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
 from quiltwork.tables.schema.predicates import Predicate
 
 __all__ = ["TablePlan", "TableQuery", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
@@ -107,10 +106,9 @@ class TableQuery(Recipe, _Asked):
                 plan.add(self.name, adaptive=self.adaptive, **said)
 
 
-class TablePlan(Strict):
+class TablePlan(File):
     """A plan file for one table."""
 
-    quiltwork: Literal[1]
     title: Words = "Table plan"
     assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
@@ -148,18 +146,6 @@ class TablePlan(Strict):
         """What the plan guarantees over its worst step, with the file's own assumptions."""
         found = self.plan().guarantee()
         return attrs.evolve(found, assumes=(*self.assumes, *found.assumes))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the file; what was not said is not written."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-    def to_json(self) -> str:
-        """The plan file as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_yaml(self) -> str:
-        """The plan file as YAML text; `parse_table_plan` reads the same plan back."""
-        return yaml_text(self.to_dict())
 
 
 def _own(entry: BaseModel) -> dict[str, str]:

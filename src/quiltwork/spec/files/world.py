@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -25,6 +24,7 @@ from quiltwork.confounding.finite.joint import READS
 from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.line.noise import KINDS
 from quiltwork.confounding.world import World
+from quiltwork.kinds import not_written
 from quiltwork.numbers.laws import Laws, laws
 from quiltwork.spec.fields.fields import Choice, Count, NonNegative, Positive, Rate, Strict, Words, located, refused
 from quiltwork.spec.fields.matrices import beside
@@ -40,10 +40,10 @@ from quiltwork.spec.fields.worlds import (
     pairs_of,
     word_or_table,
 )
+from quiltwork.spec.files.file import File
 from quiltwork.spec.text.document import shown
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
 
 __all__ = ["Used", "WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
 
@@ -150,6 +150,7 @@ class Existing(Choice):
         return tuple(f"{self.name}, {name}" for name in own)
 
 
+@not_written("it belongs to a world file", "write the file: WorldFile.to_yaml()")
 class Used(Release):
     """Mechanisms of a file, each used some number of times with fresh noise.
 
@@ -235,10 +236,9 @@ class Options(Strict):
     exact: bool = False
 
 
-class WorldFile(Strict):
+class WorldFile(File):
     """A world file."""
 
-    quiltwork: Literal[1]
     title: Words = "A secret and its data"
     assumes: Annotated[tuple[Words, ...], Field(strict=False)] = ()
     secrets: Secrets
@@ -322,18 +322,6 @@ class WorldFile(Strict):
             nothing: Release = self.world.release()
             return nothing
         return Used(self.world, tuple(Mechanism(self.world, one, self.world.exact_values) for one in self.existing))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, with the numbers of CSV files written out; what was not said is not written."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-    def to_json(self) -> str:
-        """The world file as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_yaml(self) -> str:
-        """The world file as YAML text; `parse_world` reads the same back."""
-        return yaml_text(self.to_dict())
 
 
 def _counted(times: int, outputs: int) -> float:

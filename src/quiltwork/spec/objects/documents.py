@@ -4,8 +4,10 @@
     chain = loads(text)            chain = load("chain.yaml")
 
 A document names what it is, `schema: quiltwork/markov_chain/1`, and holds what its object is made of; reading builds
-the object anew, with every check of its class.  Files (plans, table plans, priors, worlds, budgets) are written as they
-stand.  Functions of the user, open connections and people's rows are not written: the refusal says what to do instead.
+the object anew, with every check of its class.  How a class is written is declared beside it (`quiltwork.kinds`); rooms
+are loaded until one of them declares the name that a document asks for.  Files (plans, table plans, priors, worlds,
+budgets) are written as they stand.  Functions of the user, open connections and people's rows are not written: the
+refusal says what to do instead.
 """
 
 from __future__ import annotations
@@ -14,30 +16,61 @@ import difflib
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path as FilePath
 from typing import Any
 
+import quiltwork
 from quiltwork.errors import (
     DisconnectedDomainWarning,
     InvalidParameter,
     InvalidPlan,
+    MissingExtra,
     NotCertified,
     QuiltworkError,
     Unsupported,
 )
-from quiltwork.spec.objects.kinds import Kind, annotation, known, refusals, register
+from quiltwork.kinds import KINDS, REFUSALS, WRITTEN, Kind, declare, home_of
 from quiltwork.spec.objects.trees import Malformed, Misfit, decoded, encoded, fitted
-from quiltwork.spec.text.document import DOCUMENT, Document, Path, parse, shown, spelled
-from quiltwork.spec.text.read import text_of
+from quiltwork.spec.text.document import DOCUMENT, Document, Path, shown, spelled
 from quiltwork.spec.text.write import yaml_text
 
-__all__ = ["document_of", "dumps", "load", "loads", "object_from", "register", "save"]
+__all__ = ["document_of", "dumps", "kind_written", "load_rooms", "object_from", "register", "save"]
 
-MOST = 50_000_000  # characters of a document
 FORMATS = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
-LONG = 100_000  # from here on JSON is read by the fast parser, which knows no lines
+
+
+# ---- which kinds there are
+
+
+def load_rooms(until: Callable[[], bool] = lambda: False) -> None:
+    """Load the rooms that declare documents, one after the other, until what is looked for is there."""
+    for room in quiltwork.DOCUMENTED:
+        if until():
+            return
+        try:
+            import_module(f"quiltwork.{room}")
+        except (MissingExtra, ModuleNotFoundError) as error:
+            if str(getattr(error, "name", "")).startswith("quiltwork"):
+                raise  # what is not installed declares nothing; what is ours must be there
+
+
+def kind_written(cls: type) -> Kind | None:
+    """How values of a class are written; None if they are not."""
+    home = home_of(cls)
+    if cls.__module__.partition(".")[0] == "quiltwork":
+        load_rooms(lambda: home in WRITTEN or home in REFUSALS)
+    return WRITTEN.get(home)
+
+
+def register(kind: Kind) -> None:
+    """Let another package's class be written and read; its name must be new."""
+    load_rooms(lambda: kind.schema in KINDS)
+    if kind.schema in KINDS:
+        raise InvalidParameter("schema", kind.schema, "new", "each kind of object has a name of its own")
+    declare(kind)
 
 
 # ---- writing
@@ -66,7 +99,7 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
 
 def document_of(value: Any) -> dict[str, Any]:
     """A value as plain mappings, lists, texts and numbers, with its schema."""
-    kind = known()[1].get(_home(value))
+    kind = kind_written(type(value))
     if kind is None:
         raise _refused(value)
     if kind.plain:
@@ -97,14 +130,12 @@ def _only_plain(value: Any) -> Any:
     raise Unsupported(f"a document with {type(value).__name__}", "it is no plain value")
 
 
-def _home(value: Any) -> str:
-    return f"{type(value).__module__}:{type(value).__qualname__}"
-
-
 def _refused(value: Any) -> Unsupported:
-    said = refusals().get(_home(value))
+    said = REFUSALS.get(home_of(type(value)))
     if said is not None:
         return Unsupported(f"writing {_named(value)}", said.because, said.instead)
+    if isinstance(value, BaseException):
+        return Unsupported(f"writing {_named(value)}", "it is an error, not a value")
     if callable(value) and not isinstance(value, type):
         return Unsupported(f"writing {shown(value)}", "a Python function is not data", "keep it in your program")
     return Unsupported(f"writing {_named(value)}", "no document is known for it", "write what it was made of instead")
@@ -116,25 +147,6 @@ def _named(value: Any) -> str:
 
 
 # ---- reading
-
-
-def loads(text: str) -> Any:
-    """The value in a YAML or JSON text: an object's document, or a plan, table plan, prior, world or budget file."""
-    if not isinstance(text, str):
-        raise InvalidParameter("text", type(text).__name__, "a text", "read a file with load(path)")
-    from quiltwork.spec.files.file import made_of
-
-    return made_of(_document(text))
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """The value in a YAML or JSON file."""
-    from quiltwork.spec.fields.matrices import beside
-    from quiltwork.spec.files.file import made_of
-
-    text = text_of(path, MOST)
-    with beside(FilePath(path).parent):
-        return made_of(_document(text))
 
 
 def object_from(document: Document | Mapping[str, Any]) -> Any:
@@ -150,32 +162,13 @@ def object_from(document: Document | Mapping[str, Any]) -> Any:
         raise InvalidPlan(DOCUMENT, "is nested too deeply") from None
 
 
-def _document(text: str) -> Document:
-    if len(text) <= LONG or text.lstrip("\ufeff \t\r\n")[:1] != "{":
-        return parse(text, MOST)
-    try:
-        return Document(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), {})
-    except (ValueError, RecursionError):
-        return parse(text, MOST)  # which says what is wrong, and where
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _object(tree: Mapping[str, Any], path: Path) -> Any:
     """The object of a mapping with a schema."""
     schema = tree["schema"]
-    kind = known()[0].get(schema) if isinstance(schema, str) else None
+    load_rooms(lambda: schema in KINDS if isinstance(schema, str) else False)
+    kind = KINDS.get(schema) if isinstance(schema, str) else None
     if kind is None:
-        near = difflib.get_close_matches(str(schema), known()[0], n=1)
+        near = difflib.get_close_matches(str(schema), KINDS, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise Malformed(
             (*path, "schema"), f"must name a kind of object, such as quiltwork/loss/1, got {shown(schema)}{hint}"
@@ -188,10 +181,9 @@ def _object(tree: Mapping[str, Any], path: Path) -> Any:
     _complete(kind, rest, path)
     found = {name: decoded(part, _object, (*path, name)) for name, part in rest.items()}
     with _refusals(kind, path, rest):
-        for field in kind.attributes() if kind.fields is None else ():
-            name = field.alias or field.name
+        for name, declared in kind.declared().items():
             if name in found:
-                found[name] = _fitted(annotation(field), found[name], (*path, name))
+                found[name] = _fitted(declared, found[name], (*path, name))
         return kind.build(found)
 
 

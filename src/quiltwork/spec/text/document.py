@@ -7,6 +7,7 @@ and a few lines of them can unfold into gigabytes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -19,6 +20,8 @@ from quiltwork.errors import InvalidPlan
 Path = tuple[str | int, ...]
 
 MOST_CHARACTERS = 1_000_000
+MOST_OF_OBJECT = 50_000_000  # of a saved object
+LONG = 100_000  # from here on JSON is read by the fast parser
 DEEPEST = 32
 DOCUMENT = "the plan"
 
@@ -77,6 +80,27 @@ def parse(text: str, most: int = MOST_CHARACTERS) -> Document:
         raise InvalidPlan(DOCUMENT, f"is not valid YAML or JSON: {reason}", mark and mark.line + 1) from None
     except yaml.YAMLError as error:
         raise InvalidPlan(DOCUMENT, f"is not readable text: {' '.join(str(error).split())}") from None
+
+
+def parse_long(text: str) -> Document:
+    """The same for a document that may be large: long JSON is read by the fast parser, which knows no lines."""
+    if len(text) <= LONG or text.lstrip("\ufeff \t\r\n")[:1] != "{":
+        return parse(text, MOST_OF_OBJECT)
+    try:
+        return Document(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), {})
+    except (ValueError, RecursionError):
+        return parse(text, MOST_OF_OBJECT)  # which says what is wrong, and where
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _from_json(text: str) -> str:

@@ -13,9 +13,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.schema.columns import Ordered
+from quiltwork.tables.schema.table import Reference, column_name
 
 if TYPE_CHECKING:
     from quiltwork.tables.cells.cells import Arrangement
@@ -58,23 +59,23 @@ class Distance:
         return f"{self.name}({', '.join(self.columns)})"
 
 
-def euclidean(*columns: str) -> Distance:
+def euclidean(*columns: str | Reference) -> Distance:
     """Straight-line distance."""
     return Distance("euclidean", _some(columns))
 
 
-def manhattan(*columns: str) -> Distance:
+def manhattan(*columns: str | Reference) -> Distance:
     """Sum of the absolute differences."""
     return Distance("manhattan", _some(columns))
 
 
-def geo(latitude: str, longitude: str) -> Distance:
+def geo(latitude: str | Reference, longitude: str | Reference) -> Distance:
     """Great-circle distance in metres, from degrees."""
     return Distance("geo", _some((latitude, longitude)))
 
 
-def _some(columns: Sequence[str]) -> tuple[str, ...]:
-    found = tuple(checks.text("columns", name) for name in columns)
+def _some(columns: Sequence[str | Reference]) -> tuple[str, ...]:
+    found = tuple(column_name("columns", name) for name in columns)
     if not found or len(set(found)) != len(found):
         raise InvalidParameter("columns", columns, "at least one column name, none twice")
     return found
@@ -125,3 +126,17 @@ def has_room(table: Table, step: Notion) -> bool:
             if within <= high - low - column.discrete and not (column.discrete and within % 1):
                 return True
     return False
+
+
+# ---- as a document
+
+
+def _read(name: str, columns: tuple[str, ...]) -> Distance:
+    made: dict[str, Any] = {"euclidean": euclidean, "manhattan": manhattan, "geo": geo}
+    if name not in made or (name == "geo" and len(columns) != 2):
+        raise InvalidParameter("name", name, "euclidean or manhattan of some columns, or geo of two")
+    found: Distance = made[name](*columns)
+    return found
+
+
+document("distance/1", fields="name columns", read=_read)(Distance)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.notions.metrics import Distance
 from quiltwork.tables.schema.columns import Id, Ordered
+from quiltwork.tables.schema.table import Reference, column_name
 
 if TYPE_CHECKING:
     from quiltwork.tables.schema.table import Table
@@ -51,6 +53,7 @@ class Notion(ABC):
         """Refuse a notion that speaks of columns the table does not have."""
 
 
+@document("add_remove/1")
 @attrs.frozen
 class AddRemove(Notion):
     """One record is added or removed."""
@@ -162,6 +165,7 @@ class Window(Notion):
         return f"window({self.column!r}, {self.length:g}{many})"
 
 
+@document("edge/1")
 @attrs.frozen
 class Edge(Notion):
     """One edge is added or removed; the records of the table are edges."""
@@ -205,6 +209,7 @@ class Node(Notion):
         return f"node({self.max_degree:g}{'' if self.rewire else ', rewire=False'})"
 
 
+@document("free_lunch/1")
 @attrs.frozen
 class FreeLunch(Notion):
     """Any two tables."""
@@ -248,28 +253,28 @@ def add_remove() -> AddRemove:
     return AddRemove()
 
 
-def replace_one(fixed: Iterable[str] = ()) -> ReplaceOne:
+def replace_one(fixed: Iterable[str | Reference] = ()) -> ReplaceOne:
     """One record replaced (bounded neighbours); the values of the `fixed` columns are public and cannot change."""
     return ReplaceOne(_names("fixed", fixed))
 
 
-def user(id: str, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
+def user(id: str | Reference, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
     """All records of one person added or removed; caps on how many there are, in all and for each value of a column."""
     caps = dict(max_per or {})
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
     found = tuple(sorted((checks.text("max_per", c), checks.count("max_per", cap, least=1)) for c, cap in caps.items()))
-    return User(checks.text("id", id), limit, found)
+    return User(column_name("id", id), limit, found)
 
 
-def entry(*columns: str) -> Entry:
+def entry(*columns: str | Reference) -> Entry:
     """One cell of one record changes."""
     return Entry(_names("columns", columns))
 
 
-def window(column: str, length: float, max_records: int | None = None) -> Window:
+def window(column: str | Reference, length: float, max_records: int | None = None) -> Window:
     """What happens within any `length` consecutive values of an ordered column (w-event privacy)."""
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
-    return Window(checks.text("column", column), checks.positive("length", length), limit)
+    return Window(column_name("column", column), checks.positive("length", length), limit)
 
 
 def edge() -> Edge:
@@ -297,13 +302,47 @@ def metric(distance: Distance, unit: str, *, within: float = 1.0, diameter: floa
     return Metric(distance, checks.text("unit", unit), checks.positive("within", within), widest)
 
 
-def _names(name: str, values: Iterable[str]) -> frozenset[str]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+def _names(name: str, values: Iterable[str | Reference]) -> frozenset[str]:
+    if isinstance(values, (str, Reference)) or not isinstance(values, Iterable):
         raise InvalidParameter(name, values, "a list of column names")
-    return frozenset(checks.text(name, value) for value in values)
+    return frozenset(column_name(name, value) for value in values)
 
 
 def _is_id(table: Table, name: str) -> None:
     table.names([name], "id")
     if not isinstance(table.columns[name], Id):
         raise InvalidParameter("id", name, "an Id column", "it says whose record it is")
+
+
+def _limits(*names: str) -> Callable[[Any], dict[str, Any]]:
+    """The attributes with these names; no limit is written as none."""
+    return lambda value: {name: None if (found := getattr(value, name)) == math.inf else found for name in names}
+
+
+# what a constructor would take unchecked is built by the function that checks it
+document("replace_one/1", fields="", optional="fixed", read=replace_one)(ReplaceOne)
+document(
+    "user/1",
+    fields="id",
+    optional="max_records max_per",
+    write=_limits("id", "max_records", "max_per"),
+    read=lambda id, max_records=None, max_per=(): user(id, max_records, dict(max_per)),
+)(User)
+document("entry_notion/1", fields="", optional="columns", read=lambda columns=(): entry(*columns))(Entry)
+document(
+    "window/1",
+    fields="column length",
+    optional="max_records",
+    write=_limits("column", "length", "max_records"),
+    read=window,
+)(Window)
+document(
+    "node/1", fields="", optional="max_degree rewire nodes", write=_limits("max_degree", "rewire", "nodes"), read=node
+)(Node)
+document(
+    "metric/1",
+    fields="distance unit",
+    optional="within diameter",
+    write=_limits("distance", "unit", "within", "diameter"),
+    read=metric,
+)(Metric)

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.notions.distance import dist, ratio
 from quiltwork.tables.notions.neighbors import (
     AddRemove,
@@ -230,3 +232,15 @@ def changeable(step: Notion, table: Table) -> frozenset[str]:
     if isinstance(step, Metric):
         return frozenset(step.distance.columns)
     return frozenset(table.columns)
+
+
+# ---- as a document
+
+
+def _read(input: bool, notion: Any = None) -> Holds:
+    if checks.flag("input", input):
+        return on_input(notion)
+    return on_table if notion is None else on_table(notion)
+
+
+document("holds/1", fields="input", optional="notion", read=_read)(Holds)

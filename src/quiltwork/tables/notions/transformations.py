@@ -12,6 +12,8 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
+from quiltwork.tables.schema.table import Reference, column_name
 
 __all__ = ["ClipRows", "FlatMap", "Join", "Via", "clip_rows", "flat_map", "join"]
 
@@ -102,6 +104,11 @@ def join(*, truncate: tuple[int, int]) -> Join:
     return Join(checks.count("truncate", own, least=1), checks.count("truncate", other, least=1))
 
 
-def clip_rows(id: str, most: int) -> ClipRows:
+def clip_rows(id: str | Reference, most: int) -> ClipRows:
     """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row."""
-    return ClipRows(checks.text("id", id, "the name of an Id column"), checks.count("most", most, least=1))
+    return ClipRows(column_name("id", id, "an Id column, or its name"), checks.count("most", most, least=1))
+
+
+document("flat_map/1", fields="name max_out", read=flat_map)(FlatMap)
+document("join/1", fields="truncate", write=lambda value: {"truncate": (value.own, value.other)}, read=join)(Join)
+document("clip_rows/1", fields="id most", read=clip_rows)(ClipRows)

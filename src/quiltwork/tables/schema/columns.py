@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.losses.family import checked
 from quiltwork.tables.schema.selectors import Chosen, Cut, Has, Null, Selector, Spans
 
@@ -145,6 +146,12 @@ def _chooses(selector: Selector, value: Any) -> bool:
     return (not selector.null) if isinstance(selector, Null) else selector.holds(value)
 
 
+@document(
+    "cat_column/1",
+    fields="categories",
+    optional="nullable",
+    read=lambda categories, nullable=False: Cat(*categories, nullable=nullable),
+)
 @attrs.frozen(init=False)
 class Cat(Column):
     """One of a public list of categories."""
@@ -246,6 +253,7 @@ class Ordered(Column):
         return f"{'(' if start[1] else '['}{self.shown(start[0])}, {self.shown(end[0])}{']' if end[1] else ')'}"
 
 
+@document("int_column/1")
 @attrs.frozen
 class Int(Ordered):
     """A whole number between two public bounds, both included."""
@@ -275,6 +283,7 @@ class Int(Ordered):
         return str(int(bound))
 
 
+@document("float_column/1")
 @attrs.frozen
 class Float(Ordered):
     """A real number between two public bounds, both included; NaN counts as NULL."""
@@ -302,6 +311,7 @@ class Float(Ordered):
         return number
 
 
+@document("date_column/1")
 @attrs.frozen
 class Date(Ordered):
     """A day between two public days, both included; days may be written as ISO text."""
@@ -331,6 +341,7 @@ class Date(Ordered):
         return datetime.date.fromordinal(int(bound)).isoformat()
 
 
+@document("subset_column/1")
 @attrs.frozen(init=False)
 class SubsetOf(Column):
     """A set of at most `max_size` members of a public list: the hospitals of one patient, the tags of one post."""
@@ -409,6 +420,7 @@ class SubsetOf(Column):
         return f"SubsetOf({len(self.members)} members, max_size={self.max_size})"
 
 
+@document("id_column/1")
 @attrs.frozen
 class Id(Column):
     """Whose record it is: a key with no public list, used by `user`, never in a condition."""

@@ -17,6 +17,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.tables.schema.selectors import Chosen, Has, Null, Selector, Spans
 
 __all__ = ["And", "Condition", "Everything", "Opaque", "Or", "Predicate", "opaque"]
@@ -64,6 +65,7 @@ class Predicate(ABC):
         )
 
 
+@document("condition/1")
 @attrs.frozen
 class Condition(Predicate):
     """One selector on one column."""
@@ -93,6 +95,7 @@ class Condition(Predicate):
         return f"{self.column} {self.selector}"
 
 
+@document("everything/1")
 @attrs.frozen
 class Everything(Predicate):
     """Every record, or none."""
@@ -116,6 +119,7 @@ class Everything(Predicate):
         return "every record" if self.wanted else "no record"
 
 
+@document("all_of/1")
 @attrs.frozen
 class And(Predicate):
     """All of them."""
@@ -146,6 +150,7 @@ class And(Predicate):
         return " and ".join(f"({part})" if isinstance(part, Or) else str(part) for part in self.parts)
 
 
+@document("some_of/1")
 @attrs.frozen
 class Or(Predicate):
     """At least one of them."""
@@ -277,3 +282,6 @@ def _union(before: Predicate | None, selector: Chosen | Spans) -> Selector:
 def members(box: Box) -> frozenset[tuple[str, Any]]:
     """The members of set-valued columns that a box asks for, by column."""
     return frozenset((c, s.member) for c, selectors in box.items() for s in selectors if isinstance(s, Has))
+
+
+document("opaque/1", fields="name stability", read=opaque)(Opaque)

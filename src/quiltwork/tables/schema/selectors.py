@@ -7,15 +7,20 @@ nor does their complement, as in SQL; only `Null` does.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import attrs
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 Cut: TypeAlias = tuple[float, int]
 LOWEST: Cut = (float("-inf"), 0)
 HIGHEST: Cut = (float("inf"), 1)
 
 
+@document("chosen/1")
 @attrs.frozen
 class Chosen:
     """A set of categories."""
@@ -70,6 +75,7 @@ def _span_text(start: Cut, end: Cut) -> str:
     return f"{'(' if start[1] else '['}{start[0]:g}, {end[0]:g}{']' if end[1] else ')'}"
 
 
+@document("has/1")
 @attrs.frozen
 class Has:
     """A set-valued column that holds this member, or does not."""
@@ -87,6 +93,7 @@ class Has:
         return f"{'has' if self.present else 'lacks'} {self.member!r}"
 
 
+@document("null/1")
 @attrs.frozen
 class Null:
     """NULL itself, or everything else."""
@@ -101,3 +108,21 @@ class Null:
 
 
 Selector: TypeAlias = Chosen | Spans | Has | Null
+
+
+# ---- as a document
+
+
+def _read_spans(spans: tuple[Any, ...]) -> Spans:
+    """Half-open spans in rising order, none of them twice."""
+    cuts = [cut for span in spans for cut in span]
+    plain = all(
+        isinstance(cut, tuple) and len(cut) == 2 and type(cut[0]) in (int, float) and cut[1] in (0, 1) for cut in cuts
+    )
+    if not plain or len(cuts) != 2 * len(spans) or any(one > two for one, two in pairwise(cuts)):
+        allowed = "spans [[value, 0 or 1], [value, 0 or 1]] in rising order that do not meet"
+        raise InvalidParameter("spans", spans, allowed)
+    return Spans(spans)
+
+
+document("spans/1", fields="spans", read=_read_spans)(Spans)

@@ -11,6 +11,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document, not_written
 from quiltwork.tables.schema.columns import Cat, Column, Date, Int, Ordered, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate
 from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Chosen, Cut, Has, Null, Spans
@@ -20,6 +21,7 @@ __all__ = ["Reference", "Table"]
 MOST_PARTS = 100_000  # of one split
 
 
+@not_written("it is a column of a table, seen from a condition", "write the table")
 class Reference:
     """A column of a table, to be compared: t.age < 30, t.region.isin(["N", "S"]), ~t.day.is_null()."""
 
@@ -62,6 +64,8 @@ class Reference:
             wanted = list(values)
         except TypeError:
             raise InvalidParameter("values", values, "a list of values") from None
+        for value in wanted:
+            self._value(value)
         if any(value is None for value in wanted):
             raise InvalidParameter("values", wanted, "free of None", f"ask for {self.name}.is_null()")
         if isinstance(self.column, Cat):
@@ -76,6 +80,7 @@ class Reference:
         """Whether the set in this column holds the member."""
         if not isinstance(self.column, SubsetOf):
             raise InvalidParameter(self.name, self.column, "a SubsetOf column")
+        self._value(member)
         return Condition(self.name, Has(self.column.member(member)))
 
     def is_null(self) -> Predicate:
@@ -122,7 +127,16 @@ class Reference:
     def _cut(self, bound: Any, *, after: bool) -> Cut:
         if not isinstance(self.column, Ordered):
             raise InvalidParameter(self.name, self.column, "an ordered column (Int, Float or Date)", self._hint())
-        return self.column.cut(bound, after=after)
+        return self.column.cut(self._value(bound), after=after)
+
+    def _value(self, given: Any) -> Any:
+        """What the column is compared with: never another column."""
+        if isinstance(given, Reference):
+            raise InvalidParameter(
+                f"what {self.name} is compared with", given, f"a value of {self.name}",
+                "a condition compares a column with values, not with another column; opaque(...) states other filters",
+            )  # fmt: skip
+        return given
 
     def _span(self, start: Cut, end: Cut) -> Predicate:
         return Condition(self.name, Spans(((start, end),)))
@@ -134,6 +148,11 @@ class Reference:
 
     def __repr__(self) -> str:
         return f"<column {self.name}: {self.column}>"
+
+
+def column_name(name: str, given: str | Reference, allowed: str = "a column, or its name") -> str:
+    """The name of a column that is given by its name or as a column of a table."""
+    return given.name if isinstance(given, Reference) else checks.text(name, given, allowed)
 
 
 @attrs.frozen(init=False, eq=False)
@@ -222,3 +241,19 @@ class Table:
 
     def __repr__(self) -> str:
         return "Table(" + ", ".join(f"{name}={column}" for name, column in self.columns.items()) + ")"
+
+
+# ---- as a document
+
+
+def _written(table: Table) -> dict[str, Any]:
+    most = None if math.isinf(table.most) else int(table.most)
+    # a list, so that a column may have any name
+    return {"columns": tuple(table.columns.items()), "least": table.least, "most": most}
+
+
+def _read(columns: tuple[Any, ...], least: int = 0, most: int | None = None) -> Table:
+    return Table(**{str(name): column for name, column in columns}).rows(least, most)
+
+
+document("table/1", fields="columns", optional="least most", write=_written, read=_read)(Table)

@@ -16,11 +16,13 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import attained, is_linear, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
+from quiltwork.kinds import document
 from quiltwork.tables.notions.neighbors import Metric
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.query import Query
 
 
+@document("vector/1")
 @attrs.frozen(eq=False)
 class Vector:
     """Distances of the touched queries, the composed loss, and where it happens."""
@@ -37,6 +39,7 @@ class Vector:
         return self.loss if self.real is None else self.real
 
 
+@document("vector_bound/1")
 @attrs.frozen(eq=False)
 class Bound:
     """Losses above every vector that was not listed, and how they were found."""

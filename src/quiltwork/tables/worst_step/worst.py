@@ -20,6 +20,7 @@ from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
+from quiltwork.kinds import document
 from quiltwork.tables.worst_step.moments import TILTS, loss_moments
 from quiltwork.tables.worst_step.vectors import Bound, Vector
 
@@ -30,6 +31,7 @@ WITNESSES = 3  # reachable vectors that are composed in any case
 CHERNOFF = "Chernoff bounds"
 
 
+@document("worst_vector/1", fields="vectors bounds")
 class Worst(BaseCurve):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 

@@ -22,6 +22,7 @@ from quiltwork import checks
 from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of, rows_needed, signed, whole, written
 from quiltwork.confounding.design.exact.simplex import optimal, program
 from quiltwork.errors import InvalidParameter, MissingExtra, NotCertified, Unreachable, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.rational_linear import Singular
 from quiltwork.numbers.stated import fraction
 
@@ -37,6 +38,7 @@ Fractions = np.ndarray[Any, np.dtype[np.object_]]
 Channel = tuple[tuple[Fraction, ...], ...]
 
 
+@document("exact_design/1")
 @attrs.frozen
 class RationalSolution:
     """A channel, what it costs, and a bound below which no channel can go."""

@@ -24,12 +24,15 @@ from typing import Any
 import attrs
 import numpy as np
 
+from quiltwork.kinds import document
+
 __all__ = ["Duals", "Hinges", "Layout", "Written", "hinges_of", "rows_needed", "signed", "whole", "written"]
 
 Integers = np.ndarray[Any, np.dtype[np.object_]]
 Fractions = np.ndarray[Any, np.dtype[np.object_]]
 
 
+@document("exact_duals/1")
 @attrs.frozen
 class Duals:
     """Multipliers that prove the lower bound: 0 <= hinges[p][y][z] <= pairs[p], and priors a law."""

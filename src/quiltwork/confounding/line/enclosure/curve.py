@@ -25,6 +25,7 @@ from quiltwork.confounding.line.enclosure.pair import TwoLaws
 from quiltwork.confounding.line.enclosure.tails import revealed, unbounded
 from quiltwork.confounding.line.laws.components import Mixture
 from quiltwork.curves.maximum import Maximum
+from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import UNIT, up
 
 __all__ = ["EnclosedCurve", "LawTest", "odds_for"]
@@ -212,6 +213,7 @@ def _above(one: tuple[float, float], two: tuple[float, float], three: tuple[floa
     return (two[1] - one[1]) * (three[0] - one[0]) >= (three[1] - one[1]) * (two[0] - one[0])
 
 
+@not_written("its cells are not data", "write the release that it is the curve of")
 class EnclosedCurve(Maximum):
     """The worst of several tests between laws on the line, one for each ordered pair."""
 

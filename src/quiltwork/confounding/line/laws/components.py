@@ -19,6 +19,7 @@ from quiltwork.confounding.line.laws.mixture import Mixture
 from quiltwork.confounding.line.laws.normal_laplace import NormalLaplaceShapes
 from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = [
     "Component",
@@ -41,6 +42,7 @@ def _keep(component: Any, exact: tuple[Fraction, ...], *names: str) -> None:
         object.__setattr__(component, name, float(getattr(component, name)))
 
 
+@document("point/1")
 @attrs.frozen
 class Point(Component):
     """A number that is known exactly; with noise it has a density."""
@@ -70,6 +72,7 @@ class Point(Component):
         return np.full(count, self.value)
 
 
+@document("normal/1")
 @attrs.frozen
 class Normal(Component):
     """A normal law; `exact` is (mean, variance).
@@ -109,6 +112,7 @@ class Normal(Component):
         return rng.normal(self.mean, self.sd, count)
 
 
+@document("laplace/1")
 @attrs.frozen
 class Laplace(Component):
     """A Laplace law; `exact` is (mean, scale)."""
@@ -141,6 +145,7 @@ class Laplace(Component):
         return rng.laplace(self.mean, self.scale, count)
 
 
+@document("normal_laplace/1")
 @attrs.frozen
 class NormalLaplace(Component):
     """A normal plus an independent Laplace variable; `exact` is (mean, variance of the normal, scale)."""
@@ -177,6 +182,7 @@ class NormalLaplace(Component):
         return rng.normal(self.mean, self.sd, count) + rng.laplace(0.0, self.scale, count)
 
 
+@document("uniform/1")
 @attrs.frozen
 class Uniform(Component):
     """Uniform between two ends; `exact` is (low, high)."""

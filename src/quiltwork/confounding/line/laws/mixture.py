@@ -14,6 +14,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.laws.component import Component
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import TOLERANCE, Laws
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
@@ -44,6 +45,7 @@ def _parts(value: Any) -> tuple[Component, ...]:
     return parts
 
 
+@document("line_mixture/1", restore="weights")
 @attrs.frozen(eq=False, repr=False)
 class Mixture:
     """A law that picks component i with probability weights[i].

@@ -15,6 +15,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.laws.component import Component
 from quiltwork.confounding.line.laws.densities import KINK, Pair, Shapes, as_column, sure
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import UNIT
 
 __all__ = ["Unimodal", "UserShapes"]
@@ -24,6 +25,7 @@ def _mode(value: Any) -> float:
     return checks.real("mode", value)
 
 
+@not_written("its density is a Python function", "keep it in your program, or state a mixture of named laws")
 @attrs.frozen(eq=False)
 class Unimodal(Component):
     """The user's own density: rising up to the mode, falling after it, with both tails.

@@ -15,6 +15,7 @@ from quiltwork.confounding.line.gaussian import product, separations
 from quiltwork.confounding.line.laws.component import Component, exactly
 from quiltwork.confounding.line.laws.components import Mixture, Normal, Point
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 
 __all__ = ["NormalVectors", "exact_matrix", "exact_vector"]
 
@@ -67,6 +68,7 @@ def _listed(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+@document("normal_vectors/1", restore="weights")
 @attrs.frozen(eq=False, repr=False)
 class NormalVectors:
     """A mixture of normal laws of vectors; one component is the ordinary case.

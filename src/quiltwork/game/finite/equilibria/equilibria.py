@@ -35,6 +35,7 @@ from quiltwork.game.finite.scores import (
     lower_bound,
     upper_bound,
 )
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, number
 from quiltwork.numbers.stated import double_above, double_below, typed
 
@@ -46,6 +47,7 @@ SNAPPED = 3000  # entries of a channel up to which simple fractions are tried
 DENOMINATORS = (12, 120, 1000, 10**5)
 
 
+@document("equilibrium/1")
 @attrs.frozen(eq=False)
 class Equilibrium:
     """A channel, what it loses, the attacker it was found against, and how far both are from optimal.

@@ -24,6 +24,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.game import entropy, given_output, total_correlation
 from quiltwork.game.finite.membership import bits, individuals
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import doubles, read_laws
 
 __all__ = ["CompositionIdentity", "Terms", "composition_identity"]
@@ -31,6 +32,7 @@ __all__ = ["CompositionIdentity", "Terms", "composition_identity"]
 ROUNDING = 1e-12  # nats: what is below may be rounding of the sums
 
 
+@document("composition_terms/1")
 @attrs.frozen
 class Terms:
     """Every term of the identity, for one secret variable, in nats."""
@@ -79,6 +81,7 @@ class Terms:
         return self.excess <= ROUNDING
 
 
+@document("composition_identity/1")
 @attrs.frozen
 class CompositionIdentity:
     """The identity for the whole membership vector and for each candidate; the factorised loss sums the latter."""

@@ -27,6 +27,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
 from quiltwork.curves import TradeOff
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number as Ratio
 from quiltwork.numbers.laws import Table, is_exact
 from quiltwork.numbers.rounding import UNIT
@@ -53,6 +54,7 @@ UNDERFLOW = 1e-150  # squares of a smaller mu are not normal doubles
 _LAW = "numbers, one an attribute"
 
 
+@document("gaussian_test/1")
 @attrs.frozen(eq=False)
 class GaussianTest:
     """The optimal test of N(x_0, V) against N(x_1, V): reject absence where the statistic is large."""

@@ -14,6 +14,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.game.finite.game import FiniteGame
 from quiltwork.game.finite.theorems.gaussian_tests import beta_at
 from quiltwork.game.measures.advantage import ExpectedCounts
+from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, doubles, is_exact, read_laws, read_table
 
 __all__ = ["LossIdentity", "PosteriorIdentity", "bwma_loss_identity", "dominates", "posterior_identity"]
@@ -21,6 +22,7 @@ __all__ = ["LossIdentity", "PosteriorIdentity", "bwma_loss_identity", "dominates
 NEAR = 1e-12  # by how much a trade-off function of floats may be above another and still count as equal
 
 
+@document("loss_identity/1")
 @attrs.frozen
 class LossIdentity:
     """Both sides of Proposition 1: the attacker's loss, and the advantage of the same strategy."""
@@ -34,6 +36,7 @@ class LossIdentity:
         return self.loss + self.counts.advantage
 
 
+@document("posterior_identity/1")
 @attrs.frozen
 class PosteriorIdentity:
     """E[sum_k p_k b_k] on the left and sum_k E[p_k^2] on the right, p the marginal posterior."""

@@ -14,9 +14,11 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.data.counts import labels
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.matrices import (
     Powers,
     law,
+    made_as_stored,
     powers,
     recurrent,
     refuse_lost,
@@ -64,6 +66,12 @@ def _states(value: Any) -> tuple[Hashable, ...]:
     return () if value is None else labels(value)
 
 
+@document(
+    "markov_chain/1",
+    fields="transition",
+    optional="initial length states note",
+    read=lambda **said: made_as_stored(MarkovChain, said),
+)
 @attrs.frozen(eq=False, repr=False)
 class MarkovChain(Prior):
     """Entries x_1, x_2, ... of a chain with these transition probabilities.

@@ -29,6 +29,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import up
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.priors.gaussian.covariance import Covariance, grown
@@ -102,6 +103,7 @@ def _best_interval(mean: float, narrow: float, wide: float, bound: float, width:
     return float(minimize_scalar(minus_ratio, bounds=(-bound, bound - width), method="bounded").x)
 
 
+@document("gaussian_box/1")
 @attrs.frozen(eq=False, repr=False)
 class GaussianBox(Prior):
     """N(0, covariance) cut off at [-bound, bound]^n; secrets: x_i lies in one interval of the given width or another.

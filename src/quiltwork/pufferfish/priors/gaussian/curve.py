@@ -6,6 +6,7 @@ Reference: theory/pufferfish.md 3.6 (ii) and 4.4.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import one_sided
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.errors import Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.secrets import Secrets
+from quiltwork.pufferfish.translation.curve import stated_loss
 
 __all__ = ["GaussianLeaks"]
 
@@ -82,3 +85,13 @@ class GaussianLeaks(BaseCurve):
         best = min(self.sizes, key=lambda size: float(self.composed[size].epsilon(delta).upper))
         told = self.prior.leak(best, self.secrets)
         return f"sets of {best} entries; the rest tells at most a Gaussian loss of mu = {at_most(told)}"
+
+
+# ---- as a document
+
+
+def _read(loss: Any, prior: Any, secrets: Any = None) -> GaussianLeaks:
+    return GaussianLeaks(stated_loss(loss), prior, secrets)
+
+
+document("gaussian_leaks/1", fields="loss prior", optional="secrets", read=_read)(GaussianLeaks)

@@ -24,6 +24,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
@@ -71,6 +72,7 @@ def entry_names(names: Sequence[str] | None, entries: int) -> tuple[str, ...]:
     return found
 
 
+@document("gaussian_prior/1")
 @attrs.frozen(eq=False, repr=False)
 class GaussianPrior(Prior):
     """Jointly Gaussian entries; the secrets are values of one entry that are at most `gap` apart.
@@ -136,6 +138,7 @@ class GaussianPrior(Prior):
         return f"<GaussianPrior of {self.entries} entries, gap {self.gap:g}>"
 
 
+@document("auto_regressive/1")
 @attrs.frozen
 class AutoRegressive(Prior):
     """A stationary Gaussian chain: correlation rho^d at distance d, standard deviation sigma, any length when None.

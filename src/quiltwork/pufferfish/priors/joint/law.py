@@ -17,6 +17,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.priors.joint.cases import MOST_DATASETS, Case, all_cases, clean_law, clean_values
@@ -252,3 +253,21 @@ class JointLaw(Prior):
         error = 2.0 * self._slack() + 8.0 * UNIT * (size + abs(shift) + 1.0)
         losses: FloatArray = up(logs + shift + error)
         return losses
+
+
+# ---- as a document
+
+
+def _written(value: JointLaw) -> dict[str, Any]:
+    law = value.law if value.fractions is None else value.fractions
+    return {"law": law, "values": value.values, "relative_error": value.relative_error, "gauge": value.gauge}
+
+
+def _read(law: Any, relative_error: float = 0.0, **fields: Any) -> JointLaw:
+    """The error is that of the stored numbers: what the constructor adds for fractions is in it already."""
+    found = JointLaw(law, relative_error=relative_error, **fields)
+    object.__setattr__(found, "relative_error", float(relative_error))
+    return found
+
+
+document("joint_law/1", fields="law", optional="values relative_error gauge", write=_written, read=_read)(JointLaw)

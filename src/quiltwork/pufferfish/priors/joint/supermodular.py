@@ -30,6 +30,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.priors.joint.cases import clean_law
 
@@ -40,6 +41,7 @@ FRACTIONS = 4096  # datasets up to which fractions are compared as such
 SLACK = 5e-10  # the most that 4c may add
 
 
+@document("gauge/1")
 @attrs.frozen
 class Gauge:
     """Entries whose two values are exchanged so that the law is log-supermodular, up to the factor e^-tau."""

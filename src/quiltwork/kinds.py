@@ -1,25 +1,30 @@
-"""Which classes are written as documents, under which name, and with which fields.
+"""Which classes are written as documents, under which name, and with which fields: each class declares it itself.
 
-A kind names a class by its home, so that nothing is imported before it is needed.  Without functions of its own, the
-fields are those of the constructor (attrs), and the constructor checks what is read.
+    @document("markov_chain/1", fields="transition", optional="initial length states")
+    class MarkovChain: ...
+
+    @not_written("it is an open connection", "keep its address")
+    class Ledger: ...
+
+Without functions of its own, the fields are those of the constructor (attrs), and the constructor checks what is read.
+This is only the register; `quiltwork.spec.objects` writes and reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
-from quiltwork.errors import InvalidParameter
-
-__all__ = ["Kind", "Refusal", "annotation", "known", "refusals", "register"]
+__all__ = ["KINDS", "REFUSALS", "WRITTEN", "Kind", "Refusal", "declare", "document", "home_of", "not_written"]
 
 PREFIX = "quiltwork/"
-ROOMS = ("curves", "tables", "pufferfish", "confounding", "game", "others")
 ARRAYS = ("FloatArray", "np.ndarray", "NDArray", "IntArray", "Members")  # annotations of arrays
+Class = TypeVar("Class", bound=type)
+Write = Callable[[Any], Mapping[str, Any]]
+Read = Callable[..., Any]
 
 
 @attrs.frozen(eq=False)
@@ -70,14 +75,21 @@ class Kind:
             return self.fields
         return tuple(_argument(field) for field in self.attributes() if field.default is attrs.NOTHING)
 
+    def declared(self) -> dict[str, str]:
+        """What the constructor's arguments are declared to be, as text; nothing for a kind with fields of its own."""
+        return {} if self.fields is not None else {_argument(field): _said(field) for field in self.attributes()}
+
     def arrays(self) -> frozenset[str]:
         """Fields that are arrays by what their class says, so that plain lists do for them."""
-        return frozenset(_argument(field) for field in self.attributes() if _is_array(annotation(field)))
+        said = ((_argument(field), _said(field)) for field in self.attributes())
+        return frozenset(name for name, text in said if text.removesuffix(" | None").startswith(ARRAYS))
 
     def values(self, value: Any) -> dict[str, Any]:
         """The values of the fields; what has no value and needs none is left out."""
         if self.write is not None:
             found = dict(self.write(value))
+        elif self.fields is not None:
+            found = {name: getattr(value, name) for name in self.names()}
         else:
             found = {_argument(field): getattr(value, field.name) for field in self.attributes()}
         needed = self.needed()
@@ -97,14 +109,9 @@ def _argument(field: attrs.Attribute[Any]) -> str:
     return field.alias or field.name
 
 
-def annotation(field: attrs.Attribute[Any]) -> str:
-    """What a field is declared to be, as text."""
+def _said(field: attrs.Attribute[Any]) -> str:
     declared: Any = field.type
     return declared.__name__ if type(declared) is type else str(declared)
-
-
-def _is_array(declared: str) -> bool:
-    return declared.removesuffix(" | None").startswith(ARRAYS)
 
 
 @attrs.frozen
@@ -115,32 +122,46 @@ class Refusal:
     instead: str = ""
 
 
-_OWN: dict[str, Kind] = {}
+KINDS: dict[str, Kind] = {}  # every kind that was declared so far, by its schema
+WRITTEN: dict[str, Kind] = {}  # by the home of its class: of several versions the last one declared is written
+REFUSALS: dict[str, Refusal] = {}  # by the home of the class
 
 
-def register(kind: Kind) -> None:
-    """Let another package's class be written and read; its name must be new."""
-    if kind.schema in known()[0]:
-        raise InvalidParameter("schema", kind.schema, "new", "each kind of object has a name of its own")
-    _OWN[kind.schema] = kind
-    known.cache_clear()
+def declare(kind: Kind) -> None:
+    """Enter a kind in the register."""
+    KINDS[kind.schema] = kind
+    WRITTEN[kind.home] = kind
 
 
-@cache
-def known() -> tuple[dict[str, Kind], dict[str, Kind]]:
-    """Every kind, by its schema and by its home."""
-    found = [kind for room in ROOMS for kind in _room(room).KINDS] + list(_OWN.values())
-    latest: dict[str, Kind] = {}
-    for kind in found:  # of several versions of one class the last one is written
-        latest[kind.home] = kind
-    return {kind.schema: kind for kind in found}, latest
+def document(
+    schema: str, *, fields: str | None = None, optional: str = "", write: Write | None = None, read: Read | None = None,
+    plain: bool = False, restore: str = "",
+) -> Callable[[Class], Class]:  # fmt: skip
+    """Declare that a class is written as `quiltwork/NAME/VERSION`; the rest as in `Kind`, names apart by spaces.
+
+    A class that is still read in an earlier form carries one declaration for each, the newest last applied.
+    """
+    name, _, version = schema.partition("/")
+    own = None if fields is None else tuple(fields.split())
+
+    def declared(cls: Class) -> Class:
+        said = (own, tuple(optional.split()), write, read, plain, tuple(restore.split()))
+        declare(Kind(name, home_of(cls), int(version), *said))
+        return cls
+
+    return declared
 
 
-@cache
-def refusals() -> dict[str, Refusal]:
-    """Every public class that is not written, by its home."""
-    return {home: why for room in ROOMS for home, why in _room(room).REFUSED.items()}
+def not_written(because: str, instead: str = "") -> Callable[[Class], Class]:
+    """Declare that a class is no document, why, and what to do instead."""
+
+    def declared(cls: Class) -> Class:
+        REFUSALS[home_of(cls)] = Refusal(because, instead)
+        return cls
+
+    return declared
 
 
-def _room(name: str) -> Any:
-    return import_module(f"quiltwork.spec.objects.homes.{name}")
+def home_of(cls: type) -> str:
+    """Where a class is found: module:name."""
+    return f"{cls.__module__}:{cls.__qualname__}"

@@ -7,19 +7,23 @@ them where they are known.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from quiltwork.confounding.finite.channels import repeated
 from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
+from quiltwork.numbers.laws import Laws, laws
 
-__all__ = ["overlapping", "read", "same", "written"]
+__all__ = ["overlapping", "same"]
 
 MOST_EXACT = 20_000  # entries of a computed table whose fractions are worth writing
 SLACK = 1e-6  # by which the sums of ends may miss one; a computed table of a million columns stays within
 
 
-def same(one: Any, two: Any) -> bool:
+def same(one: Laws, two: Laws) -> bool:
     """Whether two tables have the same ends, to the last digit."""
     return bool(
         np.array_equal(one.low, two.low)
@@ -29,11 +33,8 @@ def same(one: Any, two: Any) -> bool:
     )
 
 
-def written(value: Any) -> dict[str, Any]:
+def _written(value: Laws) -> dict[str, Any]:
     """The fields of a table."""
-    from quiltwork.confounding.finite.channels import repeated
-    from quiltwork.numbers.laws import laws
-
     if value.uses is not None and same(repeated(*value.uses), value):
         return {"of": value.uses[0], "times": value.uses[1]}
     exact = value.exact if value.low.size <= MOST_EXACT else None
@@ -53,14 +54,11 @@ def written(value: Any) -> dict[str, Any]:
     }
 
 
-def read(
+def _read(
     table: Any = None, low: Any = None, high: Any = None, exponents: Any = None, exact: Any = None, of: Any = None,
     times: Any = None,
-) -> Any:  # fmt: skip
+) -> Laws:  # fmt: skip
     """The table with these fields."""
-    from quiltwork.confounding.finite.channels import repeated
-    from quiltwork.numbers.laws import Laws, laws
-
     if of is not None:
         if not isinstance(of, Laws) or type(times) is not int or times < 1:
             raise InvalidParameter("of", of, "a table, and times, how often it is used")
@@ -91,8 +89,6 @@ def _checked(low: np.ndarray, high: np.ndarray, powers: np.ndarray) -> None:
 
 
 def _inside(exact: Any, low: np.ndarray, high: np.ndarray, powers: np.ndarray) -> None:
-    from fractions import Fraction
-
     if not isinstance(exact, np.ndarray) or exact.dtype != object or exact.shape != low.shape:
         raise InvalidParameter("exact", "another table", "fractions, one for each entry")
     for row, below, above in zip(exact, low, high, strict=True):
@@ -102,10 +98,13 @@ def _inside(exact: Any, low: np.ndarray, high: np.ndarray, powers: np.ndarray) -
             raise InvalidParameter("exact", "a row that does not fit", "fractions between both ends, of sum 1")
 
 
-def overlapping(one: Any, two: Any) -> None:
+def overlapping(one: Laws, two: Laws) -> None:
     """Refuse laws that cannot be those of the same release."""
     if one.shape != two.shape:
         raise InvalidParameter("laws", one.shape, f"a table of shape {two.shape}, as its channel gives")
     (low, high), (other_low, other_high) = one.masses, two.masses
     if not bool(np.all((low <= other_high) & (other_low <= high))):
         raise InvalidParameter("laws", "other numbers", "what the world and the channel give, up to rounding")
+
+
+document("laws/1", fields="", optional="table low high exponents exact of times", write=_written, read=_read)(Laws)

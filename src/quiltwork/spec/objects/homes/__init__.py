@@ -1,1 +1,0 @@
-"""Which classes of each room are written as documents."""
