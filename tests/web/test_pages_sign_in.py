@@ -1,8 +1,12 @@
 """Signing in and out by the form."""
 
+import re
+import shlex
+
 import pytest
 from tests.web.reading import Browser, Page
 
+from quiltwork.cli import main
 from quiltwork.web.pages.sign_in import local
 from quiltwork.web.settings import Rate, Settings
 
@@ -97,3 +101,15 @@ def test_nobody_is_sent_elsewhere(address):
 @pytest.mark.parametrize("address", ["/", "/budgets", "/budget?name=a%20b&page=2", "/plan#x"])
 def test_addresses_of_this_service_are_kept(address):
     assert local(address) == address
+
+
+def test_the_command_that_the_form_names_gives_a_token(house, monkeypatch, capsys):
+    words = Browser(house).page("/sign-in").words
+    command = re.search(r"quiltwork (ledger admit NAME \S+)", words)
+    monkeypatch.setenv("QUILTWORK_TOKEN", house.tokens["admin"])
+    given = shlex.split(command.group(1).replace("NAME", "ina"))
+    assert main([*given, "--ledger", house.url]) == 0
+    browser = Browser(house)
+    answer = browser.send(browser.page("/sign-in").form("/sign-in"), token=capsys.readouterr().out.strip())
+    assert answer.status_code == 303
+    assert "Signed in as ina (viewer)" in browser.page("/").words

@@ -1,7 +1,7 @@
 """Permits fill at a steady rate, a caller's flood is its own, and a flood of callers fills no memory."""
 
-from quiltwork.web.service import access as rates
-from quiltwork.web.service.access import Rates
+from quiltwork.web.service import limits as rates
+from quiltwork.web.service.limits import Rates
 from quiltwork.web.settings import Rate
 
 
@@ -53,7 +53,7 @@ def test_a_clock_that_goes_back_gives_nothing():
 
 
 def test_a_flood_of_names_is_forgotten(monkeypatch):
-    monkeypatch.setattr(rates, "MOST_BUCKETS", 10)
+    monkeypatch.setattr(rates, "MOST_KEPT", 10)
     found = Rates({"reads": Rate(1.0, 1)}, Clock())
     for number in range(100):
         found.wait("reads", str(number))

@@ -4,8 +4,8 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.web.api import models as stated
-from quiltwork.web.api.models import loss_from, loss_of_text
+from quiltwork.web.service import limits as stated
+from quiltwork.web.service.limits import loss_from, loss_of_text
 from quiltwork.web.service.problems import Busy
 
 

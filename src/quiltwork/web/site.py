@@ -16,7 +16,8 @@ from quiltwork import __version__
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.parts import column, ends, percent
-from quiltwork.web.service.access import Rates, Tokens
+from quiltwork.web.service.access import Tokens
+from quiltwork.web.service.limits import Rates
 from quiltwork.web.service.problems import Busy
 from quiltwork.web.service.sessions import Session, Sessions
 from quiltwork.web.service.workers import Workers

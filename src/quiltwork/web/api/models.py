@@ -1,15 +1,10 @@
 """What may be sent to the interface, and what it answers where that is not a document of the library itself.
 
 A loss is written as in a plan file, `{"gaussian": {"sigma": 40}}`; what the library refuses is refused in its words.
-Discrete noise is tabulated when it is built, which takes longer the wider it is. A request may describe a thousand of
-them in a few lines, so that its size is looked at first, and few of the slow ones are built at a time.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -18,26 +13,15 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from quiltwork.checks import MAX_COUNT
-from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.losses.family import families
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
-from quiltwork.spec.text.document import parse
-from quiltwork.spec.text.read import made_from, parse_as
-from quiltwork.web.service.problems import Busy
+from quiltwork.spec.text.read import made_from
+from quiltwork.web.service.limits import loss_from
 
 MOST_FIELDS = 64
-MOST_MAPPINGS, MOST_NUMBERS = 60, 600
-MOST_WIDTH = 5000.0  # of all discrete noise together
-DEEPEST = 8
-LONGEST_TEXT = 5000
-SLOW = {kind: family.tabulated for kind, family in families().items() if family.tabulated}
-ELSEWHERE = "the command line takes more: quiltwork ledger spend"
-PATIENCE = 2.0
-_slow = threading.BoundedSemaphore(2)
 Name = Annotated[str, Field(min_length=1, max_length=200, description="The name of a budget.")]
 Note = Annotated[str, Field(max_length=2000)]
 Times = Annotated[int, Field(ge=1, le=MAX_COUNT)]
@@ -45,71 +29,6 @@ Seconds = Annotated[float, Field(gt=0, le=4e9, description="A length of time in 
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Moment = Annotated[datetime, Field(strict=False)]
 Document = dict[str, Any]
-
-
-def loss_from(given: Mapping[str, Any]) -> Loss:
-    """The loss of plain values, as a plan file writes it; InvalidPlan names the field that is wrong."""
-    return recipe_from(given).loss()
-
-
-def recipe_from(given: Mapping[str, Any]) -> Recipe:
-    """The same before it is a loss."""
-    with _turn(_width(given)):
-        return made_from(Recipe, given)
-
-
-def loss_of_text(text: str) -> Loss:
-    """The loss of a text."""
-    if len(text) > LONGEST_TEXT:
-        raise InvalidParameter("the release", f"{len(text):,} characters", f"at most {LONGEST_TEXT:,}", ELSEWHERE)
-    with _turn(_width(parse(text).value)):
-        return parse_as(Recipe, text).loss()
-
-
-@contextmanager
-def _turn(width: float) -> Iterator[None]:
-    """Only two slow ones are built at a time: each keeps the others' threads from running."""
-    if not width:
-        yield
-        return
-    if not _slow.acquire(timeout=PATIENCE):
-        raise Busy("too many wide tables are being made: ask again in a moment")
-    try:
-        yield
-    finally:
-        _slow.release()
-
-
-def _width(given: Any) -> float:
-    """How wide its discrete noise is, all together; InvalidParameter when that, or the text itself, is too much.
-
-    Noise inside of samples and mixtures is tabulated anew for each of them, and counts as often.
-    """
-    mappings = numbers = 0
-    width = 0.0
-    waiting: list[tuple[Any, int]] = [(given, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, Mapping):
-            mappings += 1
-            width += (1 + depth) * sum(_wide(value.get(kind), field) for kind, field in SLOW.items())
-            waiting.extend((one, depth + 1) for one in value.values())
-        elif isinstance(value, (list, tuple)):
-            waiting.extend((one, depth + 1) for one in value)
-        numbers += 1
-        if depth > DEEPEST:
-            raise InvalidParameter("loss", "deeper nesting", f"nested at most {DEEPEST} levels here", ELSEWHERE)
-        if mappings > MOST_MAPPINGS or numbers > MOST_NUMBERS:
-            raise InvalidParameter("loss", "a longer one", f"of at most {MOST_NUMBERS} numbers here", ELSEWHERE)
-    if width > MOST_WIDTH:
-        raise InvalidParameter("loss", "wider noise", f"of discrete noise up to {MOST_WIDTH:g} in all here", ELSEWHERE)
-    return width
-
-
-def _wide(fields: Any, field: str) -> float:
-    """The width of one; what is no number is refused later, in the words of the plan file."""
-    found = fields.get(field, 1.0) if isinstance(fields, Mapping) else 0.0
-    return float(found) if isinstance(found, (int, float)) and 0 <= found < 1e15 else 0.0
 
 
 class Described:

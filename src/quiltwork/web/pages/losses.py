@@ -12,8 +12,8 @@ from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
 from quiltwork.losses.family import WHOLE, Entry, families
-from quiltwork.web.api.models import loss_from, loss_of_text
 from quiltwork.web.pages.forms import number, whole
+from quiltwork.web.service.limits import loss_from, loss_of_text
 
 __all__ = ["KINDS", "WRITTEN", "Box", "Kind", "loss_of", "offered"]
 

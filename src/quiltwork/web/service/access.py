@@ -1,4 +1,4 @@
-"""Who asks, and how often they may: a bearer token, a session of a browser, or anybody where nobody was admitted.
+"""Who asks: a bearer token, or the session of a browser, or anybody where the ledger has no principals.
 
 Every unsafe request of a browser must carry the CSRF word of its cookie. Programs that send a bearer token need none:
 no other site can make a browser send one.
@@ -6,17 +6,12 @@ no other site can make a browser send one.
 Checking a token costs a tenth of a second on purpose. Programs send theirs with every request, so that a keyed hash of
 a token that fitted is remembered for some minutes. What a principal may do is checked anew in every transaction; a
 token that was revoked opens nothing, remembered or not.
-
-A request takes one permit from a bucket that fills at a steady rate; an empty one means "too many requests" and says
-when to come back. Buckets of callers who were not seen for longest are forgotten, so that a flood of names fills no
-memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import secrets
 import threading
 import time
@@ -33,7 +28,6 @@ from quiltwork.ledger.book.rules import may
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
 from quiltwork.web.service.problems import Busy, Forged, NoLedger, NotSignedIn, TooMany
-from quiltwork.web.settings import Rate
 
 if TYPE_CHECKING:
     from quiltwork.web.site import Site
@@ -41,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Asks",
     "Caller",
-    "Rates",
     "Reads",
     "Sends",
     "Tokens",
@@ -253,31 +246,10 @@ Visits = Annotated[Caller | None, Depends(visitor)]
 Works = Annotated[Caller | None, Depends(worker)]
 
 
-KEPT = 300.0  # seconds that a token is remembered
-MOST_BUCKETS = 20_000
+KEPT = 300.0  # seconds
 MOST_KEPT = 2000
 PATIENCE = 5.0  # seconds to wait for a check
 AT_ONCE = 2  # checks of tokens: each takes 64 MiB
-
-
-class Rates:
-    """Buckets by kind of request and caller."""
-
-    def __init__(self, kinds: dict[str, Rate], clock: Callable[[], float] = time.monotonic) -> None:
-        self._kinds, self._clock, self._lock = kinds, clock, threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
-
-    def wait(self, kind: str, who: str) -> int:
-        """0 when the request may go on, which takes a permit; else the seconds after which to ask again."""
-        rate, now = self._kinds[kind], self._clock()
-        with self._lock:
-            permits, seen = self._kept.pop((kind, who), (float(rate.at_once), now))
-            permits = min(float(rate.at_once), permits + max(now - seen, 0.0) * rate.each_second)
-            allowed = permits >= 1.0
-            self._kept[kind, who] = (permits - 1.0 if allowed else permits, now)
-            if len(self._kept) > MOST_BUCKETS:
-                self._kept.popitem(last=False)
-        return 0 if allowed else max(1, math.ceil((1.0 - permits) / rate.each_second))
 
 
 class Tokens:
