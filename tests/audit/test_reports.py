@@ -12,7 +12,7 @@ import pytest
 import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import AuditReport, Counts
-from quiltwork.audit.bounds.counts import MOST, steps
+from quiltwork.audit.bounds.counts import MAX_STEPS_DRAWN, steps
 from quiltwork.audit.figure import hull
 from quiltwork.curves import Guarantee
 from quiltwork.errors import InvalidParameter, MissingExtra
@@ -178,7 +178,7 @@ def test_a_threshold_for_the_claim_finds_what_a_large_epsilon_does_not():
 
 def test_steps_are_the_errors():
     found = steps(INSIDE, OUTSIDE)
-    assert found.false_alarms.size <= MOST + 1
+    assert found.false_alarms.size <= MAX_STEPS_DRAWN + 1
     assert (found.false_alarms[0], found.misses[0]) == (0.0, 1.0)
     assert (found.false_alarms[-1], found.misses[-1]) == (1.0, 0.0)
     assert (np.diff(found.false_alarms) >= 0).all()

@@ -77,7 +77,7 @@ def test_the_curve_of_everything_together() -> None:
 
 def test_a_large_joint_table_is_guaranteed_at_its_target_only(monkeypatch: pytest.MonkeyPatch) -> None:
     found = WORLD.design(RELEASE, epsilon=0.5, delta=0.05)
-    monkeypatch.setattr(module, "SMALL", 3)
+    monkeypatch.setattr(module, "MAX_LISTED_ENTRIES", 3)
     promised = found.guarantee().curve
     assert float(found.delta.upper) <= float(promised.delta(0.5).upper) <= 0.05
     for epsilon in (0.1, 1.0):

@@ -83,7 +83,7 @@ def test_odds_as_fractions_and_a_table_of_costs() -> None:
 
 
 def test_a_family_whose_tails_stay_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(families, "WIDEST", 2.0)
+    monkeypatch.setattr(families, "MAX_RELATIVE_SCALE", 2.0)
     with pytest.raises(Unreachable, match="use design"):
         World(data=[[1, 0], [0, 1]]).calibrated(epsilon=1e-6, delta=0)
 

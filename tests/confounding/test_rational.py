@@ -374,10 +374,10 @@ def test_an_existing_violation_is_refused_with_its_delta() -> None:
 
 def test_sizes_past_the_limit_are_left_to_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = (joint_of(TWO, BINARY), both_orders(2), 2, Fraction(1, 20), costs(TWO, far, 4))
-    monkeypatch.setattr(rational, "ROWS", 21)  # 4 laws, 2 x 2 x 4 hinges and 2 sums are 22
+    monkeypatch.setattr(rational, "MAX_EXACT_ROWS", 21)  # 4 laws, 2 x 2 x 4 hinges and 2 sums are 22
     with pytest.raises(Unsupported, match="22 inequalities are more than 21; use floats"):
         solve_exactly(*arguments)
-    monkeypatch.setattr(rational, "ROWS", 22)
+    monkeypatch.setattr(rational, "MAX_EXACT_ROWS", 22)
     assert solve_exactly(*arguments).gap == 0
     monkeypatch.setattr(rational, "ENTRIES", 63)
     with pytest.raises(Unsupported, match="use floats"):

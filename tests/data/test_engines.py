@@ -59,7 +59,7 @@ def test_settings_reach_the_engine():
 
 
 def test_a_connection_of_the_caller_stays_open_and_clean(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequences, "ROWS", 1)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 1)
     connection = ibis.duckdb.connect()
     with Engine.using(connection) as engine:
         assert counted(engine).people == 2
@@ -87,7 +87,7 @@ def test_little_memory_is_enough(tmp_path):
 
 
 def test_a_bar_moves_part_by_part(capsys, monkeypatch):
-    monkeypatch.setattr(sequences, "ROWS", 1)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 1)
     with Engine.open(progress=True) as engine:
         counted(engine)
     assert "counting steps" in capsys.readouterr().err

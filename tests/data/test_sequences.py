@@ -27,7 +27,7 @@ def engine():
 @pytest.fixture
 def in_parts(monkeypatch):
     """Two rows to a part, so that even small tables are counted in parts."""
-    monkeypatch.setattr(sequences, "ROWS", 2)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 2)
 
 
 def read(engine, rows, **more):
@@ -54,7 +54,7 @@ def test_parts_give_the_same_counts(engine, monkeypatch):
     rows = [(who, when, (who * when) % 3) for who in range(-20, 20) for when in range(1 + who % 7)]
     whole = read(engine, rows).transition_counts()
     seen = []
-    monkeypatch.setattr(sequences, "ROWS", 10)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 10)
     monkeypatch.setattr(sequences, "steps", lambda count, *rest: seen.append(count) or range(count))
     assert read(engine, rows).transition_counts() == whole
     assert seen == [len(rows) // 10]

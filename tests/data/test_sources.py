@@ -178,7 +178,7 @@ def test_csv_rows_of_another_width_are_an_error(engine, tmp_path):
 
 
 def test_long_csv_is_parsed_once_and_released(tmp_path, monkeypatch):
-    monkeypatch.setattr(sequences, "ROWS", 2)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 2)
     pa.csv.write_csv(TABLE, tmp_path / "t.csv")
     with Engine.open() as engine:
         found = engine.sequences(tmp_path / "t.csv", who="id", when="at", state="state")

@@ -87,13 +87,13 @@ def test_parts_and_files_change_nothing(spark, duck, rows, tmp_path, monkeypatch
     pa.parquet.write_table(rows.slice(0, 1000), folder / "one.parquet")
     pa.parquet.write_table(rows.slice(1000), folder / "two *.parquet")
     (folder / "_SUCCESS").touch()
-    monkeypatch.setattr(sequences, "ROWS", rows.num_rows // 3)
+    monkeypatch.setattr(sequences, "ROWS_A_PART", rows.num_rows // 3)
     for source in (folder, f"{glob.escape(str(folder))}/*.parquet", sorted(folder.glob("*.parquet"))):
         assert read(spark, source).transition_counts() == expected
 
 
 def test_csv_is_read_alike(spark, duck, tmp_path, monkeypatch):
-    monkeypatch.setattr(sequences, "ROWS", 3)  # so that the table is also kept
+    monkeypatch.setattr(sequences, "ROWS_A_PART", 3)  # so that the table is also kept
     lines = ["id,at,state", '007,2026-01-02,"y, ""really"""', "007,2026-01-01T10:00,01", "7,2026-01-01 10:00:00Z,1"]
     text = "\n".join([*lines, '007,2026-01-03,"two\nlines"', '7,2026-01-05,""', "7,,1", ""])
     (tmp_path / "one.csv").write_text(text, encoding="utf-8")

@@ -239,7 +239,7 @@ def test_ridge_by_parts_is_ridge_at_once(releases: int, monkeypatch: pytest.Monk
     release = noisy()
     pool = release.draw(releases, np.random.default_rng(7))
     whole = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
-    monkeypatch.setattr(ridge, "_CHUNK", 40 * 16)
+    monkeypatch.setattr(ridge, "_CHUNK_ENTRIES", 40 * 16)
     cut = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
     outputs = release.draw(5, np.random.default_rng(2)).outputs
     assert np.allclose(whole.scores(outputs), cut.scores(outputs), rtol=1e-8)

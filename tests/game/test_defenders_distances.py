@@ -12,7 +12,7 @@ from tests.game.core_cases import moves
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Half, Independent, Population, Statistic
-from quiltwork.game.defenders.distances import LEAST, neighbours, widest
+from quiltwork.game.defenders.distances import MIN_MU, neighbours, widest
 
 VALUES = st.one_of(st.sampled_from([0.0, 1.0, 0.1, 0.3, 1 / 3, 1e-9, 1e-170, 5e-324, 1 - 2**-53]), st.floats(0.0, 1.0))
 
@@ -58,7 +58,7 @@ def test_every_move_is_covered_exactly(statistic, seed):
         assert pair is not None
         # what rounding adds is small beside the rows themselves
         size = float(np.abs(statistic.population.candidates).max() * np.abs(transform).sum() * found.step)
-        assert width <= float(largest) ** 0.5 * (1 + 1e-12) + max(1e-7 * size, LEAST)
+        assert width <= float(largest) ** 0.5 * (1 + 1e-12) + max(1e-7 * size, MIN_MU)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_no_move_at_all_is_the_least_number_that_curves_take():
     zeros = np.zeros((4, 3))
     for prior in (Half(), Independent(0.5)):
         found = neighbours(Statistic(Population(zeros, zeros, prior), "fixed"))
-        assert widest(found, "pool")[0] == widest(found, "pool", np.ones(3))[0] == LEAST
+        assert widest(found, "pool")[0] == widest(found, "pool", np.ones(3))[0] == MIN_MU
 
 
 def test_bad_requests_are_refused():

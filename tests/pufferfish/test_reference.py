@@ -118,7 +118,7 @@ def test_noise_for_many_queries(row: dict[str, float]) -> None:
 @pytest.mark.parametrize("name", STATES)
 def test_propagation_with_one_slope_for_all_pairs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recursion of the reference itself; sharper slopes are switched off."""
-    monkeypatch.setattr("quiltwork.pufferfish.translation.propagation.SHARPER", 0)
+    monkeypatch.setattr("quiltwork.pufferfish.translation.propagation.SLOPE_PASSES", 0)
     for epsilon, known in STATES[name]["propagation_eps_puffer"].items():
         close_and_safe(translate(MarkovChain(STATES[name]["P"]), float(epsilon)).upper, known)
 

@@ -17,7 +17,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 
 SCORE, MEMBER = "score", "member"
-EVERY = 10_000  # lines between two reports of progress
+LINES_A_REPORT = 10_000  # lines between two reports of progress
 FLAGS = {"1": True, "1.0": True, "in": True, "true": True, "0": False, "0.0": False, "out": False, "false": False}
 FLAG_WORDS = "0 or 1, out or in, false or true"
 LAYOUT = f"a header with the columns {SCORE} and {MEMBER}, or a score and {FLAG_WORDS}"
@@ -58,7 +58,7 @@ def _watched(lines: Iterable[str], total: int, progress: Callable[[int, int], No
     done = 0
     for number, line in enumerate(lines):
         done += len(line)
-        if number % EVERY == 0:
+        if number % LINES_A_REPORT == 0:
             progress(done, total)
         yield line
     progress(total, total)

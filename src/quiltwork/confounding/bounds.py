@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Amplified", "Bounds"]
 
-BLOCK = 1 << 22
+BLOCK_ENTRIES = 1 << 22
 
 
 @attrs.frozen(eq=False)
@@ -164,7 +164,7 @@ class Bounds(FromDelta):
         bottom = np.maximum(bottom, 0.0)
         count = table.shape[1]
         rounding = 1.0 + (88.0 + math.log2(count + 1) + count / 4096) * UNIT
-        rows = max(1, BLOCK // max(bottom.size, 1))
+        rows = max(1, BLOCK_ENTRIES // max(bottom.size, 1))
         for start in range(0, parts.gains.size, rows):
             top = table.high[parts.gains[start : start + rows]] * (1.0 + 4.0 * UNIT)
             terms = np.maximum(top[:, None, :] - bottom[None, :, :], 0.0)

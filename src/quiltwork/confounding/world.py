@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["World"]
 
-FARTHEST = Fraction(10) ** 100  # of a value of the data from zero
+MAX_VALUE = Fraction(10) ** 100  # of a value of the data from zero
 
 
 class World:
@@ -286,7 +286,7 @@ def _values(values: Any, count: int) -> tuple[Fraction, ...]:
     if len(given) != count:
         raise InvalidParameter("values", f"{len(given)} numbers", f"{count}, one for each value of the data")
     read = [fraction(value) for value in given]
-    if any(value is None or abs(value) > FARTHEST for value in read):
+    if any(value is None or abs(value) > MAX_VALUE for value in read):
         raise InvalidParameter("values", values, "numbers of size at most 1e100")
     return tuple(value for value in read if value is not None)
 

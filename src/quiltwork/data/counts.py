@@ -19,7 +19,7 @@ from quiltwork.kinds import document
 __all__ = ["Counts", "IntArray", "Lengths", "Tally"]
 
 IntArray = NDArray[np.int64]
-SHOWN = 5  # offenders that a message names
+MAX_NAMED_OFFENDERS = 5  # offenders that a message names
 
 
 def whole(value: Any) -> IntArray:
@@ -67,12 +67,12 @@ def known(found: Iterable[Hashable], states: tuple[Hashable, ...]) -> dict[Hasha
     places = {state: place for place, state in enumerate(states)}
     unknown = sorted({repr(state) for state in found if state not in places})
     if unknown:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        more = f" and {len(unknown) - MAX_NAMED_OFFENDERS} more" if len(unknown) > MAX_NAMED_OFFENDERS else ""
         raise InvalidParameter(
             "states",
             states,
             "every state that the data hold",
-            f"not in the list: {', '.join(unknown[:SHOWN])}{more}",
+            f"not in the list: {', '.join(unknown[:MAX_NAMED_OFFENDERS])}{more}",
         )
     return places
 

@@ -32,7 +32,7 @@ ACTIVITIES = (
 ACTIVITY_SHARES = (0.275, 0.205, 0.135, 0.115, 0.085, 0.065, 0.045, 0.035, 0.022, 0.012, 0.006)
 AGES = ("18-29", "30-37", "38-52", "53+")
 
-_STEPS = 100_000  # of Sinkhorn's iteration; the chains here need less than 200
+_SINKHORN_STEPS = 100_000  # of Sinkhorn's iteration; the chains here need less than 200
 _CLOSE, _FAR = 1e-14, 200.0  # where it has settled, and where it runs away because no answer exists
 _MOST_STATES = 2**15  # entries are kept in 16 bits
 _MOST_PEOPLE = 10**7
@@ -218,7 +218,7 @@ def reversible_chain(
 def _sinkhorn(weights: FloatArray, margins: FloatArray) -> FloatArray:
     """d_u d_v W_uv with the given margins, for a symmetric W; by square roots, so that one d serves both sides."""
     d = np.ones(len(margins))
-    for _ in range(_STEPS):
+    for _ in range(_SINKHORN_STEPS):
         following = np.sqrt(d * margins / (weights @ d))
         change = np.max(np.abs(following / d - 1.0))
         d = following

@@ -24,8 +24,8 @@ from quiltwork.progress import steps
 
 __all__ = ["Sequences"]
 
-ROWS = 2_000_000  # of one part; smaller parts cost more scans of the source
-PARTS = 64
+ROWS_A_PART = 2_000_000  # of one part; smaller parts cost more scans of the source
+MAX_PARTS = 64
 MOST_STATES = 4096  # a matrix of 128 MB; more is a column of identifiers by mistake
 MOST_CELLS = 5_000_000  # of counts by group
 
@@ -56,7 +56,7 @@ class Sequences:
     def read(cls, engine: Engine, source: Any, columns: Mapping[str, str | None], missing: str = "error") -> Self:
         """Open and check a source; `Engine.sequences` is the door."""
         table, rows, dropped, textual = checked(engine, source, columns, missing)
-        if textual and rows > ROWS:
+        if textual and rows > ROWS_A_PART:
             table = engine.kept(table)  # text is parsed once, not once for each part
         return cls(engine, table, rows, dropped, columns.get("group") is not None)
 
@@ -140,7 +140,7 @@ class Sequences:
     def _parts(self) -> Iterator[dict[str, list[Any]]]:
         """Rows by (state, next state, first of its person), part by part; the next state of the last row is None."""
         ibis = optional.ibis()
-        count = max(1, min(PARTS, self.rows // ROWS)) if self.rows else 0
+        count = max(1, min(MAX_PARTS, self.rows // ROWS_A_PART)) if self.rows else 0
         for part in steps(count, "counting steps", self.engine.progress):
             rows = self.table
             if count > 1:

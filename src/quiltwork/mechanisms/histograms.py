@@ -17,7 +17,7 @@ from quiltwork.mechanisms.gaussian import gaussian_loss, integer_sigma
 from quiltwork.mechanisms.laplace import laplace_loss
 from quiltwork.mechanisms.release import Noise, Release
 from quiltwork.mechanisms.scales import certified_scale, certified_sigma, stated
-from quiltwork.mechanisms.totals import LARGEST, whole
+from quiltwork.mechanisms.totals import MAX_INTEGER, whole
 from quiltwork.numbers.stated import Stated, typed
 
 __all__ = [
@@ -40,7 +40,7 @@ def checked_counts(counts: Any) -> list[int]:
         raise InvalidParameter("counts", counts, ALLOWED)
     if not found:
         raise InvalidParameter("counts", counts, ALLOWED, "a histogram has at least one category")
-    if not all(whole(count) and 0 <= operator.index(count) <= LARGEST for count in found):
+    if not all(whole(count) and 0 <= operator.index(count) <= MAX_INTEGER for count in found):
         raise InvalidParameter("counts", counts, ALLOWED)
     return [operator.index(count) for count in found]
 

@@ -19,7 +19,7 @@ from quiltwork.numbers.stated import Stated, above
 
 __all__ = ["certified_scale", "certified_sigma", "exact_decimal", "stated"]
 
-TRIES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 1024)  # units in the last place, about
+ULPS_TRIED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 1024)  # units in the last place, about
 LEAST_SIGMA = 2.0**-23  # the least power of two whose shortest decimal is exact
 
 
@@ -50,7 +50,7 @@ def exact_decimal(sigma: float) -> float:
 
 def certified_scale(make_loss: Callable[[float], Loss], exact: Fraction, epsilon: float) -> float:
     """A scale whose certified epsilon is at most `epsilon`: the first that passes, a few units above `exact`."""
-    for units in TRIES:
+    for units in ULPS_TRIED:
         scale = above(exact * (1 + Fraction(units, 2**52)))
         if float(make_loss(scale).epsilon(0.0).upper) <= epsilon:
             return scale

@@ -15,10 +15,10 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.stated import above
 
-__all__ = ["LARGEST", "LEAST", "Total", "bounded_sum", "whole"]
+__all__ = ["MAX_INTEGER", "MIN_INTEGER", "Total", "bounded_sum", "whole"]
 
-LEAST, LARGEST = -(2**63), 2**63 - 1  # what the sampler's integers hold
-MOST = 1e300  # of a total of doubles, so that none overflows
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1  # what the sampler's integers hold
+MAX_FLOAT_TOTAL = 1e300  # of a total of doubles, so that none overflows
 MOST_INT = 10**300
 EMPTY = "an empty list has no entry to protect"
 
@@ -56,7 +56,7 @@ def whole(value: Any) -> bool:
 
 def checked_integer(name: str, value: Any) -> int:
     """An integer that the sampler can hold."""
-    if not whole(value) or not LEAST <= operator.index(value) <= LARGEST:
+    if not whole(value) or not MIN_INTEGER <= operator.index(value) <= MAX_INTEGER:
         raise InvalidParameter(name, value, "an integer in [-2**63, 2**63 - 1]")
     return operator.index(value)
 
@@ -67,7 +67,7 @@ def checked_float(name: str, value: Any) -> float:
         number = float(value) if value.dtype.kind == "f" and value.ndim == 0 else math.nan
     except AttributeError:
         number = value if isinstance(value, float) else math.nan
-    if not abs(number) <= MOST:
+    if not abs(number) <= MAX_FLOAT_TOTAL:
         raise InvalidParameter(name, value, "an int, or a finite float of size up to 1e300")
     return number
 
@@ -107,7 +107,7 @@ def _ends(low: Any, high: Any) -> None:
 
 def _integer_sum(entries: list[Any], low: int, high: int) -> Total:
     _ends(low, high)
-    if len(entries) * max(abs(low), abs(high)) > LARGEST:
+    if len(entries) * max(abs(low), abs(high)) > MAX_INTEGER:
         raise InvalidParameter("low and high", (low, high), "small enough for a sum below 2**63")
     if not all(whole(entry) for entry in entries):
         wrong = next(entry for entry in entries if not whole(entry))
@@ -118,7 +118,7 @@ def _integer_sum(entries: list[Any], low: int, high: int) -> Total:
 def _float_sum(entries: list[Any], low: float, high: float) -> Total:
     _ends(low, high)
     most = len(entries) * Fraction(max(abs(low), abs(high)))
-    if most > Fraction(MOST):
+    if most > Fraction(MAX_FLOAT_TOTAL):
         raise InvalidParameter("low and high", (low, high), "small enough for a sum below 1e300")
     clean = [min(max(_number("values", entry), low), high) for entry in entries]
     rounding = Fraction(math.ulp(above(most)))

@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
 __all__ = ["at_least", "at_most", "pair", "single"]
 
-_SHOWN = 12  # digits shown when both ends are the same number
-_MOST = 17  # digits that tell every double apart
+_EQUAL_DIGITS = 12  # digits shown when both ends are the same number
+_DOUBLE_DIGITS = 17  # digits that tell every double apart
 _PLAIN = range(-5, 7)  # decimal exponents written without "e"
 
 
@@ -18,7 +18,7 @@ def single(value: float) -> str:
     >>> single(0.1 + 0.2), single(math.inf)
     ('0.3', 'inf')
     """
-    return f"{value:.{_SHOWN}g}"
+    return f"{value:.{_EQUAL_DIGITS}g}"
 
 
 def at_most(value: float, digits: int = 4) -> str:
@@ -49,7 +49,7 @@ def pair(lower: float, upper: float) -> str:
         context.prec = 2000  # doubles are exact decimals of at most 1075 digits
         low, high = Decimal(lower), Decimal(upper)
         exponent = max(low, high, key=abs).adjusted()
-        place = max((high - low).adjusted() - 1, exponent - _MOST + 1)
+        place = max((high - low).adjusted() - 1, exponent - _DOUBLE_DIGITS + 1)
         quantum = Decimal(1).scaleb(place)
         low, high = low.quantize(quantum, ROUND_FLOOR), high.quantize(quantum, ROUND_CEILING)
         shift, tail = (0, "") if exponent in _PLAIN else (exponent, f"e{exponent}")

@@ -143,7 +143,7 @@ def _epsilon(table: Table, queries: Sequence[Query], step: Notion) -> str | None
 
 
 USUAL_DELTA = 1e-6  # at which the witness is chosen when no other delta is asked for
-SHOWN = 8  # queries named in a sentence
+MAX_NAMED_QUERIES = 8  # queries named in a sentence
 BECAUSE = (
     "distance-vector composition: each reachable step is composed by itself and the worst is taken last "
     "(Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe, Theorems IV.10 and V.5, generalised)"
@@ -223,7 +223,9 @@ def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
     if vector is None:
         return None
     names = [queries[i].name + ("" if d == 1 else f" (distance {at_most(d, 6)})") for i, d in vector.distances]
-    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    shown = ", ".join(names[:MAX_NAMED_QUERIES]) + (
+        f" and {len(names) - MAX_NAMED_QUERIES} more" if len(names) > MAX_NAMED_QUERIES else ""
+    )
     return f"{vector.where} touches {shown}" if names else f"{vector.where}: nothing is touched"
 
 

@@ -20,8 +20,8 @@ from quiltwork.audit.bounds.binomial import log_mass, lower_tail
 from quiltwork.numbers.rounding import UNIT, down, up
 
 GROUPS = 48  # of numbers of revealed coins
-_WIDE = 10.0  # standard deviations around the mean of R that are looked at in detail
-_MOST = 2**20
+_DETAILED_SDS = 10.0  # standard deviations around the mean of R that are looked at in detail
+_MAX_SUPPORT = 2**20
 _FAINT = 1e-10
 
 
@@ -43,10 +43,10 @@ def p_value(trials: int, guesses: int, correct: int, epsilon: float, delta: floa
 def groups(trials: int, delta: float) -> tuple[tuple[int, float], ...]:
     """Groups of numbers of revealed coins: the largest of each, and at least its chance."""
     mean = trials * delta
-    spread = _WIDE * math.sqrt(mean) + _WIDE
+    spread = _DETAILED_SDS * math.sqrt(mean) + _DETAILED_SDS
     low, high = max(0, math.floor(mean - spread)), min(trials, math.ceil(mean + spread))
     rest = lower_tail(trials - high - 1, trials, 1.0 - delta, delta) if high < trials else 0.0
-    if high - low > _MOST:
+    if high - low > _MAX_SUPPORT:
         return (high, 1.0), (trials, rest)
     below = lower_tail(low - 1, trials, delta, 1.0 - delta) if low > 0 else 0.0
     edges = np.unique(np.linspace(low - 1, high, min(high - low + 1, GROUPS) + 1).round().astype(int))

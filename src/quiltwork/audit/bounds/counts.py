@@ -102,7 +102,7 @@ def _log_ratio(hit: float, delta: float, error: float) -> float:
     return max(0.0, down(math.log(down(above / error)), 2))
 
 
-MOST = 600  # steps in a picture
+MAX_STEPS_DRAWN = 600  # steps in a picture
 
 
 @document("audit_steps/1")
@@ -122,8 +122,10 @@ def steps(scores_in: FloatArray, scores_out: FloatArray) -> Steps:
     ([0.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, 0.0])
     """
     levels = np.unique(np.concatenate([scores_in, scores_out]))[::-1]
-    if levels.size > MOST:  # evenly along the curve's two ends, where few scores make many steps, and between them
-        place = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, MOST))
+    if (
+        levels.size > MAX_STEPS_DRAWN
+    ):  # evenly along the curve's two ends, where few scores make many steps, and between them
+        place = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, MAX_STEPS_DRAWN))
         levels = levels[np.unique((place * (levels.size - 1)).round().astype(int))]
     sorted_in, sorted_out = np.sort(scores_in), np.sort(scores_out)
     alarms = 1.0 - np.searchsorted(sorted_out, levels) / sorted_out.size

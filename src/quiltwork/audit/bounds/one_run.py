@@ -34,10 +34,10 @@ from quiltwork.checks import FloatArray
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
 
-FARTHEST = 64.0  # no epsilon beyond it is looked for: 2**53 right guesses refute less than 36
+MAX_EPSILON = 64.0  # no epsilon beyond it is looked for: 2**53 right guesses refute less than 36
 CLOSE = 1e-10  # the search ends there, on the safe side
-_WIDE = 12.0  # standard deviations around the mean in which the largest average is looked for
-_WIDEST = 2.0**20  # numbers of guesses around the mean that are looked at one by one
+_DETAILED_SDS = 12.0  # standard deviations around the mean in which the largest average is looked for
+_MAX_LISTED_GUESSES = 2.0**20  # numbers of guesses around the mean that are looked at one by one
 
 
 def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
@@ -71,7 +71,7 @@ def refuted(canaries: int, guesses: int, correct: int, delta: float, level: floa
     if not rejects(0.0):
         return 0.0
     low, high = 0.0, 1.0
-    while high < FARTHEST and rejects(high):
+    while high < MAX_EPSILON and rejects(high):
         low, high = high, 2.0 * high
     while high - low > CLOSE * (1.0 + low):
         middle = 0.5 * (low + high)
@@ -88,8 +88,8 @@ def largest_average(correct: int, guesses: int, wrong: float) -> float:
     if correct < 1:
         return 0.0
     mean, right = guesses * (1.0 - wrong), 1.0 - wrong
-    spread = _WIDE * math.sqrt(guesses * wrong * right) + 64.0
-    if spread > _WIDEST:  # an average is at most the mass of the mode
+    spread = _DETAILED_SDS * math.sqrt(guesses * wrong * right) + 64.0
+    if spread > _MAX_LISTED_GUESSES:  # an average is at most the mass of the mode
         mode = np.array([min(guesses - 1.0, math.floor(mean)), min(guesses - 1.0, math.floor(mean) + 1.0)])
         return min(1.0, float(_masses(mode, guesses, wrong).max()) * (1.0 + 1e-9))
     top = min(correct - 1, math.ceil(mean + 4.0 * spread))
@@ -120,7 +120,7 @@ def _masses(right: FloatArray, guesses: int, wrong: float) -> FloatArray:
 
 
 RARE = 4.5  # standard deviations: thinning fails once in a hundred thousand audits
-FEWEST, TRIED = 20, 24  # guesses that are worth a try, and numbers of them that are tried
+MIN_GUESSES, TRIED = 20, 24  # guesses that are worth a try, and numbers of them that are tried
 CAUTION = 2.0  # standard deviations by which what was seen is taken for worse
 
 
@@ -175,7 +175,9 @@ def best_shares(
         np.concatenate([[0], np.cumsum(side)]) for side in _ranked(np.concatenate([scores_in, scores_out]), coins, rng)
     ]
     size, best, found = coins.size, -1.0, (0.5, 0.5)
-    sizes = np.unique(np.maximum(1.0, np.geomspace(min(1.0, FEWEST / max(later, 1)), 1.0, TRIED) * size).astype(int))
+    sizes = np.unique(
+        np.maximum(1.0, np.geomspace(min(1.0, MIN_GUESSES / max(later, 1)), 1.0, TRIED) * size).astype(int)
+    )
     for says_in, says_out in ((sizes - sizes // 2, sizes // 2), (sizes, 0 * sizes), (0 * sizes, sizes)):
         made, correct = sizes.astype(float), (right[0][says_in] + right[1][says_out]).astype(float)
         correct = correct - CAUTION * np.sqrt((correct + 1.0) * (made - correct + 1.0) / (made + 2.0))

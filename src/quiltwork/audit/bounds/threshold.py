@@ -25,7 +25,7 @@ from quiltwork.errors import InvalidParameter
 CANDIDATES = 200
 SHARE = 0.25
 _OUTER = 0.002  # share of the trials beyond the outermost candidates
-_FEW = 50  # different scores below which neighbouring candidates are not alike
+_MIN_DISTINCT_SCORES = 50  # different scores below which neighbouring candidates are not alike
 _WIDTH = 0.8  # of the smoothing, in normal quantiles of the rank
 
 Foreseen = Callable[[FloatArray, FloatArray], FloatArray]  # limits of false alarms and of misses -> the bound
@@ -123,7 +123,7 @@ def choose(parts: Split, rule: Rule, confidence: float) -> float:
         return np.nan_to_num(rule.foreseen(fpr, fnr), nan=-1.0, posinf=1e300, neginf=-1e300)
 
     found = bound(missed, alarms)
-    if candidates.size >= _FEW:
+    if candidates.size >= _MIN_DISTINCT_SCORES:
         rank = (missed + sorted_out.size - alarms + 0.5) / (sorted_in.size + sorted_out.size + 1.0)
         smooth = (_smoothed(ndtri(rank), missed, sorted_in.size), _smoothed(ndtri(rank), alarms, sorted_out.size))
         found = found + bound(*smooth)

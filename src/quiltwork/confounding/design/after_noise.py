@@ -64,9 +64,9 @@ __all__ = [
     "noisy_task",
 ]
 
-SHARE = 1e-6  # of delta that enclosures may be wide: where two laws nearly tie, more digits would take very many cells
-NARROWEST = 1e-22  # the same, whatever delta is
-BACK = (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5)  # steps back from an epsilon that holds
+ENCLOSURE_WIDTH = 1e-6  # of delta: where two laws nearly tie, more digits would take very many cells
+MIN_ENCLOSURE_WIDTH = 1e-22  # the same, whatever delta is
+STEPS_BACK = (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5)  # steps back from an epsilon that holds
 METHOD = "certified cells, one for each new output"
 
 
@@ -131,7 +131,7 @@ class NoisyAfter(FromDelta):
     def __init__(self, task: NoisyTask, table: FloatArray, width: float) -> None:
         self.pieces, self.pairs, self.table = task.pieces, task.world.ordered, table
         self.before = task.before
-        self.pure, self.width = width == 0.0, max(width, NARROWEST) / table.shape[1]
+        self.pure, self.width = width == 0.0, max(width, MIN_ENCLOSURE_WIDTH) / table.shape[1]
 
     def __repr__(self) -> str:
         return (
@@ -199,7 +199,7 @@ class NoisyAfter(FromDelta):
         found = self._search(delta)
         if math.isinf(found):
             return 0.0
-        for part in BACK:
+        for part in STEPS_BACK:
             place = found * (1.0 - part)
             if place > 0 and self.end(place, 0) > delta:
                 return place
@@ -220,7 +220,7 @@ class NoisyTask(Task):
 
     def after(self, table: Counts) -> Any:
         """The curve of everything together."""
-        return self.curve if table.silent else NoisyAfter(self, table.channel, SHARE * self.delta)
+        return self.curve if table.silent else NoisyAfter(self, table.channel, ENCLOSURE_WIDTH * self.delta)
 
     def in_fractions(self, after: Any) -> bool:
         """Never: the laws on the line are not rational."""
@@ -228,7 +228,7 @@ class NoisyTask(Task):
 
     def excess(self, channel: FloatArray) -> float:
         """By how much delta is above the target with this channel, at most."""
-        return NoisyAfter(self, channel, SHARE * self.delta).end(self.epsilon, 1) - self.delta
+        return NoisyAfter(self, channel, ENCLOSURE_WIDTH * self.delta).end(self.epsilon, 1) - self.delta
 
     @property
     def before(self) -> Curve:
@@ -236,11 +236,11 @@ class NoisyTask(Task):
         return self.curve
 
 
-CELLS, FINE = 256, 1024  # of the line for the solver: of laws that are slow, or quick, to evaluate
-ROUNDS = 6
-WORTH = 1e-4  # of the cost: what is worth another evaluation
-MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
-FAINT = 1e-280  # probabilities below this are counted as a whole, on the safe side
+SLOW_LAW_CELLS, QUICK_LAW_CELLS = 256, 1024  # of the line for the solver: of laws that are slow, or quick, to evaluate
+MAX_SOLVES = 6
+MIN_SAVING = 1e-4  # of the cost: what is worth another evaluation
+EXCESS_MARGIN = 1.02  # how much more than the excess is taken off delta before it is solved again
+MIN_PROBABILITY = 1e-280  # probabilities below this are counted as a whole, on the safe side
 
 
 def noisy_task(
@@ -257,8 +257,8 @@ def noisy_task(
         if existing.world.finite is not world:
             raise InvalidParameter("existing", existing, "a release of this same world")
         pieces = finite_pieces(world, existing)
-        cells = FINE if cells is None else cells
-    count = CELLS if cells is None else checks.count("clusters", cells, least=1)
+        cells = QUICK_LAW_CELLS if cells is None else cells
+    count = SLOW_LAW_CELLS if cells is None else checks.count("clusters", cells, least=1)
     plain = finished_task(world, world.release(), target, cells_of(pieces, count))
     fields = {name.name: getattr(plain, name.name) for name in attrs.fields(Task)}
     task = NoisyTask(**fields, pieces=pieces, curve=existing.curve)
@@ -276,7 +276,7 @@ def finite_pieces(world: World, existing: Readout) -> Pieces:
         raise Unsupported("a design after this release", "its outputs do not reduce to one number")
     parts = tuple(law.components[0] for law in reduced)
     (low, high), count = world.laws.masses, len(world.laws.low)
-    known = low > FAINT
+    known = low > MIN_PROBABILITY
     error = STATED + float(np.max((high[known] - low[known]) / low[known], initial=0.0))
     lost = float(np.where(known, 0.0, high).sum(axis=1).max())
     rows = np.where(known, world.laws.values, 0.0)
@@ -301,7 +301,7 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
             if not isinstance(part, Normal):
                 raise Unsupported("a design after this release", "the data are no mixture of normal laws")
             low, high = (weight * end for end in part.probability(edges[:-1], edges[1:]))
-            known = low > FAINT
+            known = low > MIN_PROBABILITY
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
                 middle = 0.5 * (low[place] + high[place])
@@ -329,7 +329,7 @@ def noisy_answer(
     def left() -> float | None:
         return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 0.0)
 
-    for _ in range(ROUNDS):
+    for _ in range(MAX_SOLVES):
         remaining = left()
         if remaining == 0.0:
             break
@@ -337,7 +337,7 @@ def noisy_answer(
         excess = 0.0 if table.silent else task.excess(table.channel)
         if excess <= 0:
             break
-        asked -= MARGIN * excess
+        asked -= EXCESS_MARGIN * excess
         if asked <= 0:
             break
         try:
@@ -373,7 +373,7 @@ def _mixed(
         high = next((share for share in shares if task.holds(mixes[share])), 1.0)
         saved = abs(task.price(constant) - task.price(table.channel))
         low, best = step, mixes.get(high, counted(constant, bits))
-        while (high - low) * saved > WORTH * task.price(best.channel) and high > 1.1 * low and left() != 0.0:
+        while (high - low) * saved > MIN_SAVING * task.price(best.channel) and high > 1.1 * low and left() != 0.0:
             middle = math.sqrt(low * high)
             nearer = counted((1.0 - middle) * table.channel + middle * constant, bits)
             if task.holds(nearer):

@@ -23,7 +23,7 @@ __all__ = ["Counts", "certified_counts", "counted", "without_faint"]
 
 FIRST = 2.0**-44  # the smallest share of a mixture that is tried after none
 HALVINGS = 12
-FAINT = 1e-9  # outputs that no input returns more often than this are dropped before rounding
+NEGLIGIBLE_OUTPUT = 1e-9  # outputs that no input returns more often than this are dropped before rounding
 
 
 @attrs.frozen(eq=False)
@@ -104,7 +104,7 @@ def certified_counts(
 
 def without_faint(channel: FloatArray) -> FloatArray:
     """Outputs that are the solver's noise are given up; the others share what they had."""
-    faint = channel.max(axis=0) < FAINT
+    faint = channel.max(axis=0) < NEGLIGIBLE_OUTPUT
     kept = np.where(faint[None, :], 0.0, np.clip(channel, 0.0, None))
     return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 

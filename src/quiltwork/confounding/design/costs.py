@@ -25,8 +25,8 @@ NAMED: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "squared": lambda x, z: (x - z) ** 2,
     "zero-one": lambda x, z: Fraction(int(x != z)),
 }
-LARGEST = 1e12
-SHOWN = 9  # rows of a refused table that a message tells of
+MAX_COST = 1e12
+MAX_SHOWN_ROWS = 9  # rows of a refused table that a message tells of
 
 
 @attrs.frozen(eq=False)
@@ -69,7 +69,9 @@ def cost_of(cost: Any, values: tuple[Fraction, ...], outputs: Any = None) -> Cos
         targets = _numbers("outputs", outputs)
     rows = _rows(cost)
     if not rows or len(rows) != len(values) or any(len(row) != len(rows[0]) or not row for row in rows):
-        given = "no table" if not rows else f"rows of lengths {', '.join(str(len(row)) for row in rows[:SHOWN])}"
+        given = (
+            "no table" if not rows else f"rows of lengths {', '.join(str(len(row)) for row in rows[:MAX_SHOWN_ROWS])}"
+        )
         raise InvalidParameter("cost", given, f"a table of {len(values)} rows of one length, one for each input")
     if outputs is not None and len(targets) != len(rows[0]):
         raise InvalidParameter("outputs", f"{len(targets)} numbers", f"{len(rows[0])}, one for each column of the cost")
@@ -96,7 +98,7 @@ def _numbers(name: str, given: Any) -> tuple[Fraction, ...]:
 
 
 def _checked(exact: Exact, outputs: tuple[Fraction, ...] | None, name: str) -> Cost:
-    if any(bool(abs(entry) > LARGEST) for row in exact.tolist() for entry in row):
+    if any(bool(abs(entry) > MAX_COST) for row in exact.tolist() for entry in row):
         raise InvalidParameter("cost", "an entry beyond 1e12", "numbers from -1e12 to 1e12", "choose another unit")
     return Cost(exact.astype(float), exact, outputs, name)
 

@@ -53,7 +53,7 @@ ROUNDING = 1e-9  # a relative gap that is put down to rounding
 METHOD = "partition refinement"
 SAME = 1e-6
 SCHEMA = "quiltwork/design/1"
-SMALL = 5_000_000  # entries of a joint table that is worth listing as a release of its own
+MAX_LISTED_ENTRIES = 5_000_000  # entries of a joint table that is worth listing as a release of its own
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -130,7 +130,7 @@ class Design:
         existing, reads = self.task.before, self.task.reads
         if not isinstance(existing, Release) or reads == "secret":
             return self.after
-        if float(existing.table.shape[0]) * existing.outputs * self.channel.shape[1] > SMALL:
+        if float(existing.table.shape[0]) * existing.outputs * self.channel.shape[1] > MAX_LISTED_ENTRIES:
             return self.after
         if reads == "data":
             together = existing.then(self.table.laws())
@@ -159,7 +159,7 @@ class Design:
     def guarantee(self) -> Guarantee:
         """The whole composition with its words; the curve is exact where it can be listed, else the target itself."""
         curve: Any = self.after
-        if isinstance(curve, WorstPair) and curve.laws.low.size > SMALL:
+        if isinstance(curve, WorstPair) and curve.laws.low.size > MAX_LISTED_ENTRIES:
             curve = Profile([self.task.epsilon], [float(self.delta.upper)], symmetric=True)
         assumes = (*self.assumes, "outputs are drawn from exactly this table of whole numbers")
         because = ("everything together evaluated outside the solver (theory/confounding.md 4)",)

@@ -30,7 +30,7 @@ __all__ = ["calibrated"]
 
 FAMILIES = ("laplace", "gaussian")
 HALVINGS = 60
-WIDEST = 1e6  # scales that are searched, over the range of the values
+MAX_RELATIVE_SCALE = 1e6  # scales that are searched, over the range of the values
 
 
 def calibrated(
@@ -73,7 +73,7 @@ def _least(task: Task, table: Any, span: float) -> float:
     low, high = 1e-3 * span, span
     while not task.holds(table(high)):
         low, high = high, 4.0 * high
-        if high > WIDEST * span:
+        if high > MAX_RELATIVE_SCALE * span:
             raise Unreachable(
                 task.words, "all scales of this family", "its tails on the grid stay too far apart; use design"
             )

@@ -48,8 +48,8 @@ __all__ = ["Answer", "Program"]
 TOLERANCE = 1e-10  # of rows, bounds and reduced costs, in the units of the module docstring
 DUST = 1e-12  # entries of the channel below it are rounding of the solver, and stand for zero
 HARD = 2e-11  # a smaller delta is taken for zero in the program; the evaluation outside knows the true one
-LEAST = 1e-7  # no row is divided by less than this part of |a|_c, whatever delta and the odds: HiGHS refuses 1e15
-SMALLEST = 1e-12  # matrix entries below it are dropped; HiGHS allows no less
+MIN_DIVISOR = 1e-7  # no row is divided by less than this part of |a|_c, whatever delta and the odds: HiGHS refuses 1e15
+MIN_MATRIX_ENTRY = 1e-12  # matrix entries below it are dropped; HiGHS allows no less
 
 
 @attrs.frozen(eq=False)
@@ -107,8 +107,8 @@ class Program:
     ) -> np.ndarray:
         """Add cells with sums a_c (n, X) and sizes |a|_c, each cut out of its parent (-1: of none); their numbers."""
         problem, delta = self.problem, self._delta
-        units = np.maximum(sizes, delta if delta > 0 else SMALLEST)
-        scales = np.maximum(np.sqrt(delta / units), LEAST) * units if delta > 0 else units
+        units = np.maximum(sizes, delta if delta > 0 else MIN_MATRIX_ENTRY)
+        scales = np.maximum(np.sqrt(delta / units), MIN_DIVISOR) * units if delta > 0 else units
         first_row, column = self._rows, self._columns
         numbers = np.arange(self.size, self.size + len(sums))
         columns: list[tuple[list[int], list[float]]] = []
@@ -229,7 +229,7 @@ def _solver() -> Highs:
         "simplex_strategy": 1,
         "primal_feasibility_tolerance": TOLERANCE,
         "dual_feasibility_tolerance": TOLERANCE,
-        "small_matrix_value": SMALLEST,
+        "small_matrix_value": MIN_MATRIX_ENTRY,
     }
     for name, value in options.items():
         solver.setOptionValue(name, value)

@@ -33,11 +33,11 @@ __all__ = ["Refined", "Report", "lower_bound", "refine", "reporter"]
 
 Report = Callable[[int, float, float, int], None]  # round, lower, upper, cells
 
-SAME = 1e-6  # costs this far below the largest possible one count as zero in the relative gap
+ZERO_COST = 1e-6  # costs this far below the largest possible one count as zero in the relative gap
 EXACT, ROUNDING = 1e-12, 1e-9  # a share of repair, and a part of the largest cost, that are put down to rounding
 NEGLIGIBLE = 1e-17  # a hinge that a cell hides is not worth a split below this
-WORTH = 1e-3  # nor below this part of the largest one: measured, about as many rounds with 4 to 9 % fewer cells
-STEPS = 60  # Newton steps for one pair; a handful is usual
+MIN_SPLIT_SHARE = 1e-3  # nor below this part of the largest: measured, as many rounds with 4 to 9 % fewer cells
+NEWTON_STEPS = 60  # for one pair; a handful is usual
 NUDGES = (0.0, *(4e-16 * 32.0**k for k in range(9)))  # added to a share until the plain floats agree
 
 
@@ -111,7 +111,7 @@ def refine(
         return None if time_limit is None else time_limit - (time.perf_counter() - started)
 
     def closed() -> bool:
-        return upper - lower <= gap * max(abs(upper), SAME * size)
+        return upper - lower <= gap * max(abs(upper), ZERO_COST * size)
 
     while not (finished := closed()):
         left = remaining()
@@ -168,7 +168,7 @@ class _Partition:
             below = np.bincount(cells, np.maximum(-flat, 0.0), size)
             hidden += np.minimum(above, below)
             found.append(values > 0)
-        split = hidden > max(NEGLIGIBLE, WORTH * hidden.max(initial=0.0))
+        split = hidden > max(NEGLIGIBLE, MIN_SPLIT_SHARE * hidden.max(initial=0.0))
         for p, positive in enumerate(found):
             moved = positive & split[self.labels[p]]
             outputs, old = np.nonzero(moved)
@@ -292,7 +292,7 @@ def _share(
         end = constant[:, None] * (mass[first] - problem.odds * mass[second])
         able = (start > 0) | (end > 0)
         start, slope = start[able], (end - start)[able]
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             value = start + share * slope
             positive = value > 0
             excess, fall = float(value[positive].sum()) - limit, -float(slope[positive].sum())

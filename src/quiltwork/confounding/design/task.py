@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "split_options", "task_of"]
 
-FEW = 20_000  # entries of a table that is evaluated in fractions
-FAINT, LOOSE = 1e-250, 1e-6  # probabilities below the first, or with wider ends than the second, are taken as unknown
-TINIEST, LARGEST = 1e-16, 1e300  # positive deltas and odds that the relaxed problem is stated with
+MAX_EXACT_ENTRIES = 20_000  # of a table that is evaluated in fractions
+MIN_PROBABILITY, MAX_RELATIVE_WIDTH = 1e-250, 1e-6  # of probabilities: beyond these they are taken as unknown
+MIN_DELTA, MAX_ODDS = 1e-16, 1e300  # positive deltas and odds that the relaxed problem is stated with
 
 
 @attrs.frozen(eq=False)
@@ -88,7 +88,7 @@ class Task:
 
     def in_fractions(self, after: WorstPair) -> bool:
         """Whether delta can be had as a fraction in little time."""
-        return self.odds is not None and after.laws.low.size <= FEW and after.laws.exact is not None
+        return self.odds is not None and after.laws.low.size <= MAX_EXACT_ENTRIES and after.laws.exact is not None
 
     def delta_of(self, after: WorstPair) -> Bracket:
         """delta at the target's epsilon."""
@@ -192,7 +192,7 @@ def _target(epsilon: Any, odds: Any) -> tuple[float, Fraction | None]:
         strength = checks.non_negative("epsilon", epsilon)
         return strength, Fraction(1) if strength == 0 else None
     exact = fraction(odds)
-    if exact is None or not 1 <= exact <= LARGEST:
+    if exact is None or not 1 <= exact <= MAX_ODDS:
         raise InvalidParameter("odds", odds, "a rational number from 1 to 1e300, such as Fraction(2)")
     return math.log(exact), exact
 
@@ -262,13 +262,13 @@ def relaxed(task: Task, clusters: int | None = None) -> tuple[Problem, bool]:
     tensor, merges = _fewer(task, clusters)
     low, high = task.joint.low, task.joint.high
     width = high - low
-    known = (high > FAINT) & (width <= LOOSE * high)
+    known = (high > MIN_PROBABILITY) & (width <= MAX_RELATIVE_WIDTH * high)
     error = float(np.max(width[known] / high[known], initial=0.0)) * 1.01 + (8.0 + merges) * UNIT
-    top = math.exp(min(task.epsilon, math.log(LARGEST)))
-    odds = min(top * (1.0 + 3.0 * error + 4.0 * UNIT * (1.0 + task.epsilon)), LARGEST)
+    top = math.exp(min(task.epsilon, math.log(MAX_ODDS)))
+    odds = min(top * (1.0 + 3.0 * error + 4.0 * UNIT * (1.0 + task.epsilon)), MAX_ODDS)
     lost = float(np.where(known, 0.0, width).sum(axis=(1, 2)).max()) * (1.0 + odds)
-    certain = odds < LARGEST and bool(task.exact_delta or not lost)
-    delta = max(task.delta * (1.0 + 2.0 * error) + lost, TINIEST) if task.exact_delta else 0.0
+    certain = odds < MAX_ODDS and bool(task.exact_delta or not lost)
+    delta = max(task.delta * (1.0 + 2.0 * error) + lost, MIN_DELTA) if task.exact_delta else 0.0
     return Problem(tensor, task.world.ordered, odds, delta, task.weights), certain
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Clustered", "clustered"]
 
-ROUNDS = 12  # of Lloyd's algorithm; more change little
-BLOCK = 1 << 22
+LLOYD_ROUNDS = 12  # of Lloyd's algorithm; more change little
+BLOCK_ENTRIES = 1 << 22
 
 
 @document("clustered/1")
@@ -93,7 +93,7 @@ def _labels(values: FloatArray, count: int, seed: int) -> np.ndarray:
     filled = int((chance > 0).sum())
     centres = rays[rng.choice(len(rays), size=min(count, filled), replace=False, p=chance)]
     labels = np.zeros(len(rays), dtype=np.int64)
-    for _ in range(ROUNDS):
+    for _ in range(LLOYD_ROUNDS):
         labels = _nearest(rays, centres)
         totals = np.bincount(labels, weights, len(centres))
         moved = np.zeros_like(centres)
@@ -104,7 +104,7 @@ def _labels(values: FloatArray, count: int, seed: int) -> np.ndarray:
 
 def _nearest(rays: FloatArray, centres: FloatArray) -> np.ndarray:
     sizes = (centres**2).sum(axis=1)
-    rows = max(1, BLOCK // len(centres))
+    rows = max(1, BLOCK_ENTRIES // len(centres))
     parts = [
         np.argmin(sizes - 2.0 * rays[start : start + rows] @ centres.T, axis=1) for start in range(0, len(rays), rows)
     ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["realised"]
 
-CLOSE = 1e-9
+MAX_DISTANCE = 1e-9
 
 
 def realised(world: World, alpha: Any) -> FloatArray:
@@ -38,7 +38,7 @@ def realised(world: World, alpha: Any) -> FloatArray:
         raise Unsupported("alpha under several priors", "it is one law for each secret", "choose one prior")
     wanted = laws("alpha", alpha, world.count, row_word="secret").values
     channel, distance = _nearest(world.data, wanted)
-    if distance > CLOSE:
+    if distance > MAX_DISTANCE:
         raise Unreachable(
             "these laws of outputs",
             "all mechanisms that see the data only",

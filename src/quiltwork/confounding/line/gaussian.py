@@ -39,7 +39,7 @@ Vector = Sequence[Fraction]
 Matrix = Sequence[Sequence[Fraction]]
 Squares = list[list[Fraction | None]]  # None stands for infinite
 
-SMALLEST, LARGEST = 1e-100, 1e100  # what the engine takes for mu
+MIN_MU, MAX_MU = 1e-100, 1e100  # what the engine takes for mu
 
 
 def product(left: Matrix, right: Matrix) -> list[list[Fraction]]:
@@ -147,10 +147,10 @@ class GaussianCurve(BaseCurve):
         """From the engine at both ends of mu; what lies outside its range is answered from the nearest mu in it."""
         low, high = self.mu
         nothing, everything = _extremes(question)
-        less = gdp(min(low, LARGEST))._answer(question) if low >= SMALLEST else nothing
+        less = gdp(min(low, MAX_MU))._answer(question) if low >= MIN_MU else nothing
         more = nothing
         if high > 0:
-            more = gdp(max(high, SMALLEST))._answer(question) if high <= LARGEST else everything
+            more = gdp(max(high, MIN_MU))._answer(question) if high <= MAX_MU else everything
         if math.isinf(low):
             less = everything
         lower, upper = (more.lower, less.upper) if question.quantity == "beta" else (less.lower, more.upper)

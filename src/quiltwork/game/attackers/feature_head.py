@@ -27,7 +27,7 @@ from quiltwork.kinds import document
 
 __all__ = ["FeatureHead"]
 
-_ROWS = 4096  # persons in one step
+_BATCH_PEOPLE = 4096  # persons in one step
 _RATE = 1e-2
 
 
@@ -82,7 +82,7 @@ class FeatureHead:
                 nn.init.zeros_(layer.weight)
                 nn.init.zeros_(layer.bias)
             parts = nn.ModuleList([straight, bent])
-            size = max(1, _ROWS // release.population.size[0])
+            size = max(1, _BATCH_PEOPLE // release.population.size[0])
 
             def batch(step: int) -> Batch:
                 chosen = torch.from_numpy(rng.integers(held, len(draws), size))

@@ -35,7 +35,7 @@ __all__ = ["Features", "examples", "matched_filters", "sample"]
 
 SHRINKAGES = (1.0, 10.0)  # of the mean variance of an attribute: c above, for little and for much noise
 _CLIP = 8.0  # standard deviations, and log-odds: beyond it one release would decide a training step alone
-_ROOM = 16_000_000  # entries of features that are held at once
+_MAX_FEATURE_ENTRIES = 16_000_000  # entries of features that are held at once
 _TINY = 1e-12
 
 
@@ -171,7 +171,7 @@ class Features:
     def each(self, outputs: FloatArray, score: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """One number a release and person from features; `score` maps (persons, features) to (persons,)."""
         people = self.release.population.size[0]
-        size = max(1, _ROOM // (people * self.width))  # so that the features of one part fit into memory
+        size = max(1, _MAX_FEATURE_ENTRIES // (people * self.width))  # so that the features of one part fit into memory
         scores = np.empty((len(outputs), people))
         for start in range(0, len(outputs), size):
             values = self(outputs[start : start + size])
@@ -181,7 +181,7 @@ class Features:
 
 def sample(release: Release, rng: np.random.Generator, budget: Budget, count: int) -> Draws:
     """`count` releases, at least `budget.calibrate` unless features of so many would not fit, and at least 8."""
-    room = _ROOM // (16 * release.population.size[0])  # 16: about as many features as there are
+    room = _MAX_FEATURE_ENTRIES // (16 * release.population.size[0])  # 16: about as many features as there are
     return release.draw(max(8, min(max(count, budget.calibrate), max(room, 64))), rng)
 
 

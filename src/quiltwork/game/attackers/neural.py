@@ -55,7 +55,7 @@ def torch() -> Any:
 
 
 Batch = tuple[Any, Any]
-_CHECKS = 25  # looks at the validation releases during training
+_VALIDATION_CHECKS = 25  # looks at the validation releases during training
 _PATIENCE = 8  # of them without a better loss end it
 
 
@@ -92,7 +92,7 @@ def descend(
     optimiser = module.optim.AdamW(parts.parameters(), lr=rate, weight_decay=decay)
     best, since = _loss(parts, validation), 0
     kept = copy.deepcopy(parts.state_dict())
-    every = max(1, math.ceil(steps / _CHECKS))
+    every = max(1, math.ceil(steps / _VALIDATION_CHECKS))
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
@@ -130,12 +130,12 @@ def evaluate(parts: Any, inputs: FloatArray) -> FloatArray:
     return np.asarray(logits.numpy(), dtype=float)
 
 
-_ROOM = 40_000_000  # entries of the outputs that ridge starts from: more of them only where each is small
-_BLOCK = 2_000_000  # entries of outputs that are drawn together
+_MAX_RIDGE_ENTRIES = 40_000_000  # entries of the outputs that ridge starts from: more of them only where each is small
+_BLOCK_ENTRIES = 2_000_000  # entries of outputs that are drawn together
 _WIDEST = 512
 _RATE, _LINEAR_RATE = 1e-3, 3e-4
 _DECAY = 1e-4
-_SCORED = 4096  # releases that are scored at once
+_SCORED_RELEASES = 4096  # releases that are scored at once
 
 
 @attrs.frozen(eq=False)
@@ -148,8 +148,8 @@ class _FittedNetwork:
     def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
         values = (outputs_of(outputs, len(self.centre)) - self.centre) / self.spread
         scores = np.empty((len(values), self.people))
-        for start in range(0, len(values), _SCORED):
-            scores[start : start + _SCORED] = evaluate(self.parts, values[start : start + _SCORED])
+        for start in range(0, len(values), _SCORED_RELEASES):
+            scores[start : start + _SCORED_RELEASES] = evaluate(self.parts, values[start : start + _SCORED_RELEASES])
         return scores
 
 
@@ -193,7 +193,8 @@ class Neural:
             decoder = None
             if self.hybrid or self.linear:
                 most = max(
-                    budget.train, min(10 * budget.train, budget.steps * budget.batch, _ROOM // release.dimension)
+                    budget.train,
+                    min(10 * budget.train, budget.steps * budget.batch, _MAX_RIDGE_ENTRIES // release.dimension),
                 )
                 decoder = Decoder.learned(release, rng, most)
             first = outputs_of(release.draw(max(2, budget.train), rng).outputs, release.dimension)
@@ -243,7 +244,7 @@ class Neural:
 
 def _batches(release: Release, rng: np.random.Generator, size: int) -> Iterator[tuple[FloatArray, Members]]:
     """Fresh releases without end, drawn many batches at a time because that is cheaper."""
-    together = max(1, min(32, _BLOCK // (size * release.dimension)))
+    together = max(1, min(32, _BLOCK_ENTRIES // (size * release.dimension)))
     while True:
         draws = release.draw(size * together, rng)
         for start in range(0, len(draws), size):

@@ -27,8 +27,8 @@ from quiltwork.kinds import document
 __all__ = ["Decoder", "Ridge", "Sums", "choose", "log_odds", "outputs_of", "solve"]
 
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)  # of the mean variance of a number
-_CHUNK = 4_000_000  # entries of outputs that are held at once: 32 MB
-_LARGEST = 8.0  # separation in standard deviations beyond which a person counts as decided: log-odds of +-32
+_CHUNK_ENTRIES = 4_000_000  # entries of outputs that are held at once: 32 MB
+_MAX_SEPARATION = 8.0  # separation in standard deviations beyond which a person counts as decided: log-odds of +-32
 
 
 def outputs_of(outputs: FloatArray, dimension: int) -> FloatArray:
@@ -139,7 +139,7 @@ def log_odds(estimates: FloatArray, members: Members) -> tuple[FloatArray, Float
     mean_out = (estimates * ~members).sum(axis=0) / np.maximum(outside, 1)
     gap = np.where((inside > 0) & (outside > 0), mean_in - mean_out, 0.0)
     variance = np.mean((estimates - np.where(members, mean_in, mean_out)) ** 2, axis=0)
-    floor = np.maximum((gap / _LARGEST) ** 2, np.finfo(float).tiny)
+    floor = np.maximum((gap / _MAX_SEPARATION) ** 2, np.finfo(float).tiny)
     slope = np.maximum(gap, 0.0) / np.maximum(variance, floor)
     prior = np.log((inside + 0.5) / (outside + 0.5))
     return slope, prior - slope * 0.5 * (mean_in + mean_out)
@@ -175,7 +175,7 @@ class Decoder:
 
 def _stream(release: Release, rng: np.random.Generator, count: int) -> Iterator[tuple[FloatArray, Members]]:
     """`count` simulated releases, a few at a time."""
-    size = max(16, _CHUNK // max(1, release.dimension))
+    size = max(16, _CHUNK_ENTRIES // max(1, release.dimension))
     for start in range(0, count, size):
         draws = release.draw(min(size, count - start), rng)
         yield outputs_of(draws.outputs, release.dimension), draws.members

@@ -42,7 +42,7 @@ __all__ = ["ROUGHNESS", "Rows", "ceiling", "guarantee", "widest_swap"]
 
 Rows = Literal["any", "pool"]
 ROUGHNESS = 1e-6  # rows of float32 classifiers sum to 1 up to this; bounds for any rows are widened by it
-_LEAST = 1e-90  # the least move of rows that differ at all
+_MIN_MOVE = 1e-90  # the least move of rows that differ at all
 _POINTS = 41
 _PROTECTS = "which of two images was queried, when all other queries and their number are the same"
 _OTHERS = (
@@ -70,7 +70,7 @@ def widest_swap(candidates: FloatArray, family: str) -> tuple[float, tuple[int, 
         return 0.0, pair
     # a difference, a square, C - 1 sums and a root: less than C + 4 units in all, one more for each step of this line;
     # squares that underflow are below the least move
-    return max(up(most * (1.0 + (candidates.shape[1] + 8.0) * UNIT)), _LEAST), pair
+    return max(up(most * (1.0 + (candidates.shape[1] + 8.0) * UNIT)), _MIN_MOVE), pair
 
 
 def guarantee(candidates: FloatArray, law: RowLaw, rows: Rows) -> Guarantee:

@@ -72,8 +72,8 @@ def filled_rows(tables: FloatArray) -> Members:
     return np.asarray((tables != MARKER).any(axis=2))
 
 
-_CELLS = 2**18  # likelihoods held at a time: 2 MB, which caches hold
-_REFERENCE = 100  # reference images that stand for all others in the features
+_MAX_LIKELIHOODS = 2**18  # likelihoods held at a time: 2 MB, which caches hold
+_REFERENCE_IMAGES = 100  # reference images that stand for all others in the features
 
 
 @rows_of_people
@@ -150,7 +150,7 @@ class QueryRows:
 
     def features(self, outputs: FloatArray) -> FloatArray | None:
         """How the rows speak for each candidate, against a reference sample: see `evidence.FEATURES`."""
-        reference = self.population.reference[:_REFERENCE]
+        reference = self.population.reference[:_REFERENCE_IMAGES]
 
         def read(tables: FloatArray, filled: Members, logs: FloatArray) -> FloatArray:
             usual = logsumexp(self.law.log_likelihoods(tables, reference), axis=2) - np.log(len(reference))
@@ -187,7 +187,7 @@ class QueryRows:
         values = checks.numbers("outputs", outputs, allowed, -np.inf, np.inf)
         if values.ndim != 2 or values.shape[1] != self.dimension or not bool(np.all(np.isfinite(values))):
             raise InvalidParameter("outputs", f"shape {values.shape}", allowed)
-        step = max(1, _CELLS // (self.slots * people))
+        step = max(1, _MAX_LIKELIHOODS // (self.slots * people))
         for start in range(0, len(values), step):
             tables = values[start : start + step].reshape(-1, self.slots, classes)
             filled = filled_rows(tables) if self.slots == people else np.ones(tables.shape[:2], dtype=np.bool_)

@@ -41,8 +41,8 @@ __all__ = ["RateDistortion", "WaterFilling"]
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 _RANK = 1e-10  # of the largest variance: directions below it are not released at all
-_ALIKE = 1e-13  # of the rows' own size: differences below it are rounding, and the candidates count as alike
-_FARTHEST = 1e200  # levels are sought within this factor of the largest variance
+_ALIKE_ROWS = 1e-13  # of the rows' own size: differences below it are rounding, and the candidates count as alike
+_MAX_LEVEL_RANGE = 1e200  # levels are sought within this factor of the largest variance
 _HALVINGS = 200
 
 Shape = Callable[[FloatArray, float], tuple[FloatArray, FloatArray, FloatArray]]  # scales, noise, errors of directions
@@ -110,7 +110,7 @@ def _prepared(
     factor = statistic.factor * price[:, None]
     basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
     variances = singular**2
-    strong = (variances > _RANK * variances.max(initial=0.0)) & (singular > _ALIKE * _size(statistic, price))
+    strong = (variances > _RANK * variances.max(initial=0.0)) & (singular > _ALIKE_ROWS * _size(statistic, price))
     centre = np.where(kept, statistic.mean, statistic.population.frequencies)
     if not strong.any():  # all candidates are alike: the mean is the statistic
         nothing = np.zeros((len(price), 0))
@@ -139,11 +139,11 @@ def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape)
         return _HALF_NORMAL * float(np.mean(np.sqrt(squares @ shape(variances, level)[2])))
 
     most = float(variances.max())
-    low, high = max(most / _FARTHEST, 1e-300), 2.0 * most
+    low, high = max(most / _MAX_LEVEL_RANGE, 1e-300), 2.0 * most
     while reached(high) < error:
         if shape is _distortion:
             return high
-        if high > _FARTHEST * most:
+        if high > _MAX_LEVEL_RANGE * most:
             raise InvalidParameter("error", error, f"at most {reached(high):.3g} for these candidates")
         high *= 16.0
     for _ in range(_HALVINGS):

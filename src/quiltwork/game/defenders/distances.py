@@ -19,9 +19,9 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.numbers.rounding import UNIT, up
 
-__all__ = ["LEAST", "Neighbours", "neighbours", "widest"]
+__all__ = ["MIN_MU", "Neighbours", "neighbours", "widest"]
 
-LEAST = 1e-100  # the least mu that a curve takes: smaller ones are rounded up to it, and squares below it may underflow
+MIN_MU = 1e-100  # that a curve takes: smaller ones are rounded up to it, and squares below it may underflow
 
 Rows = Literal["any", "pool"]
 
@@ -55,7 +55,7 @@ def neighbours(statistic: Statistic) -> Neighbours:
 
 
 def widest(moves: Neighbours, rows: Rows, transform: FloatArray | None = None) -> tuple[float, tuple[int, int] | None]:
-    """The largest Euclidean length of a move, rounded up (at least `LEAST`), and the pair of candidates that makes it.
+    """The largest Euclidean length of a move, rounded up (at least `MIN_MU`), and the pair of candidates that makes it.
 
     `rows="any"`: over all rows in [0, 1]^m, so that it holds whoever the candidates are.  `rows="pool"`: over the pool.
     `transform` (m x r, or one factor an attribute) is applied to the moves first; only for the pool.
@@ -82,7 +82,7 @@ def widest(moves: Neighbours, rows: Rows, transform: FloatArray | None = None) -
         first = second = int(np.argmax(lengths))
         square = total = float(lengths[first])
     square += 4.0 * (points.shape[1] + 4.0) * UNIT * total
-    return max(up((np.sqrt(max(square, 0.0)) + slack) * moves.step, 4), LEAST), (first, second)
+    return max(up((np.sqrt(max(square, 0.0)) + slack) * moves.step, 4), MIN_MU), (first, second)
 
 
 def _transformed(rows: FloatArray, transform: FloatArray | None, size: Any = np.asarray) -> FloatArray:

@@ -27,7 +27,7 @@ from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.defenders.certified_channel import PlainDefence, statistic_of
-from quiltwork.game.defenders.distances import LEAST, Neighbours, Rows, neighbours, widest
+from quiltwork.game.defenders.distances import MIN_MU, Neighbours, Rows, neighbours, widest
 from quiltwork.game.people.population import Population
 from quiltwork.game.people.statistic import Statistic
 from quiltwork.game.releases.channel import Channel
@@ -145,7 +145,7 @@ def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: R
     else:
         mu, pair = widest(moves, "pool", up(precision))
     return _guarantee(
-        moves, gdp(max(mu, LEAST)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected"
+        moves, gdp(max(mu, MIN_MU)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected"
     )
 
 
@@ -167,7 +167,7 @@ def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Ro
 
 def _one_share(scale: float, step: float) -> Loss:
     """Laplace noise on one share, where more noise than curves take counts as the most they do."""
-    return laplace(down(scale), max(step, up(LEAST * scale, 2)))
+    return laplace(down(scale), max(step, up(MIN_MU * scale, 2)))
 
 
 def _most_shares(moves: Neighbours, kept: Any) -> tuple[int, tuple[int, int]]:

@@ -98,7 +98,7 @@ def worst_informed(channel: Table) -> Worst:
     return found
 
 
-LARGEST = 700.0  # e^epsilon must be a float
+MAX_EPSILON = 700.0  # e^epsilon must be a float
 
 
 def implied_level(epsilon: Any, theta: Any) -> Bracket:
@@ -108,8 +108,8 @@ def implied_level(epsilon: Any, theta: Any) -> Bracket:
     (True, 0.831797)
     """
     level = checks.non_negative("epsilon", epsilon)
-    if level > LARGEST:
-        raise InvalidParameter("epsilon", epsilon, f"at most {LARGEST:g}")
+    if level > MAX_EPSILON:
+        raise InvalidParameter("epsilon", epsilon, f"at most {MAX_EPSILON:g}")
     rate = number("theta", theta)
     if not 0 < rate < 1:
         raise InvalidParameter("theta", theta, "in (0, 1)")

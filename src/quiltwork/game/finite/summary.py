@@ -20,7 +20,7 @@ from quiltwork.numbers.stated import typed
 __all__ = ["Output", "summary_channel"]
 
 Output = tuple[Fraction, ...]
-WORK = 2_000_000  # outcomes of the noise, over all membership vectors
+MAX_OUTCOMES = 2_000_000  # outcomes of the noise, over all membership vectors
 
 _ROWS = "a table of numbers, one row a candidate"
 _NOISE = "pairs (value, probability) with probabilities >= 0 of sum 1"
@@ -30,7 +30,7 @@ def summary_channel(rows: Any, noise: Any, clip: bool) -> tuple[Table, tuple[Out
     """P(x | b) in fractions and the outputs x, sorted; floats are read as the decimals typed."""
     table, law = _rows(rows), _noise(noise)
     people, attributes = len(table), len(table[0])
-    if 2**people * len(law) ** attributes > WORK:
+    if 2**people * len(law) ** attributes > MAX_OUTCOMES:
         raise Unsupported(
             "a finite game of this size",
             f"{len(law)}^{attributes} outcomes of the noise for each of 2^{people} membership vectors",

@@ -21,7 +21,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.defenders.distances import LEAST, Rows, neighbours, widest
+from quiltwork.game.defenders.distances import MIN_MU, Rows, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.gaussian.total import as_loss, total
 from quiltwork.game.people.population import Population, rows_of_people
@@ -130,8 +130,8 @@ class CorrelatedGaussian:
         """G_mu of all copies together, by the exact formula."""
         moves = neighbours(self.statistic)
         width, _ = widest(moves, rows)
-        faint = width * total(self._strengths, self.correlation).upper < 2.0 * LEAST  # perhaps less than a curve takes
-        loss = gdp(3.0 * LEAST) if faint else as_loss(self._strengths, self.correlation, sensitivity=width)
+        faint = width * total(self._strengths, self.correlation).upper < 2.0 * MIN_MU  # perhaps less than a curve takes
+        loss = gdp(3.0 * MIN_MU) if faint else as_loss(self._strengths, self.correlation, sensitivity=width)
         assumes = (POOL,) if rows == "pool" else ("attributes are in [0, 1]",)
         because = "theory/game.md section 5: mu^2 = Delta^2 1' S^-1 1 for correlated Gaussian noise"
         return Guarantee(loss, moves.protects, assumes, (because,))

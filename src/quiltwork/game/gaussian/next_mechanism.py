@@ -32,7 +32,7 @@ from quiltwork.numbers.stated import Stated, exactly, root, typed
 
 __all__ = ["NextMechanism", "next_mechanism"]
 
-_STEPS = 64  # doubles tried on the way into the interval
+_MAX_DOUBLES = 64  # doubles tried on the way into the interval
 
 
 @document("next_mechanism/1")
@@ -147,7 +147,7 @@ def solved(existing: tuple[Fraction, ...], target: Fraction, given: Forms) -> Ne
 def _walk(start: float, towards: float, good: Callable[[float], bool]) -> float | None:
     """The first double on the way that will do; None when it is not near."""
     number = start
-    for _ in range(_STEPS):
+    for _ in range(_MAX_DOUBLES):
         if good(number):
             return number
         number = math.nextafter(number, towards)

@@ -30,7 +30,7 @@ from quiltwork.numbers.stated import Stated, below, exactly
 __all__ = ["NextSigma", "largest_mu", "next_sigma"]
 
 _RTOL = 1e-9
-_STEPS = 16  # doubles tried, each a little noisier
+_MAX_DOUBLES = 16  # doubles tried, each a little noisier
 _RETREATS = 40  # steps below the largest mu, from the last digit up to a part in a thousand
 
 
@@ -82,7 +82,7 @@ def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlat
         hint = f"it is a total mu of {mu:.6g}; {none.hint}"
         raise Unreachable(f"epsilon {wanted:g} at delta {slip:g}", "all sigmas", hint) from None
     number = plan.least_sigma(size**2)
-    for _ in range(_STEPS):  # the first one, unless rounding was unlucky
+    for _ in range(_MAX_DOUBLES):  # the first one, unless rounding was unlucky
         squares = [given.square(size / one) for one in Stated(number).readings]
         loss = strong(max(squares), 1, 1)
         if _keeps(loss, wanted, slip):

@@ -53,7 +53,7 @@ __all__ = ["BoundedOdds", "Certified", "Finish", "bisect_odds", "finished", "rea
 
 _WIDEN = 1.0 + 1e-9
 _TRIES = 60
-_LEAST = 1e-9  # a radius below which the ball is a point for all purposes
+_MIN_RADIUS = 1e-9  # a radius below which the ball is a point for all purposes
 
 
 @document("finish/1")
@@ -100,7 +100,7 @@ class Finish:
 
 def finished(epsilon: float, delta: float, centre: FloatArray, radius: float) -> Finish:
     """The least noise for this ball whose certified curve meets the target."""
-    held = max(float(radius), _LEAST)
+    held = max(float(radius), _MIN_RADIUS)
     if not math.isfinite(held):
         raise InvalidParameter("radius", radius, "a finite number")
     mu = calibrate(gdp, epsilon, delta)

@@ -21,7 +21,7 @@ from quiltwork.kinds import not_written
 __all__ = ["Population", "rows_of_people"]
 
 _ALLOWED = "a matrix of numbers in [0, 1], one row a person"
-LARGEST = 2_000_000_000  # entries of a matrix of rows: 16 GB
+MAX_ENTRIES = 2_000_000_000  # entries of a matrix of rows: 16 GB
 
 
 def _rows(name: str, value: Any, least: int) -> FloatArray:
@@ -33,8 +33,8 @@ def _rows(name: str, value: Any, least: int) -> FloatArray:
         raise InvalidParameter(name, _shape(rows), _ALLOWED)
     if rows.shape[0] < least or rows.shape[1] < 1:
         raise InvalidParameter(name, _shape(rows), f"{_ALLOWED}, with at least {least} rows and one column")
-    if rows.size > LARGEST:
-        raise InvalidParameter(name, _shape(rows), f"at most {LARGEST} entries")
+    if rows.size > MAX_ENTRIES:
+        raise InvalidParameter(name, _shape(rows), f"at most {MAX_ENTRIES} entries")
     clean = np.array(rows, dtype=float)
     if not bool(np.all((clean >= 0.0) & (clean <= 1.0))):
         raise InvalidParameter(name, _shape(rows), _ALLOWED, "some entries are outside [0, 1] or not numbers")

@@ -25,7 +25,7 @@ from quiltwork.pufferfish.translation.translate import ATTAINED
 __all__ = ["AnyOf"]
 
 _WEAKEST_LAST: tuple[Status, ...] = ("exact", "certified", "approximate")
-SHOWN = 3  # members that are spelled out in `words`
+MAX_NAMED_MEMBERS = 3  # members that are spelled out in `words`
 
 
 def _members(value: Any) -> tuple[Prior, ...]:
@@ -62,8 +62,8 @@ class AnyOf(Prior):
     @property
     def words(self) -> str:
         """The assumption."""
-        shown = "; or ".join(prior.words for prior in self.priors[:SHOWN])
-        more = len(self.priors) - SHOWN
+        shown = "; or ".join(prior.words for prior in self.priors[:MAX_NAMED_MEMBERS])
+        more = len(self.priors) - MAX_NAMED_MEMBERS
         return f"{shown}; or one of {more} more priors" if more > 0 else shown
 
     def __repr__(self) -> str:

@@ -24,14 +24,16 @@ from quiltwork.pufferfish.translation.influence import InfluenceCurve
 __all__ = ["Ising"]
 
 MOST_ENTRIES = 16
-MOST = 1e6  # of a coupling or a field; long before that one weight takes all
-WIDEST = 650.0  # log of the largest over the smallest weight
+MAX_STRENGTH = 1e6  # of a coupling or a field; long before that one weight takes all
+MAX_LOG_RANGE = 650.0  # log of the largest over the smallest weight
 
 
 def _edges(value: Any) -> dict[tuple[int, int], float]:
     """{(i, j): J}, i < j, from such a mapping or from a symmetric matrix with a zero diagonal."""
     if not isinstance(value, Mapping):
-        matrix = checks.numbers("couplings", value, "a symmetric matrix of moderate numbers", -MOST, MOST)
+        matrix = checks.numbers(
+            "couplings", value, "a symmetric matrix of moderate numbers", -MAX_STRENGTH, MAX_STRENGTH
+        )
         if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or np.any(np.diag(matrix)):
             raise InvalidParameter("couplings", value, "a symmetric matrix with a zero diagonal, or {(i, j): coupling}")
         value = {(i, j): float(matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix)), strict=True)}
@@ -43,8 +45,8 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
         if one == two or (one, two) in found:
             raise InvalidParameter("couplings", pair, "pairs of different entries, each pair once")
         found[one, two] = checks.real("a coupling", strength)
-        if abs(found[one, two]) > MOST:
-            raise InvalidParameter("a coupling", strength, f"between -{MOST:g} and {MOST:g}")
+        if abs(found[one, two]) > MAX_STRENGTH:
+            raise InvalidParameter("a coupling", strength, f"between -{MAX_STRENGTH:g} and {MAX_STRENGTH:g}")
     return found
 
 
@@ -69,7 +71,7 @@ class Ising(Prior):
         least = 1 + max((two for _, two in self.couplings), default=0)
         if least > MOST_ENTRIES:
             raise InvalidParameter("an entry of couplings", least - 1, f"below {MOST_ENTRIES}", "all data are listed")
-        fields = checks.numbers("fields", self.fields, "moderate numbers", -MOST, MOST)
+        fields = checks.numbers("fields", self.fields, "moderate numbers", -MAX_STRENGTH, MAX_STRENGTH)
         if not fields.ndim:
             fields = np.full(least, float(fields))
         if fields.ndim != 1 or not least <= fields.size <= MOST_ENTRIES:
@@ -111,9 +113,9 @@ class Ising(Prior):
         for spin, field in zip(spins, self.fields, strict=True):
             energy = energy + field * spin
         size = float(np.abs(self.fields).sum()) + sum(map(abs, self.couplings.values()))
-        if not float(np.ptp(energy)) <= WIDEST:
+        if not float(np.ptp(energy)) <= MAX_LOG_RANGE:
             raise InvalidParameter(
-                "couplings", size, f"so that log weights differ by at most {WIDEST}", "scale them down"
+                "couplings", size, f"so that log weights differ by at most {MAX_LOG_RANGE}", "scale them down"
             )
         weights = np.exp(energy - energy.max())
         error = ((len(self.couplings) + self.entries + 4) * size + 8.0) * UNIT

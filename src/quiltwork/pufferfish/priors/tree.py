@@ -34,7 +34,7 @@ __all__ = ["Tree"]
 
 BECAUSE = "Lipschitz propagation along the tree: each edge lets through what its transition law allows"
 METHOD = "balls within each branch of a tree (theory 4.4)"
-LARGEST, SMALL = 64, 1e-5  # balls grow until they are this large or the rest of their branch tells this little
+MAX_BALL, NEGLIGIBLE_REST = 64, 1e-5  # balls grow to this size, or until the rest of their branch tells so little
 MOST_CELLS = 2e7  # numbers in the per-case table; beyond it fewer sizes are kept
 MOST_EXACT = 2000  # entries of a tree whose lower end is claimed
 
@@ -132,7 +132,7 @@ class Tree(Prior):
         if view is None:
             return self.joint().influence(max_size, secrets)
         count = self.entries
-        largest = min(LARGEST if max_size is None else checks.count("max_size", max_size, least=1), count)
+        largest = min(MAX_BALL if max_size is None else checks.count("max_size", max_size, least=1), count)
         options = self._options(largest, view)
         room = max(int(MOST_CELLS / (len(view.entries) * view.first.size)), 1)
         kept = np.unique(np.linspace(1, largest, min(largest, room)).astype(int))
@@ -155,7 +155,7 @@ class Tree(Prior):
                     growing.discard(edge)  # too large, or the branch is at its end already
                     continue
                 options.append((sizes[edge], told[edge]))
-                if float(told[edge].max()) <= SMALL:
+                if float(told[edge].max()) <= NEGLIGIBLE_REST:
                     growing.discard(edge)
             if not growing:
                 break

@@ -31,8 +31,8 @@ __all__ = ["BECAUSE", "Shift"]
 
 BECAUSE = "a shift by delta / (e^epsilon - 1) makes an (epsilon, delta) release pure, and the theorem for those applies"
 LEAST_EPSILON, MOST_EPSILON = 1e-9, 500.0  # per entry; beyond these nothing is gained
-POINTS = 24
-TRIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-13)
+GRID_POINTS = 24
+SHARES_TRIED = (1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-13)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -66,7 +66,7 @@ class Shift:
             return math.inf
         if excess(low) <= 0.0:
             return low
-        for share in TRIES:
+        for share in SHARES_TRIED:
             high = min(max(float(self.loss.epsilon(delta * share, rtol=rtol).upper), 1.01 * low), pure)
             if not high <= MOST_EPSILON:
                 return math.inf
@@ -92,7 +92,7 @@ class Shift:
         """Pairs (epsilon, delta) of the secrets that hold all at once, over the useful range of the loss."""
         low, high = (min(float(self.loss.epsilon(delta).upper), MOST_EPSILON) for delta in (0.5, 1e-15))
         low = max(low, 1e-4, 1e-4 * high)
-        entries = np.geomspace(low, max(high, 1.01 * low), POINTS)
+        entries = np.geomspace(low, max(high, 1.01 * low), GRID_POINTS)
         flat = float(self.loss.epsilon(min(1.001 * float(self.loss.delta(entries[-1]).upper), 1.0)).upper)
         if low < flat < entries[-1]:  # where delta ends to fall: a larger epsilon would only cost more
             entries = np.unique(np.append(entries, flat))

@@ -30,7 +30,7 @@ from quiltwork.pufferfish.translation.witness import Witness
 __all__ = ["Leaks"]
 
 METHOD = "translated once"
-FEW = 4  # epsilons that are answered one by one
+MAX_SINGLE_EPSILONS = 4  # epsilons that are answered one by one
 
 
 class Leaks(BaseCurve):
@@ -57,7 +57,7 @@ class Leaks(BaseCurve):
         """Long lists are read off the chords between points of the curve."""
         size = np.abs(epsilon)
         upper = self.shift.deltas(size)
-        if epsilon.size <= FEW:
+        if epsilon.size <= MAX_SINGLE_EPSILONS:
             known = [min(float(d), self.shift.delta_at(float(e), rtol)) for e, d in zip(size, upper, strict=True)]
             upper = np.array([self.by_size.delta(float(e), d, rtol) for e, d in zip(size, known, strict=True)])
         # both orders are protected: D(-eps) = 1 - e^-eps + e^-eps D(eps)

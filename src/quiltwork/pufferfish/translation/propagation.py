@@ -25,11 +25,11 @@ from quiltwork.numbers.rounding import UNIT, up
 
 __all__ = ["OneSide", "Spread"]
 
-FAR = 600.0  # beyond this e^r overflows, and the limit is as good
-FEW, SHARPER = 12, 6  # states up to which each pair's own slope is used, and how often
-LONG = 4000  # entries on one side, from which on it is taken as endless
+MAX_EXPONENT = 600.0  # beyond this e^r overflows, and the limit is as good
+MAX_SLOPED_STATES, SLOPE_PASSES = 12, 6  # states up to which each pair's own slope is used, and how often
+ENDLESS_ENTRIES = 4000  # entries on one side, from which on it is taken as endless
 SHORT, SCALAR = 40, 12  # entries on one side that are taken one by one, with few and with many states
-ROUNDS, NARROW = 4000, 1e-13
+MAX_ROUNDS, NARROW = 4000, 1e-13
 
 
 @attrs.frozen(eq=False)
@@ -67,12 +67,12 @@ class Spread:
             limit,
             error + (columns + 4) * UNIT,
             _front(above, below),
-            (orders, own, other) if columns <= FEW else None,
+            (orders, own, other) if columns <= MAX_SLOPED_STATES else None,
         )
 
     def largest(self, r: float) -> float:
         """The largest entry of Psi(r), rounded up."""
-        if r > FAR:
+        if r > MAX_EXPONENT:
             return float(min(self.limit.max(), r))
         above, below, missed = self.front
         found = float(self._rounded(np.log1p(_gain(above, below, r).max(initial=0.0)), r))
@@ -81,7 +81,7 @@ class Spread:
     def each(self, r: float) -> FloatArray:
         """Psi(r) for every ordered pair of rows, rounded up."""
         gain = np.full(self.limit.shape, r)
-        if r <= FAR:
+        if r <= MAX_EXPONENT:
             gain = self._rounded(np.log1p(np.maximum(_gain(self.above, self.below, r).max(axis=-1), 0.0)), r)
         found = np.minimum(gain, self.limit)
         np.fill_diagonal(found, 0.0)
@@ -96,8 +96,10 @@ class Spread:
                 if u != v:
                     favoured = int(self.first[u, v])
                     r = float(slope[favoured, 1 - favoured])
-                    gain = float(np.log1p(_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, FAR))))
-                    found[u, v] = min(self.limit[u, v], r) if r > FAR else float(self._rounded(max(gain, 0.0), r))
+                    gain = float(np.log1p(_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, MAX_EXPONENT))))
+                    found[u, v] = (
+                        min(self.limit[u, v], r) if r > MAX_EXPONENT else float(self._rounded(max(gain, 0.0), r))
+                    )
         return np.asarray(np.minimum(found, self.limit))
 
     def anchored(self, slope: FloatArray) -> FloatArray:
@@ -106,7 +108,7 @@ class Spread:
         Where g is least, at w, every other g(y) lies between g(w) and e^slope[y, w] g(w): a box for each w, and the
         best point of a box is again a set of the largest ratios.
         """
-        if self.ranked is None or float(slope.max()) > FAR:
+        if self.ranked is None or float(slope.max()) > MAX_EXPONENT:
             return self.each(float(slope.max()))
         order, own, other = self.ranked
         room = np.expm1(slope.T)[:, order]  # one box for each place of the least
@@ -183,7 +185,7 @@ class OneSide:
 
     def after(self, own: FloatArray, count: int) -> FloatArray:
         """The bound for a side of `count` entries; `own` is what one entry's own value adds."""
-        return self.settled(own) if count > LONG else self.upto(own, count)[count]
+        return self.settled(own) if count > ENDLESS_ENTRIES else self.upto(own, count)[count]
 
     def upto(self, own: FloatArray, count: int) -> list[FloatArray]:
         """The bounds for sides of 0, 1, ..., `count` entries."""
@@ -232,7 +234,7 @@ class OneSide:
         if self.spreads[0].ranked is None or not np.isfinite(found).all():
             return found
         cost = float(own.max())
-        for _ in range(SHARPER):
+        for _ in range(SLOPE_PASSES):
             steps = [up((d - 1) * cost + s.anchored(own + found), 2) for s, d in self._within(4)]
             new = np.minimum(found, np.minimum.reduce(steps))
             np.fill_diagonal(new, 0.0)
@@ -244,7 +246,7 @@ class OneSide:
     def _settled_pairs(self, own: FloatArray) -> FloatArray:
         table = self.spreads[0]
         now = np.zeros_like(own)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             one = table.directed(own + now)
             two = table.directed(own + one)
             if not np.isfinite(two).all() or float(two.max()) > 1e6:
@@ -301,7 +303,7 @@ def _infinite(own: FloatArray) -> FloatArray:
 def _least_fixed_point(image: Callable[[float], float]) -> float:
     """Where iteration from 0 settles, or infinity; jumps ahead by the ratio of steps, and back when it went too far."""
     now = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         one = image(now)
         two = image(one)
         if not np.isfinite(two) or two > 1e6:

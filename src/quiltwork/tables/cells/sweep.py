@@ -21,7 +21,7 @@ from quiltwork.tables.schema.columns import BoolArray, Ordered
 from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Cut, Null, Selector, Spans
 from quiltwork.tables.schema.table import Table
 
-FEWEST = 200  # queries; below, the table of cells is as fast and names every class
+MIN_QUERIES = 200  # queries; below, the table of cells is as fast and names every class
 
 
 @attrs.frozen(eq=False)
@@ -42,7 +42,7 @@ class Sweep:
     def of(cls, table: Table, queries: Sequence[Query]) -> Sweep | None:
         """None unless all conditions are intervals of one ordered column, one box for each query."""
         columns = {column for query in queries for box in query.boxes or () for column in box}
-        if len(queries) < FEWEST or len(columns) != 1:
+        if len(queries) < MIN_QUERIES or len(columns) != 1:
             return None
         (name,) = columns
         column = table.columns[name]

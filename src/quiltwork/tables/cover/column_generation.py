@@ -20,8 +20,8 @@ from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.cells.heaviest import ascended, heaviest
 from quiltwork.tables.cover.cover import cover
 
-ROUNDS = 3
-ENOUGH = 1e-3  # a relative gap at which no better prices are looked for
+PRICING_ROUNDS = 3
+GOOD_GAP = 1e-3  # a relative gap at which no better prices are looked for
 METHOD = "prices, the dearest cell searched"
 
 
@@ -37,14 +37,14 @@ def pooled(arrangement: Arrangement, reward: FloatArray, slope: FloatArray, reco
     """Bounds as `cover` gives them, without caps, over all cells."""
     picks = _pool(arrangement, reward, slope, records)
     best, chosen = np.inf, picks[:1]
-    for _ in range(ROUNDS):
+    for _ in range(PRICING_ROUNDS):
         cells = arrangement.cells(picks)
         small = cover(cells.touched, reward, slope, records, seconds=0.0)
         chosen = picks[list(small.chosen)] if small.chosen else picks[:1]
         prices = np.array([float(price) for price in small.prices])
         largest, dearest = _dearest(arrangement, prices + slope)
         best = min(best, _total(reward, prices, records, largest))
-        if best <= small.lower * (1 + ENOUGH) or bool((picks == dearest).all(axis=1).any()):
+        if best <= small.lower * (1 + GOOD_GAP) or bool((picks == dearest).all(axis=1).any()):
             break
         picks = np.vstack([picks, dearest])
     return Pooled(best, arrangement.cells(chosen))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from quiltwork.tables.cover.problem import Problem
 
 TOLERANCE = 1e-6  # for each query and each record: ten times the dual feasibility tolerance of HiGHS
-NEAR = Fraction(1, 10**7)  # a share this near to a simple one is taken for it
+NEAR_SIMPLE_SHARE = Fraction(1, 10**7)  # a share this near to a simple one is taken for it
 
 
 class _Program(NamedTuple):
@@ -91,7 +91,7 @@ def _neat(price: Fraction, reward: Fraction) -> Fraction:
         return reward
     share = price / reward
     simple = share.limit_denominator(64)
-    return simple * reward if abs(simple - share) < NEAR else price
+    return simple * reward if abs(simple - share) < NEAR_SIMPLE_SHARE else price
 
 
 def integer_program(given: Problem, seconds: float) -> tuple[Fraction | None, tuple[int, ...]]:

@@ -26,12 +26,12 @@ from quiltwork.kinds import document
 from quiltwork.numbers.rational_linear import Singular
 from quiltwork.numbers.stated import fraction
 
-__all__ = ["ROWS", "Duals", "RationalSolution", "lower_bound", "solve_exactly", "worst_cost", "worst_delta"]
+__all__ = ["MAX_EXACT_ROWS", "Duals", "RationalSolution", "lower_bound", "solve_exactly", "worst_cost", "worst_delta"]
 
-ROWS = 5000  # inequalities of the reduced program that are still solved exactly
+MAX_EXACT_ROWS = 5000  # inequalities of the reduced program that are still solved exactly
 ENTRIES = 2_000_000  # products in one evaluation of all hinges
-SHOWN = 80  # bits of a fraction that is spelled out in a message
-TIGHT = 1e-10  # the smallest tolerance the float solver accepts
+MAX_SHOWN_BITS = 80  # bits of a fraction that is spelled out in a message
+SOLVER_TOLERANCE = 1e-10  # the smallest tolerance the float solver accepts
 
 Pairs = Sequence[tuple[int, int]]
 Fractions = np.ndarray[Any, np.dtype[np.object_]]
@@ -99,8 +99,8 @@ def _solved(joint: Fractions, pairs: Pairs, odds: Fraction, delta: Fraction, wei
             )
     hinges = [hinges_of(table, unit, delta) for table in tables]
     rows = rows_needed(hinges, weights.shape)
-    if rows > ROWS:
-        raise _too_large(f"{rows} inequalities are more than {ROWS}")
+    if rows > MAX_EXACT_ROWS:
+        raise _too_large(f"{rows} inequalities are more than {MAX_EXACT_ROWS}")
     system = written(hinges, weights)
     try:
         found = optimal(program(system.rows, system.right, system.costs), _suggested(system))
@@ -172,8 +172,8 @@ def _suggested(system: Written) -> list[int] | None:
     except OverflowError:  # odds past the largest float
         return None
     solver = highspy.Highs()
-    options = {"output_flag": False, "threads": 1, "primal_feasibility_tolerance": TIGHT}
-    for name, value in {**options, "dual_feasibility_tolerance": TIGHT, "small_matrix_value": 1e-12}.items():
+    options = {"output_flag": False, "threads": 1, "primal_feasibility_tolerance": SOLVER_TOLERANCE}
+    for name, value in {**options, "dual_feasibility_tolerance": SOLVER_TOLERANCE, "small_matrix_value": 1e-12}.items():
         solver.setOptionValue(name, value)
     count = len(system.costs)
     model = highspy.HighsLp()
@@ -199,7 +199,7 @@ def _suggested(system: Written) -> list[int] | None:
 
 
 def _shown(value: Fraction) -> str:
-    if value.numerator.bit_length() + value.denominator.bit_length() <= SHOWN:
+    if value.numerator.bit_length() + value.denominator.bit_length() <= MAX_SHOWN_BITS:
         return str(value)
     return f"about {Decimal(value.numerator) / Decimal(value.denominator):.9g}"
 

@@ -43,7 +43,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.binned.columns import Bin, SliceColumns
-from quiltwork.confounding.line.binned.tail import FARTHEST, Tails
+from quiltwork.confounding.line.binned.tail import MAX_NOISE_SDS, Tails
 from quiltwork.confounding.line.binned.window import MIDDLE, OWN, SHORT, ZERO, Window, lever, window
 from quiltwork.confounding.line.laws.densities import KINK, ROOT2PI, Pair, Shapes
 from quiltwork.errors import NotCertified
@@ -55,7 +55,7 @@ STEPS = 100
 UNDERFLOW = 1e-250  # a hazard below this may count as none
 WIDENINGS = 40
 REMEMBERED = 150_000  # numbers of one array; larger ones are not kept
-DEEP = 80.0  # twice the fall of the log density where a bin is taken to end, to look for the mode
+MODE_DEPTH = 80.0  # twice the fall of the log density where a bin is taken to end, to look for the mode
 
 
 @attrs.frozen(eq=False)
@@ -78,7 +78,7 @@ class SliceShapes(SliceColumns, Shapes):
     def __init__(self, bins: Sequence[Bin]) -> None:
         self._seen: list[_Seen] = []
         self.read(bins)
-        reach = (np.sqrt(self.xi_near**2 + DEEP) - np.abs(self.xi_near)) * self.sd
+        reach = (np.sqrt(self.xi_near**2 + MODE_DEPTH) - np.abs(self.xi_near)) * self.sd
         self._first, self._last = np.maximum(self.low, self.near - reach), np.minimum(self.high, self.near + reach)
         self._common = ROOT2PI + np.log(self.total) + self.log_whole
         self._base = OWN + 32.0 + self.whole_units + 4.0 * (np.abs(np.log(self.total)) + np.abs(self._common))
@@ -131,7 +131,7 @@ class SliceShapes(SliceColumns, Shapes):
             units = self._base + 24.0 * np.abs(exponent) + 4.0 * np.abs(seen.window.log)
             units = units + np.where(zero, 24.0 * (self.c * self.xi_near) ** 2, 0.0)
             value = exponent + seen.window.log - self._common
-        far = np.abs(at_near) > FARTHEST
+        far = np.abs(at_near) > MAX_NOISE_SDS
         if bool(np.any(np.isnan(value) & ~far)):
             raise NotCertified("a density of a slice", "it is not a number: please report this as a bug")
         return np.where(far, -np.inf, value), np.where(far, 0.0, UNIT * (units + seen.moved))

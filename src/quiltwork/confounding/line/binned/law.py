@@ -36,7 +36,7 @@ __all__ = ["Slice", "bin_probability", "likelihood_order"]
 
 RATIO = 10**12  # sds of X and of the noise may differ by this factor
 PLACES = 10**10  # sds of the noise that a location may be from zero
-FAR = 10**8  # sds of X that a bin may be from its mean
+MAX_SDS = 10**8  # sds of X that a bin may be from its mean
 
 
 def _end(name: str, value: Any) -> Fraction | None:
@@ -112,7 +112,7 @@ class Slice(Component):
                 )
         placed(mean, self.sd)
         away = max([Fraction(0), *(sign * (end - mean) for sign, end in ((1, low), (-1, high)) if end is not None)])
-        if away**2 > FAR**2 * square:
+        if away**2 > MAX_SDS**2 * square:
             raise InvalidParameter("the bin", (self.low, self.high), "within 1e8 sds of the mean", "leave it out")
 
     @classmethod

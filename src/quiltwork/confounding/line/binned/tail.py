@@ -31,14 +31,14 @@ from quiltwork.confounding.line.binned.window import MIDDLE, OWN, lever, window
 from quiltwork.errors import NotCertified
 from quiltwork.numbers.rounding import UNIT
 
-__all__ = ["FARTHEST", "Tails"]
+__all__ = ["MAX_NOISE_SDS", "Tails"]
 
 ROOT2, MILLS = math.sqrt(2.0), math.sqrt(2.0 / math.pi)
 FALL = 41.0
 ONE, BEYOND = -9.0, -12.0  # t where Phi(-t) is taken for one, if the bin goes on beyond the second
 BEND = 0.636  # (log Phi(-t))'' <= -2/pi for t >= 0
 STEPS = 6
-FARTHEST = 1e140  # sds of the noise, where squares overflow and nothing is left
+MAX_NOISE_SDS = 1e140  # sds of the noise, where squares overflow and nothing is left
 LOST = 1e3  # an error that says nothing is known
 
 
@@ -93,7 +93,7 @@ class Tails:
                 wrong = wrong + UNIT * (self._units[row] + 8.0 + 4.0 * np.abs(self._whole[row]))
                 log = log - self._whole[row]
                 wrong = np.where(wrong < 0.5, -np.log1p(-np.minimum(wrong, 0.5)), LOST)
-                far = np.abs((side * places[part] - columns.near[row]) / columns.noise[row]) > FARTHEST
+                far = np.abs((side * places[part] - columns.near[row]) / columns.noise[row]) > MAX_NOISE_SDS
             if bool(np.any(np.isnan(log) & ~far)):
                 raise NotCertified("a tail of a slice", "it is not a number: please report this as a bug")
             nothing = ~(log > -1e300)

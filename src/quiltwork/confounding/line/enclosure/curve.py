@@ -31,11 +31,11 @@ from quiltwork.numbers.rounding import UNIT, up
 __all__ = ["EnclosedCurve", "LawTest", "odds_for"]
 
 METHOD = "certified cells"
-FARTHEST = 2.0**20  # epsilons beyond are not searched: the answer is then "above this"
+MAX_EPSILON = 2.0**20  # epsilons beyond are not searched: the answer is then "above this"
 STEPS = 200
 CLOSE = 1e-10  # of an epsilon, relative beyond one
-FEW = 8  # questions that are answered more finely than many
-KEPT = 4096  # cuts that are remembered
+MAX_FINE_QUESTIONS = 8  # questions that are answered more finely than many
+MAX_CUTS_KEPT = 4096  # cuts that are remembered
 FINE = 1e-6  # relative width of a delta, at least
 
 
@@ -53,7 +53,7 @@ class LawTest:
         fine = min(rtol, FINE)
         asked, found = self._cuts.get(epsilon, (math.inf, None))
         if found is None or asked > fine:
-            if len(self._cuts) >= KEPT:
+            if len(self._cuts) >= MAX_CUTS_KEPT:
                 self._cuts.clear()
             found = cut(self.laws, epsilon, rtol=fine)
             self._cuts[epsilon] = fine, found
@@ -89,7 +89,7 @@ class LawTest:
                 high = min(high, place)
             else:
                 return self._around(here, delta, low, high, close)
-            if low >= FARTHEST:
+            if low >= MAX_EPSILON:
                 break
             place = self._next(here, delta, low, high, close)
         return low, high
@@ -146,7 +146,7 @@ class LawTest:
         """Both ends of the least type II error at these type I errors (a flat array)."""
         asked = np.unique(alpha)
         inner = asked[(asked > 0) & (asked < 1)]
-        fine = 1e-8 if inner.size <= FEW else (1e-6 if inner.size <= 8 * FEW else 1e-4)
+        fine = 1e-8 if inner.size <= MAX_FINE_QUESTIONS else (1e-6 if inner.size <= 8 * MAX_FINE_QUESTIONS else 1e-4)
         cuts = [self.cut(place) for place in self._thresholds(inner)]
         for _ in range(16):
             lower, upper, slope = _sandwich(cuts, inner)

@@ -40,7 +40,7 @@ STRETCH = 60  # how often a tail may be doubled
 DEEPEST = 20_000  # cells beyond which that is given up
 LEAST = 1e-290
 BLIND = 1e-3  # relative error of a density beyond which a tail is given up
-FARTHEST = 1e9  # epsilons beyond are answered from here
+MAX_EPSILON = 1e9  # epsilons beyond are answered from here
 DEEPER = 40  # how often a smaller width may be tried, for the sake of a small delta
 
 
@@ -229,8 +229,8 @@ def cut(laws: TwoLaws, epsilon: float, width: float = 1e-11, rtol: float = 1e-6,
         low, high = revealed(laws) if epsilon > 0 else (1.0, 1.0)
         rest = (1.0 - high, 1.0 - low) if epsilon > 0 else (0.0, 0.0)
         return Cut(epsilon, (low, high), rest, (0.0, 1.0), (0.0, 1.0), 0.0, low > 0.0, 0)
-    if abs(epsilon) > FARTHEST:
-        return _far(cut(laws, math.copysign(FARTHEST, epsilon), width, rtol, pure=pure), laws, epsilon)
+    if abs(epsilon) > MAX_EPSILON:
+        return _far(cut(laws, math.copysign(MAX_EPSILON, epsilon), width, rtol, pure=pure), laws, epsilon)
     difference = Difference(laws, epsilon)
     if not bool(difference.used.any()):
         return Cut(epsilon, (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (1.0, 1.0), 0.0, False, 0)

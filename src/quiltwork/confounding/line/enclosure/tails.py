@@ -31,7 +31,7 @@ from quiltwork.numbers.rounding import UNIT
 __all__ = ["TailOrder", "revealed", "unbounded"]
 
 LARGE, TINY = 600.0, 1e-290
-ROOM = 1e-9  # slopes computed in floats must differ by this much of their size
+MIN_SLOPE_GAP = 1e-9  # slopes computed in floats must differ by this much of their size
 GAUSS, EXPONENTIAL, MIXED, SLICED = "normal", "laplace", "normal-laplace", "slice"
 
 
@@ -95,10 +95,10 @@ class TailOrder:
     def falling(self, place: float) -> np.ndarray:
         """(K, K): whether f_j/f_k falls from this place on."""
         slope, error = self.slopes(place), self.laws.slope_error[:, 0]
-        room = ROOM * np.abs(slope) + error
+        room = MIN_SLOPE_GAP * np.abs(slope) + error
         with np.errstate(divide="ignore"):
             floor = np.where(self.scales > 0, -1.0 / np.where(self.scales > 0, self.scales, 1.0), -np.inf)
-        steeper = self.known[:, None] & ((slope + room)[:, None] <= floor[None, :] * (1.0 + ROOM))
+        steeper = self.known[:, None] & ((slope + room)[:, None] <= floor[None, :] * (1.0 + MIN_SLOPE_GAP))
         normals = self.narrower & ((slope + room)[:, None] <= (slope - room)[None, :])
         return np.asarray(self.fixed | steeper | normals)
 
@@ -138,7 +138,7 @@ class TailOrder:
         if not bool(slow.any()):
             return False
         slope, error = self.slopes(mirrored), self.laws.slope_error[:, 0]
-        steep = np.where(self.normal, slope + ROOM * np.abs(slope) + error, np.inf)
+        steep = np.where(self.normal, slope + MIN_SLOPE_GAP * np.abs(slope) + error, np.inf)
         grown, at = np.zeros(least.size), np.array([self.side * mirrored])
         if self.mixed.any():
             shapes = [shape for shape in self.laws.shapes if isinstance(shape, NormalLaplaceShapes)]
@@ -147,7 +147,7 @@ class TailOrder:
         most = np.where(present, np.maximum(most, TINY) * np.exp(np.minimum(grown, LARGE)), 0.0)
         for rank in np.unique(self.rank[slow]):
             floor = -1.0 / self.scales[self.rank == rank][0]
-            fits = ((self.laplace | self.mixed) & (self.rank <= rank)) | (steep <= floor * (1.0 + ROOM))
+            fits = ((self.laplace | self.mixed) & (self.rank <= rank)) | (steep <= floor * (1.0 + MIN_SLOPE_GAP))
             fits &= grown < LARGE
             if bool(fits[present].all()) and least[slow & (self.rank >= rank)].sum() >= most.sum() * (1.0 + 1e-9):
                 return True

@@ -25,14 +25,14 @@ from quiltwork.numbers.rounding import UNIT
 
 __all__ = ["Component", "exactly", "masses", "placed", "root", "size"]
 
-TINY = 1e-300
-FARTHEST = 1e100
+UNDERFLOW = 1e-300
+MAX_SIZE = 1e100
 
 
 def exactly(name: str, value: Any) -> Fraction:
     """The number that was typed, as a fraction."""
     found = None if isinstance(value, str) else stated.fraction(value)
-    if found is None or abs(found) > FARTHEST:
+    if found is None or abs(found) > MAX_SIZE:
         raise InvalidParameter(name, value, "a finite number, at most 1e100 in size")
     return found
 
@@ -76,8 +76,8 @@ class Component:
         # where a density is zero its stated error says nothing: the least value is 0, the largest that of the other end
         known, also = (np.where(np.isfinite(at), wrong, 0.0) for at, wrong in ((at_low, error), (at_high, other)))
         wrong = np.maximum(known, also) + 4.0 * UNIT
-        least = np.where(np.isfinite(bottom), np.exp(bottom) * (1.0 - wrong) - TINY, 0.0)
-        most = np.exp(top) * (1.0 + wrong) + TINY
+        least = np.where(np.isfinite(bottom), np.exp(bottom) * (1.0 - wrong) - UNDERFLOW, 0.0)
+        most = np.exp(top) * (1.0 + wrong) + UNDERFLOW
         return np.maximum(least[0], 0.0), most[0]
 
     def probability(self, a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
@@ -85,7 +85,7 @@ class Component:
         low, high = _cells(a, b)
         top, share, error = masses(self.shapes([self]), low, high)
         size = np.exp(top[0])
-        value, wrong = size * share[0], size * (error[0] + 8.0 * UNIT * share[0]) + TINY
+        value, wrong = size * share[0], size * (error[0] + 8.0 * UNIT * share[0]) + UNDERFLOW
         return np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
 
     @classmethod

@@ -21,8 +21,8 @@ from quiltwork.numbers.stated import typed
 
 __all__ = ["Mixture", "table_weights"]
 
-LOOSE = 1e-6  # how well probabilities of values must be known that get noise
-LEAST = 1e-300  # smaller ones are not known to a few units: doubles lose their digits there
+MAX_RELATIVE_WIDTH = 1e-6  # how well probabilities of values must be known that get noise
+MIN_WEIGHT = 1e-300  # smaller ones are not known to a few units: doubles lose their digits there
 
 
 def _shares(value: Any) -> FloatArray:
@@ -30,7 +30,7 @@ def _shares(value: Any) -> FloatArray:
     found = checks.numbers("weights", value, allowed, 0.0, 1.0)
     if found.ndim != 1:
         raise InvalidParameter("weights", value, allowed)
-    if bool(np.any((found > 0) & (found < LEAST))):
+    if bool(np.any((found > 0) & (found < MIN_WEIGHT))):
         raise InvalidParameter("a positive weight", float(found[found > 0].min()), "at least 1e-300", "use zero")
     return found
 
@@ -116,12 +116,14 @@ class Mixture:
 def table_weights(rows: Laws) -> list[tuple[FloatArray, tuple[Fraction, ...], float]]:
     """Each row as plain weights, as fractions if these are known, and by how many units the weights may be off."""
     low, high = rows.masses
-    wide = (rows.possible) & (high - low > LOOSE * low)
+    wide = (rows.possible) & (high - low > MAX_RELATIVE_WIDTH * low)
     if bool(wide.any()):
         raise InvalidParameter(
-            "a positive probability", float(high[wide].min()), f"known to {LOOSE:g} of itself, at least 1e-300",
+            "a positive probability",
+            float(high[wide].min()),
+            f"known to {MAX_RELATIVE_WIDTH:g} of itself, at least 1e-300",
             "take it as zero, or join it with another value",
-        )  # fmt: skip
+        )
     units = ((high - low) / np.where(low > 0, low, 1.0) / UNIT).max(axis=1)
     exact = [()] * len(low) if rows.exact is None else [tuple(row) for row in rows.exact]
     return list(zip(rows.values, exact, units.tolist(), strict=True))

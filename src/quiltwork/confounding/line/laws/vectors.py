@@ -19,7 +19,7 @@ from quiltwork.kinds import document
 
 __all__ = ["NormalVectors", "exact_matrix", "exact_vector"]
 
-MOST = 64  # coordinates
+MAX_COORDINATES = 64  # coordinates
 SUM = 1e-9
 
 Row = tuple[Fraction, ...]
@@ -31,8 +31,8 @@ def exact_vector(name: str, values: Any) -> Row:
     if isinstance(values, (str, bytes)):
         raise InvalidParameter(name, values, "a number or a vector of numbers")
     listed = list(np.ravel(np.asarray(values, dtype=object))) if np.ndim(values) else [values]
-    if not 1 <= len(listed) <= MOST or np.ndim(values) > 1:
-        raise InvalidParameter(name, values, f"a number, or a vector of 1 to {MOST} numbers")
+    if not 1 <= len(listed) <= MAX_COORDINATES or np.ndim(values) > 1:
+        raise InvalidParameter(name, values, f"a number, or a vector of 1 to {MAX_COORDINATES} numbers")
     return tuple(exactly(name, value) for value in listed)
 
 

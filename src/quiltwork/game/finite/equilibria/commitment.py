@@ -26,9 +26,9 @@ from quiltwork.game.finite.scores import Score, float_value
 
 __all__ = ["Suggestion", "cutting_planes"]
 
-ROUNDS = 60  # linear programs at most
+MAX_PROGRAMS = 60  # linear programs at most
 PATIENCE = 6  # rounds without progress before the answer is taken as it is
-TIGHT = 1e-10  # the smallest tolerance of the solver
+SOLVER_TOLERANCE = 1e-10  # the smallest tolerance of the solver
 
 
 @attrs.frozen(eq=False)
@@ -45,7 +45,7 @@ def cutting_planes(problem: Design, score: Score, tolerance: float) -> Suggestio
     best: tuple[float, FloatArray] | None = None
     most: tuple[float, FloatArray] | None = None
     gap, waited = np.inf, 0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_PROGRAMS):
         channel, heights, actions = program.solve()
         _, parts, answers = float_value(problem, score, channel)
         lower = _float_bound(problem, score, actions)
@@ -141,7 +141,7 @@ class _Program:
             (np.concatenate([one - zero, zero, -np.ones(count)]), (np.tile(index, 3), np.concatenate(columns))),
             shape=(count, self.width),
         )
-        options = {"primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT}
+        options = {"primal_feasibility_tolerance": SOLVER_TOLERANCE, "dual_feasibility_tolerance": SOLVER_TOLERANCE}
         found = linprog(
             self.costs, above, np.zeros(count), self.equal, self.right, self.bounds, method="highs", options=options
         )

@@ -23,8 +23,8 @@ from quiltwork.numbers.laws import Table, doubles, is_exact, number, read_table
 
 __all__ = ["Design", "design", "distances", "simple", "true_channel"]
 
-ENTRIES = 50_000  # of a channel that is still designed
-LARGEST = 10**9  # of kappa times a cost, next to privacy losses of a few units
+MAX_ENTRIES = 50_000  # of a channel that is still designed
+MAX_PRICE = 10**9  # of kappa times a cost, next to privacy losses of a few units
 GRID = 2**52  # channels of a solver are rounded to multiples of 1/GRID, so that exact sums stay short
 
 _COST = "'changed', 'distance', or a table of finite numbers with one row a secret and one column an output"
@@ -72,8 +72,8 @@ def design(game: FiniteGame, kappa: Any, cost: Any) -> Design:
     """The problem of this game: its prior, its outputs, and costs relative to what its channel would publish."""
     if not isinstance(game, FiniteGame):
         raise InvalidParameter("game", game, "a FiniteGame")
-    if game.channel.size > ENTRIES:
-        raise Unsupported("an equilibrium of this size", f"{game.channel.size:,} entries are more than {ENTRIES:,}")
+    if game.channel.size > MAX_ENTRIES:
+        raise Unsupported("an equilibrium of this size", f"{game.channel.size:,} entries are more than {MAX_ENTRIES:,}")
     weight = Fraction(number("kappa", kappa))
     if weight < 0:
         raise InvalidParameter("kappa", kappa, "at least 0")
@@ -82,8 +82,8 @@ def design(game: FiniteGame, kappa: Any, cost: Any) -> Design:
     kept = np.flatnonzero(prior > 0)
     members = bits(individuals(len(prior)))[kept]
     costs = (weight * _costs(game, cost))[kept]
-    if abs(costs).max() > LARGEST:
-        raise InvalidParameter("kappa times the largest cost", float(weight), f"at most {LARGEST:g}")
+    if abs(costs).max() > MAX_PRICE:
+        raise InvalidParameter("kappa times the largest cost", float(weight), f"at most {MAX_PRICE:g}")
     return Design(prior[kept], members, costs, kept)
 
 

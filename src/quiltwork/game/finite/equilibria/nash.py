@@ -31,8 +31,8 @@ from quiltwork.numbers.laws import Table
 
 __all__ = ["cooled", "deterring", "regret", "searched", "traced"]
 
-ROUNDS = 12  # of Newton's method at one temperature
-STEPS = 600  # along the curve
+NEWTON_ROUNDS = 12  # of Newton's method at one temperature
+CURVE_STEPS = 600  # along the curve
 
 
 @attrs.frozen(eq=False)
@@ -82,7 +82,7 @@ def cooled(problem: Design, beliefs: FloatArray, temperature: float, coldest: fl
 
 def _settled(problem: Design, beliefs: FloatArray, temperature: float) -> FloatArray:
     members = problem.members.astype(float)
-    for _ in range(ROUNDS):
+    for _ in range(NEWTON_ROUNDS):
         here = _equations(problem, beliefs, temperature)
         size = float(np.abs(here.miss).max())
         if size < 1e-12:
@@ -106,7 +106,7 @@ def traced(problem: Design, beliefs: FloatArray, temperature: float, coldest: fl
     beliefs = _settled(problem, beliefs, temperature)
     cold, length = -math.log(temperature), 0.1
     before = np.concatenate([np.zeros(beliefs.size), [1.0]])
-    for _ in range(STEPS):
+    for _ in range(CURVE_STEPS):
         if cold >= -math.log(coldest):
             break
         here = _equations(problem, beliefs, math.exp(-cold))

@@ -28,8 +28,8 @@ from quiltwork.numbers.stated import log_ends
 
 __all__ = ["barrier", "joint_lower_bound", "joint_upper_bound"]
 
-LEAST = 1e-250  # of an entry of q: its logarithm must be finite
-STEPS = 60  # of Newton's method for one t
+MIN_ENTRY = 1e-250  # of an entry of q: its logarithm must be finite
+NEWTON_STEPS = 60  # of Newton's method for one t
 FINEST = 1e-11  # what floats can still resolve; the certificate says what was reached
 
 
@@ -48,7 +48,7 @@ def barrier(problem: Design, tolerance: float) -> Suggestion:
         size *= 0.2
     mixed = kernel @ masses
     channel = masses[None, :] * kernel / mixed[:, None]
-    posterior = np.maximum(law[:, None] * kernel / mixed[:, None], LEAST)
+    posterior = np.maximum(law[:, None] * kernel / mixed[:, None], MIN_ENTRY)
     return Suggestion(channel / channel.sum(axis=1, keepdims=True), posterior / np.maximum(posterior.sum(axis=0), 1.0))
 
 
@@ -59,7 +59,7 @@ def _centred(kernel: FloatArray, law: FloatArray, masses: FloatArray, size: floa
         return float(-(law @ np.log(kernel @ r)) + r.sum() - size * np.log(r).sum())
 
     here = height(masses)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         ratio = kernel / (kernel @ masses)[:, None]
         slope = 1.0 - law @ ratio - size / masses
         bend = (ratio * law[:, None]).T @ ratio + np.diag(size / masses**2)

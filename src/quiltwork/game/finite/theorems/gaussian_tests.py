@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 Rule = Literal["threshold", "sampling"]
-WIDEST = 100.0  # separations beyond it leave no error that a float could hold
-LEAST = 1e-100  # the least mu of a loss; a smaller one is covered by it
+MAX_SEPARATION = 100.0  # separations beyond it leave no error that a float could hold
+MIN_MU = 1e-100  # the least mu of a loss; a smaller one is covered by it
 UNDERFLOW = 1e-150  # squares of a smaller mu are not normal doubles
 _LAW = "numbers, one an attribute"
 
@@ -104,7 +104,7 @@ class GaussianTest:
         """The same as a loss to be composed, with mu rounded up; floats are taken for the doubles they are."""
         from quiltwork.compose.constructors import gdp, pure
 
-        return gdp(max(self.mu * (1.0 + self.error), LEAST)) if self.mu > 0 else pure(0.0)
+        return gdp(max(self.mu * (1.0 + self.error), MIN_MU)) if self.mu > 0 else pure(0.0)
 
 
 def _plain(value: Any) -> Number:
@@ -163,8 +163,8 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     from scipy.special import ndtr, ndtri_exp
 
     separation = checks.positive("mu", mu)
-    if separation > WIDEST:
-        raise InvalidParameter("mu", mu, f"in (0, {WIDEST:g}]")
+    if separation > MAX_SEPARATION:
+        raise InvalidParameter("mu", mu, f"in (0, {MAX_SEPARATION:g}]")
     weight, rate = checks.probability("gamma", gamma), checks.probability("theta", theta)
     if not 0 < rate < 1:
         raise InvalidParameter("theta", theta, "in (0, 1)")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.population import LARGEST, Population
+from quiltwork.game.people.population import MAX_ENTRIES, Population
 from quiltwork.game.people.priors import Prior
 from quiltwork.game.people.sources.adult import COLUMNS, NUMERIC
 from quiltwork.game.people.sources.binarise import Table, binarised
@@ -95,8 +95,8 @@ def adult_like(
 ) -> Population:
     """Synthetic candidates and reference people, through the same binarisation as `adult`."""
     people = checks.count("candidates", candidates, 1) + checks.count("reference", reference, 1)
-    if people > LARGEST // 1000:
-        raise InvalidParameter("candidates and reference", people, f"at most {LARGEST // 1000} people")
+    if people > MAX_ENTRIES // 1000:
+        raise InvalidParameter("candidates and reference", people, f"at most {MAX_ENTRIES // 1000} people")
     rng = np.random.default_rng(checks.count("seed", seed))
     rows, names = binarised(synthetic_table(max(people, LEAST_ROWS), rng))
     source = f"synthetic stand-in for the Adult census data (no real person; seed {seed})"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.game.people.population import LARGEST, Population
+from quiltwork.game.people.population import MAX_ENTRIES, Population
 from quiltwork.game.people.priors import Half, Prior
 from quiltwork.game.people.sources import genomes
 from quiltwork.game.people.sources.from_csv import FilePath, file_path
@@ -145,8 +145,8 @@ def genotypes(
         window_kb=checks.positive("window_kb", window_kb),
         seed=checks.count("seed", seed),
     )
-    if options.people * options.sites > LARGEST:
-        raise InvalidParameter("people times sites", options.people * options.sites, f"at most {LARGEST}")
+    if options.people * options.sites > MAX_ENTRIES:
+        raise InvalidParameter("people times sites", options.people * options.sites, f"at most {MAX_ENTRIES}")
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress", progress, "a function of one sentence")
     if cache is not None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.population import LARGEST, Population
+from quiltwork.game.people.population import MAX_ENTRIES, Population
 from quiltwork.game.people.priors import Prior
 
 __all__ = ["independent"]
@@ -35,8 +35,8 @@ def independent(
     """
     people = checks.count("candidates", candidates, 1) + checks.count("reference", reference, 1)
     width = checks.count("attributes", attributes, 1)
-    if people * width > LARGEST:
-        raise InvalidParameter("people times attributes", people * width, f"at most {LARGEST}")
+    if people * width > MAX_ENTRIES:
+        raise InvalidParameter("people times attributes", people * width, f"at most {MAX_ENTRIES}")
     rng = np.random.default_rng(checks.count("seed", seed))
     if frequencies is None:
         chances: FloatArray = EDGE + (1.0 - 2.0 * EDGE) * rng.beta(SHAPE, SHAPE, width)

@@ -28,7 +28,7 @@ from quiltwork.pufferfish.prior import Translation
 from quiltwork.pufferfish.priors.chain.given_start import GivenTranslator
 from quiltwork.pufferfish.priors.chain.influence import Place, given_laws, sides
 from quiltwork.pufferfish.priors.chain.stationary import BECAUSE, one_side
-from quiltwork.pufferfish.translation.propagation import LONG, OneSide
+from quiltwork.pufferfish.translation.propagation import ENDLESS_ENTRIES, OneSide
 
 __all__ = ["AnyTranslator"]
 
@@ -91,7 +91,7 @@ class AnyTranslator:
             endless = self.right.settled(own)
             for place in places:
                 after = endless
-                if place.after is not None and place.after <= LONG:
+                if place.after is not None and place.after <= ENDLESS_ENTRIES:
                     after = self.right.after(own, place.after)
                 found.append(up(own + self._left(place, epsilon, cuts) + after, 2)[first, second])
             return np.concatenate(found)

@@ -17,11 +17,11 @@ from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Translation
 from quiltwork.pufferfish.priors.chain.influence import Place
 from quiltwork.pufferfish.priors.chain.stationary import BECAUSE, one_side
-from quiltwork.pufferfish.translation.propagation import LONG, OneSide, Spread
+from quiltwork.pufferfish.translation.propagation import ENDLESS_ENTRIES, OneSide, Spread
 
 __all__ = ["MOST_WORK", "GivenTranslator"]
 
-LEAST = 1e-250
+MIN_PROBABILITY = 1e-250
 MOST_WORK = 3e6  # entries times cubed states, beyond which only Theorem 6 is used
 
 
@@ -38,7 +38,9 @@ class GivenTranslator:
         moves = self.matrix > 0
         for law, possible in self.laws:
             joint = law[:, None] * self.matrix
-            if bool(np.any(possible & (law < LEAST))) or bool(np.any(possible[:, None] & moves & (joint < LEAST))):
+            if bool(np.any(possible & (law < MIN_PROBABILITY))) or bool(
+                np.any(possible[:, None] & moves & (joint < MIN_PROBABILITY))
+            ):
                 return False
         return True
 
@@ -81,7 +83,7 @@ class GivenTranslator:
     ) -> tuple[Translation, ...]:
         """Propagation at these places; a place that stands for several entries takes the worst of them."""
         count = len(self.laws)
-        if not self.usable or count > LONG:
+        if not self.usable or count > ENDLESS_ENTRIES:
             return ()
 
         def epsilons(epsilon: float) -> FloatArray:

@@ -18,7 +18,7 @@ from quiltwork.numbers.matrices import powers, stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Translation
 from quiltwork.pufferfish.priors.chain.influence import Place
-from quiltwork.pufferfish.translation.propagation import LONG, OneSide, Spread
+from quiltwork.pufferfish.translation.propagation import ENDLESS_ENTRIES, OneSide, Spread
 
 __all__ = ["BECAUSE", "ChainTranslator", "one_side", "reversed_chain"]
 
@@ -75,10 +75,10 @@ class ChainTranslator:
         own = self.own(epsilon)
         sides = []
         for side, counts in zip((self.left, self.right), zip(*places, strict=True), strict=True):
-            known = [count for count in counts if count is not None and count <= LONG]
+            known = [count for count in counts if count is not None and count <= ENDLESS_ENTRIES]
             finite = side.upto(own, max(known)) if known else []
             endless = side.settled(own) if len(known) < len(counts) else None
-            sides.append([endless if count is None or count > LONG else finite[count] for count in counts])
+            sides.append([endless if count is None or count > ENDLESS_ENTRIES else finite[count] for count in counts])
         return [np.asarray(up(own + left + right, 2)) for left, right in zip(*sides, strict=True)]
 
     def translations(self, places: Sequence[Place], first: np.ndarray, second: np.ndarray) -> tuple[Translation, ...]:

@@ -19,12 +19,12 @@ from quiltwork.numbers.rounding import UNIT, down, up
 
 __all__ = ["Covariance", "grown"]
 
-_LARGEST = 1024  # entries of a covariance
+_MAX_ENTRIES = 1024  # entries of a covariance
 _CONDITION = 1e10
 _EXHAUSTIVE = 20_000  # sets that are all tried
 _GREEDY = 2 * 10**8  # steps of the search for a good set, over all entries
-_FEW = 64  # entries up to which every system is solved on its own
-_TINY = 1e-300  # more than all underflow of one sum of products
+_MAX_SINGLE_SYSTEMS = 64  # entries up to which every system is solved on its own
+_UNDERFLOW = 1e-300  # more than all underflow of one sum of products
 _CHUNK = 2_000_000  # numbers held at once
 
 
@@ -111,9 +111,9 @@ class Covariance:
         weights = self._solved(toward, hidden) * told
         weights += self._solved((toward - weights @ sigma) * told, hidden) * told
         size = np.abs(weights)
-        rest = (np.abs(toward - weights @ sigma) + error * (size @ np.abs(sigma) + np.abs(toward)) + _TINY) * told
+        rest = (np.abs(toward - weights @ sigma) + error * (size @ np.abs(sigma) + np.abs(toward)) + _UNDERFLOW) * told
         spread = (size * (rest + error * np.abs(toward)) + rest**2 / self.floor).sum(axis=1)
-        known = up((toward * weights).sum(axis=1) + up(spread * (1.0 + 8.0 * error))) + _TINY
+        known = up((toward * weights).sum(axis=1) + up(spread * (1.0 + 8.0 * error))) + _UNDERFLOW
         variance = sigma[entry, entry]
         left = down(variance - known)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -125,7 +125,7 @@ class Covariance:
     def _solved(self, right: FloatArray, hidden: np.ndarray) -> FloatArray:
         """About S_LL^-1 times each row; for many entries by way of the inverse P of S: P_LL - P_LH P_HH^-1 P_HL."""
         precision, rows = self.inverse, np.arange(hidden.shape[0])[:, None]
-        if self.entries <= _FEW or self.floor < 1e-5:  # that difference would lose too many digits
+        if self.entries <= _MAX_SINGLE_SYSTEMS or self.floor < 1e-5:  # that difference would lose too many digits
             told = np.ones((hidden.shape[0], self.entries))
             told[rows, hidden] = 0.0
             padded = self.scaled * told[:, :, None] * told[:, None, :] + np.eye(self.entries) * (1 - told)[:, :, None]
@@ -139,9 +139,9 @@ class Covariance:
 
 
 def _symmetric(value: Any) -> FloatArray:
-    allowed = f"a symmetric positive definite matrix of 1 to {_LARGEST} rows, variances in [1e-100, 1e100]"
+    allowed = f"a symmetric positive definite matrix of 1 to {_MAX_ENTRIES} rows, variances in [1e-100, 1e100]"
     matrix = checks.numbers("covariance", value, allowed, -1e100, 1e100)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] > _LARGEST:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] > _MAX_ENTRIES:
         raise InvalidParameter("covariance", f"shape {matrix.shape}", allowed)
     spread = np.diag(matrix)
     if not bool(np.all(spread >= 1e-100)):

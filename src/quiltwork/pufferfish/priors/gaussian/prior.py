@@ -34,7 +34,7 @@ from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
 __all__ = ["AutoRegressive", "GaussianPrior"]
 
 _EXHAUSTIVE = 20_000  # sets that are all tried
-_LONG = 10**6  # entries of a chain that are looked at one by one
+_MAX_LISTED_ENTRIES = 10**6  # entries of a chain that are looked at one by one
 
 
 def _grid(last: int) -> tuple[int, ...]:
@@ -193,7 +193,7 @@ class AutoRegressive(Prior):
         which_entries(secrets, self.length, self.gap)
         if self.rho == 0 or (self.length is not None and size >= self.length):
             return 0.0
-        if self.length is None or self.length > 2 * size or self.length > _LONG:
+        if self.length is None or self.length > 2 * size or self.length > _MAX_LISTED_ENTRIES:
             squares = float(self._side((size + 1) // 2) + self._side(size + 1 - (size + 1) // 2))
         else:
             squares = self._short(size, self.length)
@@ -226,8 +226,8 @@ class AutoRegressive(Prior):
             sizes = np.unique([1, self.length or 1])
         else:
             last = min(checks.count("max_size", max_size, least=1), self.length or max_size)
-            if last > _LONG:
-                raise InvalidParameter("max_size", max_size, f"at most {_LONG}")
+            if last > _MAX_LISTED_ENTRIES:
+                raise InvalidParameter("max_size", max_size, f"at most {_MAX_LISTED_ENTRIES}")
             sizes = np.arange(1, last + 1)
         hidden = (sizes == self.length) | (self.rho == 0)
         values = np.where(hidden, 0.0, np.inf)

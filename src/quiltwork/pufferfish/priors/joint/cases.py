@@ -21,7 +21,7 @@ __all__ = ["MOST_DATASETS", "Case", "all_cases", "clean_law", "clean_values"]
 
 MOST_DATASETS = 2**20
 MOST_COMBINATIONS = 1000  # of the values of several entries together
-SMALLEST = 1e-300  # quotients of two probabilities must not overflow
+MIN_PROBABILITY = 1e-300  # quotients of two probabilities must not overflow
 
 Names = tuple[tuple[Hashable, ...], ...]
 
@@ -153,8 +153,10 @@ def clean_law(value: Any) -> tuple[np.ndarray | None, FloatArray]:
     if abs(total - 1.0) > TOLERANCE:
         raise InvalidParameter("law", total, f"probabilities that sum to 1 (within {TOLERANCE:g})")
     positive = (raw > 0).astype(bool)
-    if float(law[positive].min()) < SMALLEST:
-        raise InvalidParameter("law", float(law[positive].min()), f"probabilities that are 0 or at least {SMALLEST}")
+    if float(law[positive].min()) < MIN_PROBABILITY:
+        raise InvalidParameter(
+            "law", float(law[positive].min()), f"probabilities that are 0 or at least {MIN_PROBABILITY}"
+        )
     return exact, law
 
 

@@ -43,7 +43,7 @@ __all__ = ["DATASETS", "worst_leak"]
 
 DATASETS = 4096  # beyond this one program takes more than seconds
 STEEPEST = 600.0  # epsilon times entries: beyond this e^(-eps d) leaves the range of floats
-ENOUGH = 1e-9  # width, relative below 1, at which no other scaling is tried
+GOOD_WIDTH = 1e-9  # width, relative below 1, at which no other scaling is tried
 METHOD = "linear program"
 
 _FACTORS = (1e5, 1e3)  # of the equation and the objective; the second is tried when the first is not close enough
@@ -95,7 +95,7 @@ def _both_sides(one: FloatArray, two: FloatArray, epsilon: float, group: float) 
     upper = min(group, _upper(one, two, epsilon, touched, edges, np.zeros(edges[0].size)))
     start = upper
     for factor in _FACTORS:
-        if upper - lower <= max(ENOUGH * min(upper, 1.0), 1e-13):
+        if upper - lower <= max(GOOD_WIDTH * min(upper, 1.0), 1e-13):
             break
         found = _solve(one, two, epsilon, start, factor)
         if found is not None:

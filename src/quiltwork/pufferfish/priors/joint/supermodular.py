@@ -38,7 +38,7 @@ __all__ = ["Gauge", "flipped_supermodular", "is_supermodular", "moment_leaks"]
 
 LATTICE = 1024  # datasets up to which all pairs of data are compared, needed when some have probability zero
 FRACTIONS = 4096  # datasets up to which fractions are compared as such
-SLACK = 5e-10  # the most that 4c may add
+MAX_SLACK = 5e-10  # the most that 4c may add
 
 
 @document("gauge/1")
@@ -186,4 +186,4 @@ def _slack(entries: int, tau: float) -> float:
 
 
 def _close_enough(entries: int, tau: float) -> bool:
-    return tau < math.inf and 4.0 * _slack(entries, tau) <= SLACK
+    return tau < math.inf and 4.0 * _slack(entries, tau) <= MAX_SLACK
