@@ -81,6 +81,8 @@ def curve_classes() -> dict[str, type]:
     for module in pkgutil.walk_packages(qw.__path__, "quiltwork."):
         if module.name == "quiltwork.ledger.store.migrations.env":
             continue  # a script that only Alembic can run
+        if module.name.startswith("quiltwork.compose.engines"):
+            continue  # engines answer the accountant, nobody else
         for name, value in vars(importlib.import_module(module.name)).items():
             own = inspect.isclass(value) and value.__module__ == module.name
             asked = own and all(inspect.isfunction(getattr(value, way, None)) for way in ("epsilon", "delta", "beta"))

@@ -100,7 +100,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
     ),
     ("uneven lists", release("profile: {epsilons: [1, 2], deltas: [0.1]}"), ("releases[0].profile", "equal length")),
     ("an order of one", release("rdp: {orders: [1], epsilons: [1]}"), ("releases[0].rdp.orders", "> 1")),
-    ("mass missing", release("pair: {p: [0.5, 0.4], q: [0.5, 0.5]}"), ("releases[0].pair.p", "sum to 1")),
+    ("mass missing", release("pair: {p: [0.5, 0.4], q: [0.5, 0.5]}"), ("releases[0].pair.p", "the sum of p must be 1")),
     ("laws of two lengths", release("pair: {p: [1], q: [0.5, 0.5]}"), ("releases[0].pair", "equal length")),
     (
         "a bent polygon",

@@ -24,7 +24,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
     ("a matrix that is a word", CHAIN.replace("[[0.8, 0.2], [0.3, 0.7]]", "p.csv"), ("line 2", "transition")),
     ("a matrix with NaN", CHAIN.replace("0.8", ".nan"), ("line 2", "transition[0][0]", "NaN")),
     ("a matrix of other sums", CHAIN.replace("0.8", "0.7"), ("line 2", "transition", "sum of row 0")),
-    ("a negative number", CHAIN.replace("0.8, 0.2", "-0.8, 1.8"), ("line 2", "transition", "probabilities in [0, 1]")),
+    ("a negative number", CHAIN.replace("0.8, 0.2", "-0.8, 1.8"), ("line 2", "transition", "a probability in [0, 1]")),
     ("a matrix of two sizes", CHAIN.replace("[0.3, 0.7]", "[1]"), ("transition",)),
     ("a length of zero", CHAIN + "length: 0\n", ("line 3", "length", "from 1")),
     ("a length of text", CHAIN + "length: long\n", ("line 3", "length", "'long'")),

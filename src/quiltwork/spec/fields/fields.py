@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter, QuiltworkError
-from quiltwork.spec.text.document import Path, shown
+from quiltwork.spec.text.document import Path, meant_by, shown
 
 _UNSEEN = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}  # they reorder what is read
 
@@ -132,9 +132,11 @@ def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[
     except InvalidParameter as error:
         allowed = shown_list(error.allowed)
         problem = f"must be {allowed}, got {shown(error.given)}" + (f": {error.hint}" if error.hint else "")
-        if error.name in (fields or {}):
-            raise refused(problem, (*path, (fields or {})[error.name])) from None
-        raise refused(f"{error.name} {problem}", path) from None
+        known = fields or {}
+        if error.name in known:
+            raise refused(problem, (*path, known[error.name])) from None
+        field = meant_by(error.name, known)
+        raise refused(f"{error.name} {problem}", (*path, known[field]) if field else path) from None
     except QuiltworkError as error:
         raise refused(str(error), path) from None
     except PydanticCustomError as error:  # refused below this path

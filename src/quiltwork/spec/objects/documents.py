@@ -34,7 +34,7 @@ from quiltwork.errors import (
 )
 from quiltwork.kinds import KINDS, REFUSALS, WRITTEN, Kind, declare, home_of
 from quiltwork.spec.objects.trees import Malformed, Misfit, decoded, encoded, fitted
-from quiltwork.spec.text.document import DOCUMENT, Document, Path, shown, spelled
+from quiltwork.spec.text.document import DOCUMENT, Document, Path, meant_by, shown, spelled
 from quiltwork.spec.text.write import yaml_text
 
 __all__ = ["document_of", "dumps", "kind_written", "load_rooms", "object_from", "register", "save"]
@@ -224,7 +224,7 @@ def _refusals(kind: Kind, path: Path, given: Mapping[str, Any]) -> Iterator[None
         problem = f"must be {error.allowed}, got {shown(error.given)}" + (f": {error.hint}" if error.hint else "")
         if error.name in given:
             raise Malformed((*path, error.name), problem) from None
-        field = _meant_by(error.name, given)
+        field = meant_by(error.name, given)
         raise Malformed((*path, field) if field else path, f"{error.name} {problem}") from None
     except NotCertified:
         raise
@@ -232,9 +232,3 @@ def _refusals(kind: Kind, path: Path, given: Mapping[str, Any]) -> Iterator[None
         raise Malformed(path, str(error)) from None
     except Exception as error:  # a class that leaves its arguments unchecked may fail in any way
         raise Malformed(path, f"cannot be read as {kind.schema}: {type(error).__name__}, {error}") from None
-
-
-def _meant_by(name: str, given: Mapping[str, Any]) -> str:
-    """The field that a parameter speaks of: transition for "the sum of row 0 of transition", pairs for "a pair"."""
-    said = name.replace(",", " ").split()
-    return next((field for field in given if field in said or field.removesuffix("s") in said), "")

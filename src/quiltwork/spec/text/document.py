@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 import attrs
@@ -196,3 +196,9 @@ def shown(value: object, most: int = 60) -> str:
     """A value as it was given, cut short."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def meant_by(name: str, given: Iterable[str]) -> str:
+    """The field that a parameter speaks of: transition for "the sum of row 0 of transition", pairs for "a pair"."""
+    said = name.replace(",", " ").split()
+    return next((field for field in given if field in said or field.removesuffix("s") in said), "")
