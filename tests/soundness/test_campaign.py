@@ -22,8 +22,8 @@ from benchmarks.soundness.workers import Lost
 from tests.soundness import unreliable
 from tests.soundness.faults import FAULTS, lost_tail, one_direction
 
-import quiltwork as qw
 from quiltwork.curves.bracket import Bracket
+from quiltwork.numbers import digits
 
 APART = ("data: sequences", "compose: extremes beside responses")  # with cases of their own below
 PLAIN = [title for title, kind in KINDS.items() if kind.plain and title not in APART]
@@ -270,7 +270,7 @@ def test_the_command_saves_and_asks_again(monkeypatch, tmp_path, capsys):
     assert "seed 3" in capsys.readouterr().out
     assert "Soundness campaign" in (tmp_path / "index.html").read_text()
     assert command.main(["--replay", str(saved[0])]) == 1
-    monkeypatch.setattr(report, "printed_at_most", qw.curves.digits.at_most)
+    monkeypatch.setattr(report, "printed_at_most", digits.at_most)
     assert command.main(["--replay", str(saved[0])]) == 0
     assert command.main(["--minutes", "0.01", "--seed", "4", "--only", "report", "--out", str(tmp_path)]) == 0
     assert {path.name.split("-")[1] for path in tmp_path.glob("counterexample-*")} == {"2", "3"}
