@@ -114,7 +114,7 @@ def test_lower_ends_without_a_direct_secret_are_no_nan() -> None:
 def test_lower_ends_of_an_ising_model(epsilon: float) -> None:
     prior = pf.Ising({(i, i + 1): 0.7 for i in range(5)}, 0.1)
     with mpmath.workdps(50):
-        truth = max(_tilted(prior.joint.law, entry, epsilon) for entry in range(6))
+        truth = max(_tilted(prior.joint().law, entry, epsilon) for entry in range(6))
         found = pf.translate(prior, epsilon)
         assert found.lower <= truth <= found.upper
 
