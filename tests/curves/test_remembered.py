@@ -9,6 +9,7 @@ from tests.curves.every import FLAG, MARKER, chain, plan_guarantee
 
 import quiltwork as qw
 from quiltwork import pufferfish as pf
+from quiltwork.compose import loss
 from quiltwork.compose.accountant import directions
 from quiltwork.curves import Guarantee, curve
 from quiltwork.curves.curve import BaseCurve, Ends
@@ -117,8 +118,8 @@ def no_answers(monkeypatch):
     def computed(*args, **how):
         raise AssertionError("something was computed before anybody asked")
 
-    for name in ("epsilon", "delta", "beta"):
-        monkeypatch.setattr(directions, name, computed)
+    monkeypatch.setattr(directions, "ask", computed)
+    monkeypatch.setattr(loss, "ask", computed)
     monkeypatch.setattr(Shift, "entry_for", computed)
     monkeypatch.setattr(BaseCurve, "_ends", computed)
 

@@ -108,9 +108,16 @@ def _said(cell: Cell) -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]], numbers: Sequence[bool], width: int) -> list[int]:
-    """Every column as wide as its longest cell; where that is too much, the widest columns of words give way."""
+    """Every column as wide as its longest cell; where that is too much, heads of numbers take several lines.
+
+    Where it still is, the widest columns of words give way.
+    """
     found = [max(cells(row[index]) for row in rows) for index in range(len(numbers))]
     room = width - len(GAP) * (len(found) - 1)
+    for index, number in enumerate(numbers):
+        if number and sum(found) > room:
+            body = max((cells(row[index]) for row in rows[1:]), default=0)
+            found[index] = max(body, *(cells(word) for word in rows[0][index].split()))
     while sum(found) > room:
         index = max((i for i, number in enumerate(numbers) if not number), key=lambda i: found[i], default=None)
         if index is None or found[index] <= NARROWEST:
