@@ -34,6 +34,7 @@ __all__ = ["Line", "lines"]
 Line = tuple[tuple[str, str], ...]
 GAP = "  "
 NARROWEST = 12  # cells of a column of words that has to give way
+NAME = 24  # cells that a column of words keeps as long as heads of numbers can give way
 EMPTY: Line = ()
 
 
@@ -108,22 +109,27 @@ def _said(cell: Cell) -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]], numbers: Sequence[bool], width: int) -> list[int]:
-    """Every column as wide as its longest cell; where that is too much, heads of numbers take several lines.
+    """Every column as wide as its longest cell; where that is too much, the widest columns of words give way.
 
-    Where it still is, the widest columns of words give way.
+    They keep room for a name; before they lose that, heads of numbers take several lines.
     """
     found = [max(cells(row[index]) for row in rows) for index in range(len(numbers))]
     room = width - len(GAP) * (len(found) - 1)
+    _shrink(found, numbers, room, NAME)
     for index, number in enumerate(numbers):
         if number and sum(found) > room:
             body = max((cells(row[index]) for row in rows[1:]), default=0)
             found[index] = max(body, *(cells(word) for word in rows[0][index].split()))
+    _shrink(found, numbers, room, NARROWEST)
+    return found
+
+
+def _shrink(found: list[int], numbers: Sequence[bool], room: int, least: int) -> None:
     while sum(found) > room:
         index = max((i for i, number in enumerate(numbers) if not number), key=lambda i: found[i], default=None)
-        if index is None or found[index] <= NARROWEST:
-            break
+        if index is None or found[index] <= least:
+            return
         found[index] -= 1
-    return found
 
 
 def _row(texts: Sequence[str], tones: Sequence[str], grid: Grid, widths: Sequence[int]) -> Iterator[Line]:
