@@ -12,17 +12,17 @@ import pytest
 from tests.soundness.faults import shrunk
 
 from quiltwork.compose.accountant import moments as renyi
+from quiltwork.compose.filters import filter as filter_base
 from quiltwork.compose.filters import kinds as filter_kinds
 from quiltwork.ledger.adapters import dp_accounting
 from quiltwork.ledger.book import rules
 from quiltwork.losses.families import poisson
-from quiltwork.mechanisms import gaussian as gaussian_noise
 from quiltwork.mechanisms import histograms
+from quiltwork.mechanisms.gaussian import gaussian_loss
 from quiltwork.pufferfish import GaussianPrior
 from quiltwork.pufferfish.priors.chain import chain
 from quiltwork.pufferfish.priors.gaussian import curve as gaussian_leaks
 from quiltwork.tables import guarantee as guarantees
-from quiltwork.tables import session
 from quiltwork.tables.worst_step import worst
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -41,7 +41,7 @@ def published_epsilon(patch: pytest.MonkeyPatch) -> None:
 
 def open_session(patch: pytest.MonkeyPatch) -> None:
     """A session admits everything."""
-    patch.setattr(session.Session, "_fits", lambda self, total: True)
+    patch.setattr(filter_base.Filter, "admits", lambda self, total: True)
 
 
 def other_notion(patch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def lost_reveal(patch: pytest.MonkeyPatch) -> None:
 
 def one_count(patch: pytest.MonkeyPatch) -> None:
     """The claim about a noisy histogram is that of one count; a changed record moves two."""
-    patch.setattr(histograms, "gaussian_histogram_loss", lambda sigma: gaussian_noise.gaussian_loss(sigma, 1))
+    patch.setattr(histograms, "gaussian_histogram_loss", lambda sigma: gaussian_loss(sigma, 1))
 
 
 def half_a_leak(patch: pytest.MonkeyPatch) -> None:
