@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+from quiltwork.report.figures import plain_powers
 from tests.errata import printed_granularity as printed
 
 from examples.gallery.granularity.classes import near, shown
@@ -16,7 +17,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Grid
 from quiltwork.document.draw.style import COLOURS
 from quiltwork.document.draw.svg import picture
-from quiltwork.report.figures import plain_powers
 from quiltwork.tables.notions.spaces import Space, add_remove, multisets, quotient
 from quiltwork.tables.papers.small_channels import hockey_stick, joint
 
