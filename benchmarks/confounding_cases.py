@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from tests.confounding.naive_program import full_program
 
 from quiltwork.confounding import World
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 from quiltwork.confounding.papers.penalty import penalised
 from quiltwork.errors import Unreachable
 

@@ -34,9 +34,8 @@ import quiltwork as qw
 from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from quiltwork.ledger import Ledger
-from quiltwork.ledger.chain.entries import Entry, canonical, moment
+from quiltwork.ledger.chain.entries import Entry, canonical, message, moment
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.chain.receipts import message
 
 COST, SPENDS, PROCESSES = 0.001, 500, (1, 8)
 SMALL, TAIL = 10_000, 100

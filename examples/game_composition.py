@@ -22,7 +22,7 @@ import numpy as np
 
 from quiltwork.curves import auc_ceiling
 from quiltwork.game.attackers.knowledge import Budget
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.linear import LinearGaussian
 from quiltwork.game.composition import (
     Approximate,
     as_loss,
@@ -33,10 +33,10 @@ from quiltwork.game.composition import (
     penalty_method,
     sampled_bisection,
 )
-from quiltwork.game.defenders.distances import neighbours, widest
+from quiltwork.game.defenders.certificates import neighbours, widest
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
-from quiltwork.game.measures.roc import Interval, Roc, auc_interval, roc
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.measures import Interval, Roc, auc_interval, roc
+from quiltwork.game.people.population import Statistic
 from quiltwork.game.populations import independent
 from quiltwork.numbers.digits import at_most
 

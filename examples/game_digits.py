@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
+from quiltwork.game.attackers.features import SupportVector
 from quiltwork.game.attackers.knowledge import Attacker, Budget
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
-from quiltwork.game.attackers.sklearn import SupportVector
-from quiltwork.game.attackers.thresholds import FixedThreshold
+from quiltwork.game.attackers.likelihood import FixedThreshold
+from quiltwork.game.attackers.linear import LinearGaussian
 from quiltwork.game.classifier import DigitsGame, digits_game, row_attackers
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.ladder import ladder

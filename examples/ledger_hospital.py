@@ -155,8 +155,7 @@ def the_end_of_the_year(ledger: qw.Ledger, receipt: qw.ledger.Receipt, folder: P
     receipt.check(ledger.public_key)
     print(ledger.verify(receipts=[receipt]).explain())
     if importlib.util.find_spec("matplotlib") is not None:
-        from quiltwork.ledger.acts.history import followed
-        from quiltwork.ledger.figure import drawn
+        from quiltwork.ledger.course import drawn, followed
 
         (folder / "questions.svg").write_bytes(drawn(followed(ledger, "questions"), "svg"))
         print("What was spent over time is drawn in questions.svg.")

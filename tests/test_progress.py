@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from quiltwork import progress
-from quiltwork.cli.progress import draw
+from quiltwork.cli.terminal import draw_bar as draw
 from quiltwork.progress import Progress, draw_with, plain_line, reporting, steps
 
 

@@ -21,6 +21,7 @@ from benchmarks.soundness.rooms import (
     ledger_odometers,
     losses,
     losses_groups,
+    losses_sampling,
     mechanisms,
     mechanisms_samplers,
     pufferfish,
@@ -45,8 +46,9 @@ ORDER = (
     "ledger", "spec", "report", "data",
 )  # fmt: skip
 _ROOMS = (
-    curves, curves_classes, losses, losses_groups, compose, compose_samples, compose_renyi, compose_programs, beside,
-    rare, renyi, regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
+    curves, curves_classes, losses, losses_groups, losses_sampling, compose, compose_samples, compose_renyi,
+    compose_programs, beside, rare, renyi,
+    regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
     game, audit_scores, ledger, ledger_blocks, ledger_events, ledger_odometers, spec, report, data,
 )  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,9 +20,8 @@ def size_of(case: Any) -> int:
     return len(json.dumps(case, default=str))
 
 
-def minimised(case: Any, fails: Callable[[Any], Any], seconds: float = 15.0) -> Any:
-    """A case that still fails and of which no single step fails, or the smallest one when the time is over."""
-    end = time.monotonic() + seconds
+def minimised(case: Any, fails: Callable[[Any], Any], tries: int = 2000) -> Any:
+    """A case that still fails and of which no single step fails, or the smallest one after so many tries."""
     best = json.loads(json.dumps(case))
     if not fails(best):
         return case
@@ -31,7 +29,8 @@ def minimised(case: Any, fails: Callable[[Any], Any], seconds: float = 15.0) -> 
     while moved:
         moved = False
         for proposed in proposals(best):
-            if time.monotonic() > end:
+            tries -= 1
+            if tries < 0:
                 return best
             if fails(proposed):
                 best, moved = proposed, True

@@ -21,7 +21,7 @@ from benchmarks.soundness.minimise import minimised, size_of
 
 PATIENCE = 20.0  # seconds of one case
 KEPT = 40  # widths that one slice hands on, drawn at random
-SMALLER = 15.0  # seconds for making a counterexample smaller
+SMALLER, TRIES = 15.0, 2000  # seconds for making a counterexample smaller, at the most, and how often it is tried
 AGAIN = 3.0  # seconds for drawing the cases of a lost slice again
 
 
@@ -142,7 +142,7 @@ def _failure(kind: Kind, case: Any, words: dict[str, Any]) -> dict[str, Any]:
     begin = size_of(case)
     if case is not None:
         with contextlib.suppress(TimeoutError), alarm(2 * SMALLER):
-            case = minimised(case, lambda smaller: same(kind, smaller, words), SMALLER)
+            case = minimised(case, lambda smaller: same(kind, smaller, words), TRIES)
     note = same(kind, case, words) if case is not None else None
     return {**words, "note": note or words["note"], "case": case, "size": size_of(case), "size before": begin}
 

@@ -14,71 +14,26 @@ __version__ = "0.1.0"
 
 moved.answer()
 
-_CONSTRUCTORS = [
-    "approximate",
-    "constraints",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "gaussian",
-    "gdp",
-    "laplace",
-    "mixture",
-    "pair",
-    "poisson",
-    "profile",
-    "pure",
-    "rdp",
-    "tradeoff",
-    "zcdp",
-]
-_TABLES = [
-    "Cat",
-    "Date",
-    "Float",
-    "Id",
-    "Int",
-    "Plan",
-    "SubsetOf",
-    "Table",
-    "add_remove",
-    "clip_rows",
-    "edge",
-    "entry",
-    "euclidean",
-    "flat_map",
-    "free_lunch",
-    "geo",
-    "join",
-    "manhattan",
-    "metric",
-    "node",
-    "on_input",
-    "on_table",
-    "opaque",
-    "replace_one",
-    "user",
-    "window",
-]
-_ROOMS = ("audit", "compose", "confounding", "data", "game", "ledger", "mechanisms", "pufferfish", "tables")
+_ROOMS = ("adapters", "audit", "compose", "confounding", "data", "game", "ledger", "mechanisms", "pufferfish", "tables")
 DOCUMENTED = (  # loaded one after the other when a document names a kind that nobody has declared yet
     "compose.loss", "compose.filters.opening", "curves", "tables", "pufferfish", "confounding",
     "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite", "ledger.ledger",
 )  # fmt: skip
-_HOMES = {
-    **dict.fromkeys(_TABLES, "quiltwork.tables"),
-    **dict.fromkeys(_CONSTRUCTORS, "quiltwork.compose.constructors"),
-    "Ledger": "quiltwork.ledger",
-    "Loss": "quiltwork.compose.loss",
-    "calibrate": "quiltwork.compose.calibrate",
-    "Bracket": "quiltwork.curves",
-    "Curve": "quiltwork.curves",
-    "Guarantee": "quiltwork.curves",
-    "Profile": "quiltwork.curves",
-    "Region": "quiltwork.curves",
-    "TradeOff": "quiltwork.curves",
-    "QuiltworkError": "quiltwork.errors",
-    **dict.fromkeys(["dumps", "load", "loads", "save"], "quiltwork.spec"),
+_NAMES = {  # by the room or the module that they are taken from
+    "quiltwork.compose.calibrate": "calibrate",
+    "quiltwork.compose.constructors": "approximate constraints discrete_gaussian discrete_laplace exponential "
+    "fixed_size gaussian gaussian_mixture gdp laplace mixture pair poisson profile pure random_allocation "
+    "randomized_response rdp tradeoff truncated_poisson zcdp",
+    "quiltwork.compose.loss": "Loss",
+    "quiltwork.compose.training": "training",
+    "quiltwork.curves": "Bracket Curve Guarantee Profile Region TradeOff",
+    "quiltwork.errors": "QuiltworkError",
+    "quiltwork.ledger": "Ledger",
+    "quiltwork.spec": "dumps load loads save",
+    "quiltwork.tables": "Cat Date Float Id Int Plan SubsetOf Table add_remove clip_rows edge entry euclidean flat_map "
+    "free_lunch geo join manhattan metric node on_input on_table opaque replace_one user window",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
     from quiltwork.compose.calibrate import calibrate
@@ -87,7 +42,10 @@ if TYPE_CHECKING:
         constraints,
         discrete_gaussian,
         discrete_laplace,
+        exponential,
+        fixed_size,
         gaussian,
+        gaussian_mixture,
         gdp,
         laplace,
         mixture,
@@ -95,11 +53,15 @@ if TYPE_CHECKING:
         poisson,
         profile,
         pure,
+        random_allocation,
+        randomized_response,
         rdp,
         tradeoff,
+        truncated_poisson,
         zcdp,
     )
     from quiltwork.compose.loss import Loss, compose
+    from quiltwork.compose.training import training
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
     from quiltwork.ledger import Ledger
@@ -166,9 +128,12 @@ __all__ = [
     "edge",
     "entry",
     "euclidean",
+    "exponential",
+    "fixed_size",
     "flat_map",
     "free_lunch",
     "gaussian",
+    "gaussian_mixture",
     "gdp",
     "geo",
     "join",
@@ -189,11 +154,15 @@ __all__ = [
     "profile",
     "pufferfish",
     "pure",
+    "random_allocation",
+    "randomized_response",
     "rdp",
     "replace_one",
     "save",
     "tables",
     "tradeoff",
+    "training",
+    "truncated_poisson",
     "user",
     "window",
     "zcdp",

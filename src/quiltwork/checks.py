@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ MAX_COUNT = 2**53  # larger integers are not exact in floating point
 
 def real(name: str, value: Any, allowed: str = "a finite number", hint: str = "") -> float:
     """A finite float; booleans, strings and arrays are refused."""
-    if isinstance(value, (bool, str, bytes, list, tuple, dict)) or value is None or value is np.ma.masked:
-        raise InvalidParameter(name, value, allowed, hint)
-    if np.iscomplexobj(value):
+    refused = isinstance(value, (bool, str, bytes, list, tuple, dict)) or value is None or value is np.ma.masked
+    if refused or np.iscomplexobj(value):
         raise InvalidParameter(name, value, allowed, hint)
     try:
         number = float(value)
@@ -32,52 +32,50 @@ def real(name: str, value: Any, allowed: str = "a finite number", hint: str = ""
     return number
 
 
+def _ranged(name: str, value: Any, allowed: str, hint: str, holds: Callable[[float], bool]) -> float:
+    number = real(name, value, allowed, hint)
+    if not holds(number):
+        raise InvalidParameter(name, value, allowed, hint)
+    return number
+
+
 def positive(name: str, value: Any, hint: str = "") -> float:
     """A finite number greater than zero."""
-    number = real(name, value, "a finite number > 0", hint)
-    if number <= 0:
-        raise InvalidParameter(name, value, "a finite number > 0", hint)
-    return number
+    return _ranged(name, value, "a finite number > 0", hint, lambda number: number > 0)
 
 
 def moderate(name: str, value: Any, hint: str = "") -> float:
     """A number in [1e-100, 1e100]: room enough for every use, and squares neither underflow nor overflow."""
-    number = real(name, value, "in [1e-100, 1e100]", hint)
-    if not 1e-100 <= number <= 1e100:
-        raise InvalidParameter(name, value, "in [1e-100, 1e100]", hint)
-    return number
+    return _ranged(name, value, "in [1e-100, 1e100]", hint, lambda number: 1e-100 <= number <= 1e100)
 
 
 def non_negative(name: str, value: Any, hint: str = "") -> float:
     """A finite number that is at least zero."""
-    number = real(name, value, "a finite number >= 0", hint)
-    if number < 0:
-        raise InvalidParameter(name, value, "a finite number >= 0", hint)
-    return number
+    return _ranged(name, value, "a finite number >= 0", hint, lambda number: number >= 0)
 
 
 def loss_bound(name: str, value: Any, hint: str = "") -> float:
     """A number in [0, 1e100]: an epsilon above hides nothing, and its square would overflow."""
-    number = non_negative(name, value, hint)
-    if number > 1e100:
-        raise InvalidParameter(name, value, "a finite number >= 0, at most 1e100", hint)
+    non_negative(name, value, hint)
+    return _ranged(name, value, "a finite number >= 0, at most 1e100", hint, lambda number: number <= 1e100)
+
+
+def positive_or_infinite(name: str, value: Any, hint: str = "") -> float:
+    """A number above zero, infinity included."""
+    number = math.inf if value == math.inf else real(name, value, "a number > 0, infinity included", hint)
+    if not number > 0:
+        raise InvalidParameter(name, value, "a number > 0, infinity included", hint)
     return number
 
 
 def probability(name: str, value: Any, hint: str = "") -> float:
     """A number in [0, 1]."""
-    number = real(name, value, "in [0, 1]", hint)
-    if not 0 <= number <= 1:
-        raise InvalidParameter(name, value, "in [0, 1]", hint)
-    return number
+    return _ranged(name, value, "in [0, 1]", hint, lambda number: 0 <= number <= 1)
 
 
 def rate(name: str, value: Any, hint: str = "") -> float:
     """A sampling rate in (0, 1]."""
-    number = real(name, value, "in (0, 1]", hint)
-    if not 0 < number <= 1:
-        raise InvalidParameter(name, value, "in (0, 1]", hint)
-    return number
+    return _ranged(name, value, "in (0, 1]", hint, lambda number: 0 < number <= 1)
 
 
 def count(name: str, value: Any, least: int = 0) -> int:

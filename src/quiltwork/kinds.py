@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 
 import attrs
 
-__all__ = ["KINDS", "REFUSALS", "WRITTEN", "Kind", "Refusal", "declare", "document", "home_of", "not_written"]
-
 PREFIX = "quiltwork/"
 ARRAYS = ("FloatArray", "np.ndarray", "NDArray", "IntArray", "Members")  # annotations of arrays
 Class = TypeVar("Class", bound=type)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-__all__ = ["Drawer", "Progress", "draw_with", "plain_line", "reporting", "steps"]
-
 _WIDTH = 30  # characters of a bar
 
 

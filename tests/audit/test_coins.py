@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit
 
 from quiltwork.audit.bounds import one_run as canaries
-from quiltwork.audit.bounds.coins import groups, p_value
-from quiltwork.audit.bounds.one_run import refuted
+from quiltwork.audit.bounds.one_run import groups, refuted
+from quiltwork.audit.bounds.one_run import p_value_of_trials as p_value
 from quiltwork.numbers.rounding import up
 
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import Counts
-from quiltwork.audit.bounds import gdp
+from quiltwork.audit.bounds.counts import mu_lower
 from quiltwork.audit.bounds.one_run import refuted
 
 ALARM = 1e-6
@@ -68,7 +68,7 @@ def test_counts_and_gdp(name, confidence):
         wrong = sum(any(corner.epsilon(delta) > epsilon for delta, epsilon in truth.items()) for corner in corners)
         assert wrong <= allowed(AUDITS, 1 - confidence)
         if name == "gaussian":
-            over = sum(gdp.mu_lower(corner) > 1.0 for corner in corners)
+            over = sum(mu_lower(corner) > 1.0 for corner in corners)
             assert 0 < over <= allowed(AUDITS, 1 - confidence)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from quiltwork import audit
 from quiltwork.audit import Counts
-from quiltwork.audit.bounds.counts import Limits
-from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
+from quiltwork.audit.bounds.counts import Limits, epsilon_of, mu_lower
 from quiltwork.errors import InvalidParameter, Unsupported
 
 

@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 import quiltwork as qw
 from quiltwork import audit
-from quiltwork.audit.bounds import coins
 from quiltwork.audit.bounds import one_run as canaries
+from quiltwork.audit.bounds.one_run import p_value_of_trials
 from quiltwork.cli import main
 
 
@@ -106,6 +106,6 @@ def test_independent_trials_are_no_harder_to_guess_than_coins_that_are_revealed(
                 for j in range(max(v - sure, 0), r - sure + 1)
             )
             truth += comb(m, revealed) * delta**revealed * (1 - delta) ** (m - revealed) * rest
-        assert coins.p_value(m, r, v, epsilon, delta) >= truth * (1 - 1e-12)
+        assert p_value_of_trials(m, r, v, epsilon, delta) >= truth * (1 - 1e-12)
         if v > r * (right + delta):
-            assert coins.p_value(m, r, v, epsilon, delta) <= truth * 1.01
+            assert p_value_of_trials(m, r, v, epsilon, delta) <= truth * 1.01

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.lines import one_line
 
 from quiltwork.cli import main
-from quiltwork.cli.commands import attack_inputs
+from quiltwork.cli.commands import attack
 from quiltwork.game import learned
 
 SMALL = ["--from", "independent", "--candidates", "12", "--reference", "20", "--attributes", "20", "--quick"]
@@ -14,7 +14,7 @@ SMALL = ["--from", "independent", "--candidates", "12", "--reference", "20", "--
 
 @pytest.mark.parametrize("option", ["--html", "--figure", "--scores"])
 def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(option, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(attack_inputs, "population_of", lambda *_: pytest.fail("work began"))
+    monkeypatch.setattr(attack, "population_of", lambda *_: pytest.fail("work began"))
     assert main(["attack", *SMALL, option, str(tmp_path / "missing" / "x.svg")]) == 2
     assert "a file that can be written" in one_line(capsys.readouterr().err)
     assert main(["attack", *SMALL, "--html", "."]) == 2

@@ -10,7 +10,7 @@ from tests.cli.test_start import on_terminal
 import quiltwork.report.tour as command
 from quiltwork.cli import main
 from quiltwork.report.tour import STOPS, Stop, Tour
-from quiltwork.report.tour.stop import Told
+from quiltwork.report.tour.stops import Told
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.lines import one_line
 from tests.cli.test_process import quiltwork
 
-from quiltwork.cli.progress import progress
+from quiltwork.progress import reporting
 
 pytest.importorskip("sqlalchemy")
 
@@ -51,10 +51,10 @@ def test_a_bar_on_a_terminal_only(monkeypatch):
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress("verifying") as advance:
+    with reporting("verifying") as advance:
         advance(500, 1000)
     assert "500/1000" in sys.stderr.getvalue()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress("verifying") as advance:
+    with reporting("verifying") as advance:
         assert advance is None
     assert sys.stderr.getvalue() == ""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 
 
 def full_program(problem: Problem) -> tuple[float, np.ndarray]:

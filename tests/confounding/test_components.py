@@ -14,9 +14,10 @@ from scipy import stats
 from tests.confounding import line_truth as truth
 from tests.examples import examples
 
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
-from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform
 from quiltwork.confounding.line.laws.densities import KINK
+from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.errors import InvalidParameter, Unsupported
 
 PARTS = [

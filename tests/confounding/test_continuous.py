@@ -15,7 +15,7 @@ from quiltwork.confounding.line.enclosure.cut import stick
 from quiltwork.confounding.line.gaussian import GaussianCurve
 from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform
 from quiltwork.confounding.line.laws.vectors import NormalVectors
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.line.world import ContinuousWorld, gaussian_world, mixture_world
 from quiltwork.confounding.pairs import within
 from quiltwork.confounding.world import World

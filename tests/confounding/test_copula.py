@@ -14,8 +14,7 @@ from scipy.special import ndtr
 from scipy.stats import kstest
 from tests.examples import examples
 
-from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation, gaussian_copula
-from quiltwork.confounding.finite.copula import rectangles
+from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation, gaussian_copula, rectangles
 from quiltwork.curves import Curve, Guarantee
 from quiltwork.errors import InvalidParameter
 

@@ -15,7 +15,7 @@ from tests.confounding.naive_program import full_program
 from tests.examples import examples
 
 from quiltwork.confounding.design.exact.design import solve_exactly
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable

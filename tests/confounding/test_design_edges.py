@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.confounding.design_truth import CASES, assert_holds, smooth
 
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 

@@ -19,10 +19,10 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.compose.constructors import laplace as laplace_loss
 from quiltwork.confounding.line.enclosure.curve import EnclosedCurve, LawTest, odds_for
 from quiltwork.confounding.line.enclosure.cut import cut, stick
-from quiltwork.confounding.line.enclosure.difference import Difference
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import Difference, TwoLaws
 from quiltwork.confounding.line.enclosure.tails import TailOrder, revealed, unbounded
-from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform, Unimodal
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Point, Uniform
+from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
 

@@ -22,7 +22,7 @@ from quiltwork.confounding.line.gaussian import (
     separations,
     worst_square,
 )
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.line.world import gaussian_world
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, NotCertified

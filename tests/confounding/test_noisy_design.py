@@ -12,7 +12,7 @@ import pytest
 from tests.confounding.noisy_truth import Noisy, binned_delta
 
 from quiltwork.confounding.line.laws.components import Mixture, Normal
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported

@@ -15,13 +15,12 @@ from tests.confounding import line_truth as truth
 from quiltwork.confounding.line.binned.law import Slice
 from quiltwork.confounding.line.enclosure.curve import LawTest, odds_for
 from quiltwork.confounding.line.enclosure.cut import cut, stick
-from quiltwork.confounding.line.enclosure.difference import Difference
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import Difference, TwoLaws
 from quiltwork.confounding.line.enclosure.tails import TailOrder, unbounded
-from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Unimodal
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, table_weights
 from quiltwork.confounding.line.laws.densities import NormalShapes, Pair
-from quiltwork.confounding.line.laws.mixture import table_weights
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.laws.user import Unimodal
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World
 from quiltwork.curves.from_delta import FromDelta
@@ -155,7 +154,7 @@ class Broken(NormalShapes):
 @pytest.mark.parametrize("where", ["peak", "mode_low", "mode_high", "tail"])
 def test_no_number_is_no_zero(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Broken, "where", where)
-    monkeypatch.setattr("quiltwork.confounding.line.laws.components.NormalShapes", Broken)
+    monkeypatch.setattr(Normal, "_shapes", Broken)
     with pytest.raises(NotCertified):
         stick(Normal(0, 1), Normal(1, 1), 0.2)
 
@@ -164,7 +163,7 @@ def test_a_density_that_is_no_number_counts_as_everything(monkeypatch: pytest.Mo
     """Cells whose bounds are NaN add all of their P."""
     low, high = stick(Normal(1, 1), Normal(0, 1), 0.2)
     monkeypatch.setattr(Broken, "where", "density")
-    monkeypatch.setattr("quiltwork.confounding.line.laws.components.NormalShapes", Broken)
+    monkeypatch.setattr(Normal, "_shapes", Broken)
     wide = stick(Normal(1, 1), Normal(0, 1), 0.2)
     lost = stats.norm(1, 1).cdf(0.9) - stats.norm(1, 1).cdf(0.4)
     assert wide[0] <= low

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 from quiltwork.confounding.papers.penalty import paper_objective, penalised
 from quiltwork.confounding.world import World
 from quiltwork.errors import InvalidParameter, NotCertified

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.confounding.naive_program import full_program
 from tests.examples import examples
 
-from quiltwork.confounding.design.problem import Problem
-from quiltwork.confounding.design.program import Answer, Program
+from quiltwork.confounding.design.program import Answer, Problem, Program
 from quiltwork.confounding.design.refinement import lower_bound, refine
 from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
 

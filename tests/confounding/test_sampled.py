@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal as normal
 
 from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, Point, Uniform
 from quiltwork.confounding.line.laws.vectors import NormalVectors
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.confounding.line.simulation import FiniteDraws, LineDraws, VectorDraws, estimate, half_width
 from quiltwork.confounding.line.world import gaussian_world, mixture_world
 from quiltwork.confounding.world import World

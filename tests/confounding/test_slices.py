@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from tests.examples import examples
 
-from quiltwork.confounding.line.binned import rule as slice_rule
+from quiltwork.confounding.line.binned import tail as tails
 from quiltwork.confounding.line.binned.law import Slice, bin_probability, likelihood_order
 from quiltwork.confounding.line.binned.window import window
 from quiltwork.confounding.line.enclosure.curve import LawTest
 from quiltwork.confounding.line.enclosure.cut import stick
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
 from quiltwork.confounding.line.laws.components import Mixture, Normal
 from quiltwork.errors import InvalidParameter, Unsupported
 
@@ -253,12 +253,10 @@ def test_any_slice_has_its_density(low, width, ratio, step, ends):
 
 def test_nodes_and_weights_of_the_rule():
     with mp.workdps(40):
-        for power in range(0, 2 * slice_rule.COUNT, 2):
-            moment = mp.fsum(
-                mp.mpf(w) * mp.mpf(x) ** power for x, w in zip(slice_rule.NODES, slice_rule.WEIGHTS, strict=True)
-            )
+        for power in range(0, 2 * tails.COUNT, 2):
+            moment = mp.fsum(mp.mpf(w) * mp.mpf(x) ** power for x, w in zip(tails.NODES, tails.WEIGHTS, strict=True))
             assert abs(moment - mp.mpf(2) / (power + 1)) <= 2**-52
-        for x, w in zip(slice_rule.NODES.tolist(), slice_rule.WEIGHTS.tolist(), strict=True):
+        for x, w in zip(tails.NODES.tolist(), tails.WEIGHTS.tolist(), strict=True):
             exact = mp.findroot(lambda z: mp.legendre(16, z), mp.mpf(x))
             slope = 16 * (exact * mp.legendre(16, exact) - mp.legendre(15, exact)) / (exact * exact - 1)
             assert abs(exact - x) <= 2**-53
@@ -267,7 +265,7 @@ def test_nodes_and_weights_of_the_rule():
 
 @pytest.mark.parametrize("part", PARTS[:4], ids=repr)
 def test_the_error_of_too_coarse_a_rule_is_stated(part, monkeypatch):
-    monkeypatch.setattr(slice_rule, "PANELS", 1)
+    monkeypatch.setattr(tails, "PANELS", 1)
     shapes = part.shapes([part])
     y = float(shapes.centre[0, 0]) + math.sqrt(part.variance)
     value, error = shapes.log_tail(np.array([y]))

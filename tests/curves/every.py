@@ -8,7 +8,7 @@ import quiltwork as qw
 from quiltwork import confounding as cf
 from quiltwork import pufferfish as pf
 from quiltwork.confounding.copula_noise import CopulaPerturbation
-from quiltwork.confounding.line.noise import noise
+from quiltwork.confounding.line.readings import noise
 from quiltwork.curves import Guarantee, Profile
 from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.spec import parse_world

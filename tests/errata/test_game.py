@@ -23,7 +23,7 @@ from quiltwork.game.finite import (
     posterior_identity,
     stackelberg,
 )
-from quiltwork.game.measures.roc import auc, roc
+from quiltwork.game.measures import auc, roc
 
 HALF = Fraction(1, 2)
 NOISE = [("-1/4", "1/4"), (0, "1/2"), ("1/4", "1/4")]

@@ -9,7 +9,7 @@ from tests.errata import printed_game as printed
 
 from quiltwork.curves import auc_ceiling
 from quiltwork.game.composition import next_mechanism, penalty_method
-from quiltwork.game.measures.roc import roc
+from quiltwork.game.measures import roc
 
 # ---- Theorem 2: adaptive thresholds
 

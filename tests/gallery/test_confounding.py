@@ -10,8 +10,8 @@ from examples.gallery.confounding.rows import Twice, chart, measured
 from examples.gallery.item import Effort
 from examples.game_composition import TABLE_8, TABLE_9, Size, redesigned, tied
 
-from quiltwork.game.defenders.distances import neighbours, widest
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.defenders.certificates import neighbours, widest
+from quiltwork.game.people.population import Statistic
 from quiltwork.game.populations import independent
 
 WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"

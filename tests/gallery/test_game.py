@@ -42,10 +42,9 @@ from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.game import FixedThreshold, Gaussian, LinearGaussian
 from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
 from quiltwork.game.ladder import ladder
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.people.population import Population, Statistic
 from quiltwork.game.populations import independent
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 QUICK = Effort(quick=True)
 WRONG, DIFFER, AGREE = "wrong in print", "differ", "agree"

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from quiltwork.game import Half, Population
-from quiltwork.game.releases.channel import Channel
+from quiltwork.game.releases import Channel
 
 Vector = list[Fraction]
 

@@ -36,7 +36,7 @@ from quiltwork.game import (
 )
 from quiltwork.game.attackers.knowledge import Attacker, Fitted
 from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
-from quiltwork.game.attackers.linear_gaussian import decoder
+from quiltwork.game.attackers.linear import decoder
 
 PEOPLE = people(8, 6, seed=3)
 BUDGET = Budget(calibrate=300)

@@ -11,22 +11,16 @@ import pytest
 from tests.needs import needs
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
-from quiltwork.game.attackers import feature_head, features, neural, ridge
+from quiltwork.game.attackers import features, linear, neural
 from quiltwork.game.attackers import neural as training
-from quiltwork.game.attackers import sklearn as support_vector
-from quiltwork.game.attackers import sklearn as tree
-from quiltwork.game.attackers.feature_head import FeatureHead
-from quiltwork.game.attackers.features import Features, examples, matched_filters
+from quiltwork.game.attackers.features import FeatureHead, Features, SupportVector, Tree, examples, matched_filters
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.linear import Decoder, LinearGaussian, Ridge, Sums, log_odds, solve
 from quiltwork.game.attackers.neural import Neural
-from quiltwork.game.attackers.ridge import Decoder, Ridge, Sums, log_odds, solve
-from quiltwork.game.attackers.sklearn import SupportVector, Tree
 from quiltwork.game.defenders.noise import Gaussian
-from quiltwork.game.measures.roc import auc
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Independent
-from quiltwork.game.releases.release import Draws, Release, Several, SummaryStatistics
+from quiltwork.game.measures import auc
+from quiltwork.game.people.population import Independent, Population
+from quiltwork.game.releases import Draws, Release, Several, SummaryStatistics
 
 pytestmark = needs("torch", "sklearn")
 
@@ -239,12 +233,12 @@ def test_ridge_by_parts_is_ridge_at_once(releases: int, monkeypatch: pytest.Monk
     release = noisy()
     pool = release.draw(releases, np.random.default_rng(7))
     whole = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
-    monkeypatch.setattr(ridge, "_CHUNK_ENTRIES", 40 * 16)
+    monkeypatch.setattr(linear, "_CHUNK_ENTRIES", 40 * 16)
     cut = Decoder.learned(Listed(release.population, pool=pool), np.random.default_rng(0), releases)
     outputs = release.draw(5, np.random.default_rng(2)).outputs
     assert np.allclose(whole.scores(outputs), cut.scores(outputs), rtol=1e-8)
     assert whole.penalty == cut.penalty
-    assert whole.penalty in ridge.PENALTIES
+    assert whole.penalty in linear.PENALTIES
 
 
 def test_ridge_approaches_the_closed_form() -> None:
@@ -414,16 +408,17 @@ def test_bad_options(options: tuple[Any, dict[str, Any]]) -> None:
         kind(**given)
 
 
-def test_layer_sizes_can_be_chosen() -> None:
-    chosen = fitted(Neural(hidden=(24, 12)), noisy(), budget=TINY)
-    assert [tuple(p.shape) for p in chosen.parts.parameters() if p.ndim == 2] == [(24, 40), (12, 24), (20, 12)]  # type: ignore[attr-defined]
+def test_layer_sizes_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    built = Neural._parts
+    monkeypatch.setattr(Neural, "_parts", lambda self, *given: made.append(built(self, *given)) or made[-1])
+    fitted(Neural(hidden=(24, 12)), noisy(), budget=TINY)
+    assert [tuple(p.shape) for p in made[0].parameters() if p.ndim == 2] == [(24, 40), (12, 24), (20, 12)]
 
 
 def test_importing_attackers_loads_no_heavy_library() -> None:
     import subprocess
 
-    names = ", ".join(
-        module.__name__ for module in (feature_head, features, neural, ridge, support_vector, training, tree)
-    )
+    names = ", ".join(module.__name__ for module in (features, linear, neural, training))
     code = f"import sys, {names}; sys.exit(any(name in sys.modules for name in ('torch', 'sklearn')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import bwma, expected_false_positives, expected_true_positives
-from quiltwork.game.measures.advantage import threshold_decisions
+from quiltwork.game.measures import threshold_decisions
 
 SHARES = st.floats(0.0, 1.0)
 

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.game.core_cases import people
 
 from quiltwork.game import Gaussian, Independent, Population, RateDistortion, Statistic, SummaryStatistics, WaterFilling
-from quiltwork.game.releases.channel import Channel, LinearModel
+from quiltwork.game.releases import Channel, LinearModel
 
 COUNT = 4000
 

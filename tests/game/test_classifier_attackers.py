@@ -10,9 +10,8 @@ from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.classifier import QueryRows, RowAssignment, RowMatching
 from quiltwork.game.classifier.table import MARKER
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.measures.roc import auc
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Half, Independent
+from quiltwork.game.measures import auc
+from quiltwork.game.people.population import Half, Independent, Population
 
 
 def people(candidates, prior, seed=0):

@@ -15,11 +15,10 @@ import quiltwork as qw
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.classifier import QueryRows, RowAssignment
-from quiltwork.game.classifier.certificate import widest_swap
+from quiltwork.game.classifier.table import widest_swap
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.measures.roc import auc, individual_auc
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Independent
+from quiltwork.game.measures import auc, individual_auc
+from quiltwork.game.people.population import Independent, Population
 
 
 def population(rows, prior=None):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.game.attackers.features import SupportVector
 from quiltwork.game.attackers.knowledge import Budget
-from quiltwork.game.attackers.ridge import Ridge
-from quiltwork.game.attackers.sklearn import SupportVector
+from quiltwork.game.attackers.linear import Ridge
 from quiltwork.game.classifier import (
     QueryRows,
     RowAssignment,
@@ -20,7 +20,7 @@ from quiltwork.game.classifier import (
 )
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.ladder import ladder
-from quiltwork.game.people.priors import Independent
+from quiltwork.game.people.population import Independent
 from quiltwork.game.people.sources.digits import digit_images
 
 pytest.importorskip("sklearn")

@@ -11,8 +11,7 @@ from scipy import integrate, stats
 from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.classifier.row_laws import RowLaw, others
-from quiltwork.game.classifier.row_matching import size_odds
+from quiltwork.game.classifier.row_matching import RowLaw, others, size_odds
 from quiltwork.game.classifier.table import MARKER, arranged, filled_rows, order_of
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 

@@ -9,10 +9,9 @@ from quiltwork.game.classifier import QueryRows, RowAssignment, RowMatching, que
 from quiltwork.game.classifier.row_matching import FEATURES
 from quiltwork.game.classifier.table import MARKER
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.measures.roc import auc, auc_interval
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Half, Independent
-from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.game.measures import auc, auc_interval
+from quiltwork.game.people.population import Half, Independent, Population
+from quiltwork.game.releases import Release, SummaryStatistics
 
 ATTACKERS = [RowMatching(), RowAssignment()]
 

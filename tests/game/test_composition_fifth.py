@@ -14,7 +14,7 @@ from tests.examples import examples
 
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.composition import NextMechanism, as_loss, composed_auc_ceiling, next_mechanism, total
-from quiltwork.game.gaussian.correlations import forms
+from quiltwork.game.gaussian.total import forms
 from quiltwork.numbers.stated import above, below, root
 
 # reference/game.json, composition.correlated: four at 1, target 5; the larger root, the other one is negative

@@ -11,8 +11,8 @@ import pytest
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable
 from quiltwork.game.composition import largest_mu, next_sigma
-from quiltwork.game.gaussian import next_sigma as calibrated
-from quiltwork.game.gaussian.correlations import forms
+from quiltwork.game.gaussian import next_mechanism as calibrated
+from quiltwork.game.gaussian.total import forms
 
 
 def true_delta(mu, epsilon):

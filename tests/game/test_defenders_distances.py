@@ -13,7 +13,7 @@ from tests.game.core_cases import moves
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Half, Independent, Population, Statistic
-from quiltwork.game.defenders.distances import MIN_MU, neighbours, widest
+from quiltwork.game.defenders.certificates import MIN_MU, neighbours, widest
 
 VALUES = st.one_of(st.sampled_from([0.0, 1.0, 0.1, 0.3, 1 / 3, 1e-9, 1e-170, 5e-324, 1 - 2**-53]), st.floats(0.0, 1.0))
 

@@ -12,14 +12,16 @@ from tests.game.finite_cases import games, laws, lie
 
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.game.finite import FiniteGame, distances, exactly_half, nash, stackelberg, uniform
-from quiltwork.game.finite.equilibria.commitment import cutting_planes
-from quiltwork.game.finite.equilibria.designs import GRID, design, simple, true_channel
-from quiltwork.game.finite.equilibria.rate_distortion import joint_lower_bound, joint_upper_bound
-from quiltwork.game.finite.scores import (
+from quiltwork.game.finite.equilibria.commitment import cutting_planes, joint_lower_bound, joint_upper_bound
+from quiltwork.game.finite.equilibria.designs import (
+    GRID,
     AdvantageScore,
     CrossEntropyScore,
     SquaredScore,
+    design,
     lower_bound,
+    simple,
+    true_channel,
     upper_bound,
 )
 

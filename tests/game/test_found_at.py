@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quiltwork.game.measures.roc import tpr_at
-from quiltwork.game.measures.tpr_intervals import _alarms, _clopper_pearson, found_at
+from quiltwork.game.measures import _alarms, _clopper_pearson, found_at, tpr_at
 
 RATES = (0.001, 0.01, 0.1)
 

@@ -8,8 +8,7 @@ from tests.game.generative_cases import ATTACKERS, BUDGET, outputs, people, smal
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.game import Gaussian, Population, RateDistortion, Statistic, SummaryStatistics
 from quiltwork.game.learned import Generative, accept, train
-from quiltwork.game.learned.defence import Trained
-from quiltwork.game.learned.gate import error_of
+from quiltwork.game.learned.defence import Trained, error_of
 
 PEOPLE = people()
 
@@ -128,7 +127,7 @@ def test_without_the_gate_the_network_is_in_force_and_proves_nothing():
 
 def test_a_defender_prepares_itself_as_others_do(monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr("quiltwork.game.learned.gate.gate_attackers", lambda: ATTACKERS)
+    monkeypatch.setattr("quiltwork.game.learned.defence.gate_attackers", lambda: ATTACKERS)
     prepared = Generative(hidden=(8, 8), steps=3, kappa=100.0, initial_noise=-6.0).prepare(PEOPLE)
     assert isinstance(prepared, Trained)
     assert prepared.verdict is not None

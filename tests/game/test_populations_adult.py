@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.priors import Independent
-from quiltwork.game.people.sources.adult import COLUMNS, NUMERIC, table_from
-from quiltwork.game.people.sources.adult_like import synthetic_table
-from quiltwork.game.people.sources.binarise import binarised
+from quiltwork.game.people.population import Independent
+from quiltwork.game.people.sources.adult import COLUMNS, NUMERIC, binarised, synthetic_table, table_from
 from quiltwork.game.populations import adult, adult_like
 
 module = importlib.import_module("quiltwork.game.people.sources.adult")

@@ -14,13 +14,11 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Independent
-from quiltwork.game.people.sources.genomes import pruned
+from quiltwork.game.people.population import Independent, Population
+from quiltwork.game.people.sources.genotypes import pruned
 from quiltwork.game.populations import genotypes
 
-genomes = importlib.import_module("quiltwork.game.people.sources.genomes")
-stored = importlib.import_module("quiltwork.game.people.sources.genotypes")
+genomes = importlib.import_module("quiltwork.game.people.sources.genotypes")
 
 SMALL = {"candidates": 40, "reference": 80, "sites": 60, "seed": 3}
 
@@ -236,7 +234,7 @@ def test_cache_of_other_options_is_replaced(cached: Path, tmp_path: Path) -> Non
     path.write_bytes(cached.read_bytes())
     changed = {**SMALL, "sites": 30}
     people = genotypes(**changed, cache=path)
-    assert stored.read(path, {**changed, "minor_frequency": 0.05, "prune": 0.1, "window_kb": 250.0}) is not None
+    assert genomes.read(path, {**changed, "minor_frequency": 0.05, "prune": 0.1, "window_kb": 250.0}) is not None
     assert people.size == (40, 30)
 
 
@@ -291,12 +289,12 @@ def test_cache_that_contradicts_itself(part: str, cached: Path, tmp_path: Path) 
 
 
 def test_failed_write_leaves_nothing(cached: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = stored.Rows(np.eye(2), np.eye(2), ("a", "b"), "test")
+    rows = genomes.Rows(np.eye(2), np.eye(2), ("a", "b"), "test")
 
     def full(*arguments: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(stored.os, "replace", full)
+    monkeypatch.setattr(genomes.os, "replace", full)
     with pytest.raises(InvalidParameter, match="no space left"):
-        stored.write(tmp_path / "people.npz", {}, rows)
+        genomes.write(tmp_path / "people.npz", {}, rows)
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.priors import Independent
+from quiltwork.game.people.population import Independent
 from quiltwork.game.populations import from_csv, independent
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 1, 0]])

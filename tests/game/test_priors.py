@@ -10,7 +10,7 @@ import pytest
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Half, Independent
-from quiltwork.game.people.priors import Prior
+from quiltwork.game.people.population import Prior
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8])

@@ -8,7 +8,7 @@ from tests.game.core_cases import people
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Constant, Exact, Gaussian, Laplace, Population, Several, SummaryStatistics
-from quiltwork.game.releases.release import Defence, Draws, Release, drawn_members
+from quiltwork.game.releases import Defence, Draws, Release, drawn_members
 
 PEOPLE = people(6, 5, seed=1)
 

@@ -11,7 +11,7 @@ from quiltwork.game import Half, Population
 from quiltwork.game.composition import next_mechanism, next_sigma
 from quiltwork.game.finite import gaussian_test
 from quiltwork.game.learned.certified_end import Certified, Finish, finished
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.people.population import Statistic
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from scipy import stats
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import auc, auc_interval, individual_auc, roc, tpr_at
-from quiltwork.game.measures.roc import Roc
+from quiltwork.game.measures import Roc
 
 INF = float("inf")
 # few values, so that ties are common; infinite scores are scores

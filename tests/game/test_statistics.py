@@ -10,7 +10,7 @@ import pytest
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.game import Half, Independent, Population, Statistic
-from quiltwork.game.people.statistic import members_of
+from quiltwork.game.people.population import members_of
 
 RNG = np.random.default_rng(4)
 ROWS = RNG.random((5, 3))

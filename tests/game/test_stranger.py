@@ -12,7 +12,7 @@ import quiltwork as qw
 from quiltwork import audit, game
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.learned import Certified, InLoop, Trained, finished
-from quiltwork.game.measures.roc import Interval
+from quiltwork.game.measures import Interval
 
 PEOPLE = game.populations.independent(12, 20, 10, seed=3)
 CLOSED = [game.LinearGaussian(), game.FixedThreshold(), game.OptimalTest()]

@@ -15,9 +15,8 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from quiltwork.ledger import Receipt, Verification
-from quiltwork.ledger.chain.entries import GENESIS, digest
+from quiltwork.ledger.chain.entries import GENESIS, digest, message
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.chain.receipts import message
 from quiltwork.ledger.proof.verify import verified
 from quiltwork.ledger.store import schema
 

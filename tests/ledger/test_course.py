@@ -9,9 +9,8 @@ from tests.report.outline import check_page, tables_of, text_of
 
 import quiltwork as qw
 from quiltwork.document.page import Report
-from quiltwork.ledger.acts.history import POINTS, followed
 from quiltwork.ledger.book.terms import Blocks
-from quiltwork.ledger.figure import drawn
+from quiltwork.ledger.course import POINTS, drawn, followed
 from quiltwork.report.pages.budget import budget_report, forecasts
 
 NASTY = "a <script>x</script> | $x$ `b`"

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
-from quiltwork.ledger.chain.entries import GENESIS, Entry, canonical
+from quiltwork.ledger.chain.entries import GENESIS, RECEIPT_SCHEMA, Entry, Receipt, canonical, message
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.chain.receipts import SCHEMA, Receipt, message
 
 pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -282,14 +281,14 @@ def test_from_json_refuses_missing_fields(name: str) -> None:
     [{"extra": 1}, {"schema": "quiltwork/entry/1"}, {"seq": True}, {"seq": "17"}, {"ledger": None}, {"signature": 3}],
 )
 def test_from_json_refuses_unknown_fields_and_wrong_types(change: dict[str, Any]) -> None:
-    assert SIGNED.to_json()["schema"] == SCHEMA
+    assert SIGNED.to_json()["schema"] == RECEIPT_SCHEMA
     with pytest.raises(InvalidParameter):
         Receipt.from_json({**SIGNED.to_json(), **change})
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[]", "null", "NaN", "{", canonical({"schema": SCHEMA}), "[" * 100_000, None, b"{}"],
+    ["", "{}", "[]", "null", "NaN", "{", canonical({"schema": RECEIPT_SCHEMA}), "[" * 100_000, None, b"{}"],
     ids=lambda text: type(text).__name__,
 )
 def test_from_text_refuses_garbage(text: Any) -> None:

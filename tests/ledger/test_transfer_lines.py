@@ -17,8 +17,7 @@ from tests.ledger.rich import Rich, rich
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger import Ledger, SigningKey
-from quiltwork.ledger.chain.entries import canonical
-from quiltwork.ledger.chain.receipts import message
+from quiltwork.ledger.chain.entries import canonical, message
 
 
 @pytest.fixture(scope="module")

@@ -100,9 +100,13 @@ def test_deltas_of_1e_100_and_beyond():
         assert found.relative_width < 1e-9
 
 
-@pytest.mark.parametrize("bad", [0.0, -0.1, 1.0000001, math.nan, math.inf, "0.5", None, True, [0.5]])
+def test_a_sample_of_nothing_tells_nothing():
+    assert qw.poisson(qw.gaussian(1.0), 0.0).epsilon(1e-6).upper == 0.0
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.0000001, math.nan, math.inf, "0.5", None, True, [0.5]])
 def test_bad_rates_are_named(bad):
-    with pytest.raises(InvalidParameter, match=r"^rate must be in \(0, 1\]"):
+    with pytest.raises(InvalidParameter, match=r"^rate must be in \[0, 1\]"):
         qw.poisson(qw.gaussian(1.0), bad)
     with pytest.raises(InvalidParameter, match=r"^rate must be in \(0, 1\]"):
         Poisson(Pure(1.0), bad)
@@ -141,8 +145,8 @@ def test_functions_known_only_between_polygons_are_refused():
 
 
 def test_groups_are_refused_with_a_reason():
-    with pytest.raises(Unsupported, match="independently"):
-        qw.poisson(qw.gaussian(1.0), 0.5).group(2)
+    with pytest.raises(Unsupported, match="group privacy"):
+        qw.poisson(qw.pure(1.0), 0.5).group(2)
     assert qw.poisson(qw.gaussian(1.0), 0.5).group(1) == qw.poisson(qw.gaussian(1.0), 0.5)
 
 

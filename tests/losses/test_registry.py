@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.losses.families.sampling.random_allocation import AllocationBlock
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import families, family_from_json
 
@@ -42,6 +43,32 @@ SIMPLE["poisson"] = st.builds(
 )
 SIMPLE["mixture"] = st.builds(
     lambda a, b, w: qw.mixture([(w, a), (1 - w, b)]), SIMPLE["gaussian"], SIMPLE["poisson"], st.floats(0.01, 0.99)
+)
+NOISES = st.one_of(SIMPLE["gaussian"], SIMPLE["laplace"])
+SIMPLE["sampled_group"] = st.builds(
+    lambda loss, rate, size: qw.poisson(loss, rate, "replace_one").group(size),
+    NOISES,
+    st.floats(1e-6, 1.0),
+    st.integers(1, 9),
+)
+SIMPLE["fixed_size"] = st.builds(lambda loss, batch, more: qw.fixed_size(loss, batch, batch + more), NOISES,
+                                 st.integers(1, 99), st.integers(0, 99))  # fmt: skip
+SIMPLE["truncated_poisson"] = st.builds(
+    qw.truncated_poisson, SIMPLE["gaussian"], st.floats(1e-3, 1.0), st.integers(1, 99), st.integers(1, 999)
+)
+SIMPLE["gaussian_mixture"] = st.builds(lambda weights, sigma: qw.gaussian_mixture([0.0, 1.0, 2.5], weights, sigma),
+                                       laws_of(3), positive)  # fmt: skip
+SIMPLE["exponential"] = st.builds(qw.exponential, st.floats(0.001, 50))
+SIMPLE["randomized_response"] = st.builds(qw.randomized_response, st.floats(0.001, 50), st.integers(2, 99))
+SIMPLE["shuffled"] = st.builds(lambda batches, noise: qw.training(batches, 1, 1, noise, "shuffle"),
+                               st.integers(1, 99), st.floats(0.1, 9.0))  # fmt: skip
+STEPS = st.builds(qw.gaussian, st.floats(0.3, 20.0))
+SIMPLE["random_allocation"] = st.builds(qw.random_allocation, STEPS, st.integers(2, 10_000))
+SIMPLE["random_allocation_block"] = st.builds(
+    lambda step, size, times: qw.Loss.of(AllocationBlock(step.single(""), size, size * times, times)),
+    STEPS,
+    st.integers(1, 100),
+    st.integers(1, 100),
 )
 
 

@@ -13,7 +13,7 @@ from tests.mechanisms.laws import BROKEN, discrete_gaussian_cdf, no_noise, noise
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter
 from quiltwork.mechanisms import gaussian, gaussian_loss, gaussian_sigma, sampling
-from quiltwork.mechanisms.gaussian import integer_sigma
+from quiltwork.mechanisms.totals import integer_sigma
 from quiltwork.numbers.stated import Stated
 
 DRAWS = 2000

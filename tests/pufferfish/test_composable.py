@@ -13,11 +13,9 @@ from scipy.optimize import OptimizeResult
 from tests.pufferfish import naive_channels as naive
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.pufferfish.composable.cases import Case, log_ratio, setting
-from quiltwork.pufferfish.composable.kernels import constant, tidy, transported
-from quiltwork.pufferfish.composable.program import Program
-from quiltwork.pufferfish.composable.verdict import composable, leakage
-from quiltwork.pufferfish.composable.witness import exceeding
+from quiltwork.pufferfish.composable.leakage import Case, log_ratio, setting
+from quiltwork.pufferfish.composable.program import Program, constant, tidy, transported
+from quiltwork.pufferfish.composable.verdict import composable, exceeding, leakage
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_necessary.json").read_text())["nfc"]
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

@@ -6,7 +6,7 @@ import pytest
 from quiltwork.data import Counts
 from quiltwork.errors import InvalidParameter, PrivateFitWarning
 from quiltwork.pufferfish import MarkovChain, guarantee
-from quiltwork.pufferfish.priors.fitting import LOUD
+from quiltwork.pufferfish.priors.chain.chain import LOUD
 
 SEQUENCES = [["a", "b", "a", "a"], ["b", "b", "a"], ["a"]]
 

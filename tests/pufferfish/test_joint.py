@@ -14,7 +14,6 @@ from tests.pufferfish.small_laws import beta_binomial, naive_curve, outbreak, ra
 
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish.priors.joint import law as joint
-from quiltwork.pufferfish.priors.joint import subsets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.secrets import EntryValues, Secrets, entry_values, function_values, joint_values
 
@@ -130,10 +129,10 @@ def test_greedy_sets_are_certified(monkeypatch, sick):
     assert np.all(curve.cases >= best.cases - 1e-12)
     assert np.all(curve.cases[:, -1] == 0.0)
     for index, case in enumerate(law.cases()):
-        sets = subsets.greedy_subsets(law.law * case.first, law.law * case.second, 7)[1][0]
+        sets = joint.greedy_subsets(law.law * case.first, law.law * case.second, 7)[1][0]
         assert sets[0].bit_count() == 1
         for size, hidden in enumerate(sets.tolist(), start=1):
-            first, second = (subsets.summed(law.law * mask, hidden) for mask in (case.first, case.second))
+            first, second = (joint.summed(law.law * mask, hidden) for mask in (case.first, case.second))
             with np.errstate(divide="ignore", invalid="ignore"):
                 told = np.nanmax(np.log(first / first.sum() / (second / second.sum())))
             assert curve.cases[index, size - 1] == pytest.approx(max(told, 0.0), abs=1e-12)
@@ -145,7 +144,7 @@ def test_greedy_finds_the_neighbours_of_a_chain():
         law = law[..., None] * np.array([[0.8, 0.2], [0.2, 0.8]])
     whole = JointLaw(law)
     case = whole.cases(entry_values([3]))[0]
-    sets = subsets.greedy_subsets(law * case.first, law * case.second, 3)[1][0]
+    sets = joint.greedy_subsets(law * case.first, law * case.second, 3)[1][0]
     assert sets[2] in (0b0011100, 0b0001110 | 0b0001000, 0b0111000)
     assert sets[2].bit_count() == 3
 
@@ -158,7 +157,7 @@ def test_work_counts_the_numbers_that_are_touched():
             for count in range(largest + 1)
             for hidden in itertools.combinations(range(3), count)
         )
-        assert subsets.work_of(sizes, largest) == counted
+        assert joint.work_of(sizes, largest) == counted
 
 
 def test_max_size_cuts_the_curve(sick):

@@ -16,7 +16,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
 from quiltwork.numbers.matrices import powers, stationary
 from quiltwork.pufferfish import MarkovChain, guarantee, translate
-from quiltwork.pufferfish.priors.chain.leaking_query import chain_atoms
+from quiltwork.pufferfish.priors.chain.propagation import chain_atoms
 from quiltwork.pufferfish.secrets import entry_values
 from quiltwork.pufferfish.translation.approximate import Shift
 from quiltwork.pufferfish.translation.translate import Translator

@@ -9,24 +9,10 @@ import attrs
 import pytest
 from tests.report.outline import check_page, check_picture, outline, tables_of, text_of
 
+from quiltwork.document.blocks import Bullets, Cell, Code, Details, Fact, Facts, Grid, Picture, Section, Terms, Words
 from quiltwork.document.draw.html import style
 from quiltwork.document.draw.style import COLOURS
-from quiltwork.document.page import (
-    Bullets,
-    Cell,
-    Code,
-    Details,
-    Fact,
-    Facts,
-    Grid,
-    Picture,
-    Report,
-    Section,
-    Terms,
-    Words,
-    joined,
-    report_format,
-)
+from quiltwork.document.page import Report, joined, report_format
 from quiltwork.errors import InvalidParameter
 
 SVG = (

@@ -1,7 +1,6 @@
 """The tour: every stop against the library asked directly, and what is left out when an extra is missing."""
 
 import math
-import sys
 
 import pytest
 
@@ -11,7 +10,7 @@ from quiltwork.document.page import Report
 from quiltwork.report import tour as whole
 from quiltwork.report.tour import STOPS, Stop, Tour
 from quiltwork.report.tour import tour as make
-from quiltwork.report.tour.stop import given
+from quiltwork.report.tour.stops import given
 from quiltwork.spec import parse_plan, parse_prior, parse_table_plan, parse_world
 
 
@@ -101,17 +100,16 @@ def test_the_report_holds_all_of_it(made):
     assert again.to_html() == text
 
 
+def raising(error):
+    def stop():
+        raise error
+
+    return stop
+
+
 def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "quiltwork.report.tour.ledger", None)
-
-    def gone(name):
-        if name.endswith(".ledger"):
-            raise ModuleNotFoundError("no", name="sqlalchemy.orm")
-        if name.endswith(".design"):
-            raise qw.errors.MissingExtra("highspy", "design")
-        raise AssertionError(name)
-
-    monkeypatch.setattr(whole, "import_module", gone)
+    monkeypatch.setattr(whole.stops, "ledger", raising(ModuleNotFoundError("no", name="sqlalchemy.orm")))
+    monkeypatch.setattr(whole.stops, "design", raising(qw.errors.MissingExtra("highspy", "design")))
     for name, line in (
         ("ledger", "left out: sqlalchemy is not installed: pip install 'quiltwork[ledger]'"),
         ("design", "left out: highspy is not installed: pip install 'quiltwork[design]'"),
@@ -125,10 +123,7 @@ def test_what_is_missing_is_said(monkeypatch):
 
 
 def test_other_errors_are_not_hidden(monkeypatch):
-    def gone(name):
-        raise ModuleNotFoundError("no", name="antigravity_lost")
-
-    monkeypatch.setattr(whole, "import_module", gone)
+    monkeypatch.setattr(whole.stops, "plan", raising(ModuleNotFoundError("no", name="antigravity_lost")))
     with pytest.raises(ModuleNotFoundError):
         whole._made("plan")
 

@@ -16,7 +16,7 @@ from tests.soundness.confounding_checks import Check, at_most, between
 from tests.soundness.confounding_truth import ONE, ZERO, Table
 from tests.soundness.confounding_worlds import Place
 
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 from quiltwork.errors import Unreachable
 
 READS = ("data", "secret", "data and output")

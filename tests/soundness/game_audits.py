@@ -16,11 +16,9 @@ from tests.soundness.game_checks import chance
 from tests.truth import closed
 
 from quiltwork import audit
-from quiltwork.audit.bounds import coins
 from quiltwork.audit.bounds import one_run as canaries
 from quiltwork.audit.bounds.binomial import lower_tail, upper_limit
-from quiltwork.audit.bounds.counts import Counts
-from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
+from quiltwork.audit.bounds.counts import Counts, epsilon_of, mu_lower
 
 FINE = Fraction(1, 10**7)  # a limit that is lower by this part must fail
 TINY = Fraction(1, 10**290)  # smaller chances are called 1e-300
@@ -167,7 +165,10 @@ def guessed(rng: np.random.Generator) -> Seen:
     return Seen(size, correct, {"made": made, "delta": delta, "level": _level(rng)})
 
 
-TESTS = {"one run": (canaries.p_value, truth.one_run_p_value), "guesses": (coins.p_value, truth.coins_p_value)}
+TESTS = {
+    "one run": (canaries.p_value, truth.one_run_p_value),
+    "guesses": (canaries.p_value_of_trials, truth.coins_p_value),
+}
 
 
 def surprising(case: Seen, rng: np.random.Generator) -> Iterator[Check]:

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from tests.soundness.faults import shrunk
 
+from quiltwork.adapters import dp_accounting
 from quiltwork.compose.accountant import moments as renyi
 from quiltwork.compose.filters import filter as filter_base
 from quiltwork.compose.filters import kinds as filter_kinds
-from quiltwork.ledger.adapters import dp_accounting
 from quiltwork.ledger.book import rules
 from quiltwork.losses.families import poisson
 from quiltwork.mechanisms import histograms
-from quiltwork.mechanisms.gaussian import gaussian_loss
+from quiltwork.mechanisms.totals import gaussian_loss
 from quiltwork.pufferfish import GaussianPrior
 from quiltwork.pufferfish.priors.chain import chain
-from quiltwork.pufferfish.priors.gaussian import curve as gaussian_leaks
+from quiltwork.pufferfish.priors.gaussian.prior import GaussianLeaks
 from quiltwork.tables import guarantee as guarantees
 from quiltwork.tables.worst_step import worst
 
@@ -98,7 +98,7 @@ def half_a_leak(patch: pytest.MonkeyPatch) -> None:
 
 def deaf(patch: pytest.MonkeyPatch) -> None:
     """What other entries tell is left out of a guarantee."""
-    patch.setattr(gaussian_leaks.GaussianLeaks, "_composed", lambda self, size, told: self.loss.group(size))
+    patch.setattr(GaussianLeaks, "_composed", lambda self, size, told: self.loss.group(size))
 
 
 def wrong_start(patch: pytest.MonkeyPatch) -> None:

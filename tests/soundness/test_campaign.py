@@ -78,7 +78,7 @@ def test_a_fault_is_caught_and_made_small(monkeypatch, title, tmp_path):
     """Upper ends that are too small by a part in 1e9, charges and digits on the wrong side, too much confidence."""
     module, name, wrong = FAULTS[title]
     monkeypatch.setattr(module, name, wrong(getattr(module, name)))
-    monkeypatch.setattr(turns, "SMALLER", 0.6)
+    monkeypatch.setattr(turns, "TRIES", 300)
     kind = KINDS[title]
     for block in range(8):
         one = turns.run(kind, 11, block, 60.0, 2)
@@ -96,7 +96,7 @@ def test_a_fault_is_caught_and_made_small(monkeypatch, title, tmp_path):
 @pytest.mark.parametrize("broken", [one_direction, lost_tail])
 def test_a_forgotten_direction_and_a_lost_tail_are_caught(monkeypatch, broken):
     monkeypatch.setattr(compose, "loss_of", broken)
-    monkeypatch.setattr(turns, "SMALLER", 0.6)
+    monkeypatch.setattr(turns, "TRIES", 300)
     one = found(KINDS["compose: finite laws, any engine"], 6)
     assert one.failures
     smallest = min(one.failures, key=lambda each: each["size"])
@@ -255,7 +255,7 @@ def test_the_command_saves_and_asks_again(monkeypatch, tmp_path, capsys):
     """One kind, in this process, with a fault; then without it."""
     title = "report: digits"
     monkeypatch.setattr(report, "printed_at_most", report.at_least)
-    monkeypatch.setattr(turns, "SMALLER", 0.5)
+    monkeypatch.setattr(turns, "TRIES", 300)
 
     def here(titles, seed, seconds, workers, progress):
         outcome = deal.Outcome({title: turns.Tally()})

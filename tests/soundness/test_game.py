@@ -11,8 +11,8 @@ from tests.soundness import game_audits, game_checks, game_finite, game_next, ga
 from tests.soundness.game_kinds import KINDS
 from tests.truth.residues import LaplacePower
 
-from quiltwork.game.classifier import certificate as certificates
-from quiltwork.game.defenders import closed_forms, distances, noise
+from quiltwork.game.classifier import table
+from quiltwork.game.defenders import certificates, closed_forms, noise
 
 FEW = {"equilibrium": 1, "classifier": 2, "publish": 3, "next sigma": 2, "many attributes": 3, "limits, many trials": 2}
 LESS = 1.0 - 1e-12
@@ -46,7 +46,7 @@ def test_a_sensitivity_that_is_too_small_is_caught(monkeypatch, kind, module, cl
     """Too small by a part in 1e12."""
 
     def narrow(*arguments):
-        width, pair = distances.widest(*arguments)
+        width, pair = certificates.widest(*arguments)
         return width * LESS, pair
 
     monkeypatch.setattr(module, "widest", narrow)
@@ -62,14 +62,14 @@ def test_a_wrong_number_of_shares_is_caught(monkeypatch):
 
 def test_a_swap_of_queries_that_is_too_small_is_caught(monkeypatch):
     """By a part in 1e12."""
-    swap = certificates.widest_swap
-    monkeypatch.setattr(certificates, "widest_swap", lambda *arguments: (swap(*arguments)[0] * LESS, (0, 1)))
+    swap = table.widest_swap
+    monkeypatch.setattr(table, "widest_swap", lambda *arguments: (swap(*arguments)[0] * LESS, (0, 1)))
     assert any("pool" in check.claim for check in _wrong("classifier", 6))
 
 
 def test_a_published_guarantee_without_the_pool_is_caught(monkeypatch):
     """Neighbours that move half as far."""
-    step = distances.neighbours
+    step = certificates.neighbours
     monkeypatch.setattr(
         sys.modules["quiltwork.game.publish"],  # the room has a function of that name
         "neighbours",

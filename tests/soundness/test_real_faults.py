@@ -13,7 +13,7 @@ CASES = 60
 @pytest.mark.parametrize("name", REAL)
 def test_a_fault_in_the_library_is_seen(monkeypatch, name):
     title, patch = REAL[name]
-    monkeypatch.setattr(turns, "SMALLER", 0.3)
+    monkeypatch.setattr(turns, "TRIES", 300)
     with monkeypatch.context() as broken:
         patch(broken)
         for block in range(CASES):

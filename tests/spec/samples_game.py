@@ -11,7 +11,7 @@ from quiltwork.data import Counts, Lengths, Tally
 from quiltwork.game import composition, finite
 from quiltwork.game import learned as generative
 from quiltwork.game.classifier import RowAssignment, RowMatching
-from quiltwork.game.measures.roc import Interval
+from quiltwork.game.measures import Interval
 
 
 def attackers():

@@ -8,8 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quiltwork.spec.text.document import parse, plain_scalar
-from quiltwork.spec.text.write import yaml_text
+from quiltwork.spec.text.document import parse, plain_scalar, yaml_text
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_the_front_door_names_every_room_that_declares_documents():
         for path in source.rglob("*.py")
         if re.search(r'^ *@?document\("', path.read_text(encoding="utf-8"), re.M) and path.name != "kinds.py"
     }
-    assert len(declaring) > 90
+    assert len(declaring) > 80
     assert sorted(declaring - set(done.stdout.split())) == []
 
 

@@ -12,6 +12,7 @@ from tests.spec.strategies import singles
 import quiltwork as qw
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidPlan, Unsupported
+from quiltwork.losses.families.sampling.random_allocation import AllocationBlock
 from quiltwork.losses.families.swapped import Turned
 from quiltwork.losses.family import families
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
@@ -127,6 +128,15 @@ def test_written_plans_are_readable():
 def test_every_recipe_describes_itself(kind):
     samples = {
         "gaussian": qw.gaussian(2.0),
+        "sampled_group": qw.poisson(qw.gaussian(2.0), 0.1).group(2),
+        "fixed_size": qw.fixed_size(qw.gaussian(2.0, 2.0), 10, 100),
+        "truncated_poisson": qw.truncated_poisson(qw.gaussian(2.0), 0.1, 20, 100),
+        "random_allocation": qw.random_allocation(qw.gaussian(2.0), 10),
+        "random_allocation_block": Loss.of(AllocationBlock(qw.gaussian(2.0).single(""), 5, 10, 2)),
+        "gaussian_mixture": qw.gaussian_mixture([0.0, 1.0], [0.5, 0.5], 2.0),
+        "exponential": qw.exponential(0.5),
+        "randomized_response": qw.randomized_response(0.5, 3),
+        "shuffled": qw.training(10, 1, 1, 2.0, "shuffle"),
         "laplace": qw.laplace(2.0),
         "discrete_gaussian": qw.discrete_gaussian(2.0),
         "discrete_laplace": qw.discrete_laplace(2.0),

@@ -62,6 +62,7 @@ def check_plan(
     far = np.array([one.far()[first, second] for one in seen])
     try:
         said = claim(setting.plan([one.loss for one in stated]), setting, stated)
+        deltas = np.asarray(said.delta(list(EPSILONS)).upper)  # some refusals come with the first question
     except UnboundedLossError:
         # distances that grow with the tables are infinite on the unbounded tables that the library speaks of
         small = (setting.universe.counts.sum(axis=1) <= 2)[np.stack([first, second])].all(axis=0)
@@ -73,7 +74,6 @@ def check_plan(
         tally.unsupported += 1
         return
     tally.plans += 1
-    deltas = np.asarray(said.delta(list(EPSILONS)).upper)
     top = float(said.epsilon(0.0).upper)
     truth = attainable(stated, far)
     if all(one.kind in PURE for one in stated):

@@ -12,8 +12,7 @@ from quiltwork.losses.families.pure import Approximate
 from quiltwork.tables import Cat, Id, Plan, Table, add_remove, clip_rows, on_input, on_table, user
 from quiltwork.tables.notions.sensitivity import response
 from quiltwork.tables.worst_step import additive
-from quiltwork.tables.worst_step.additive import quantities, renyi_bound
-from quiltwork.tables.worst_step.moments import TILTS, loss_moments
+from quiltwork.tables.worst_step.additive import TILTS, loss_moments, quantities, renyi_bound
 from quiltwork.tables.worst_step.vectors import Pricing
 
 RECORDS = 3

@@ -33,7 +33,7 @@ from quiltwork.tables import (
 from quiltwork.tables.cells import cells
 from quiltwork.tables.worst_step import many_records as people
 from quiltwork.tables.worst_step.many_records import COVER_NOTE
-from quiltwork.tables.worst_step.touched import LIMIT_NOTE
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE
 from quiltwork.tables.worst_step.worst import Worst
 
 STATED = [on_input(add_remove()), on_table]

@@ -28,7 +28,7 @@ from quiltwork.tables import (
 from quiltwork.tables.cells.cells import Arrangement
 from quiltwork.tables.worst_step import fronts
 from quiltwork.tables.worst_step.reach import reach, stretches
-from quiltwork.tables.worst_step.touched import LIMIT_NOTE
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE
 
 # ---- one record
 

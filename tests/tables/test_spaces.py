@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.tables import golden
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.tables.notions import spaces
 from quiltwork.tables.notions.spaces import (
     MetricSpace,
     Space,
@@ -514,7 +513,3 @@ def test_neighbours_decide_all_distances(channel, space):
         if space.distances[i, j] < math.inf
     )
     assert worst == pytest.approx(epsilon, rel=1e-12)
-
-
-def test_every_public_name_is_there():
-    assert all(hasattr(spaces, name) for name in spaces.__all__)

@@ -14,9 +14,8 @@ from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.report import account as library
 from quiltwork.spec.files.plan import parse_plan
 from quiltwork.spec.objects.documents import dumps
-from quiltwork.web.answers import account, changes, made
-from quiltwork.web.bounds import MOST_RELEASES, MOST_TEXT
-from quiltwork.web.pages.explorers import samples
+from quiltwork.web.answers import MOST_RELEASES, MOST_TEXT, account, changes, made
+from quiltwork.web.pages.home import samples
 
 PLAN = """\
 quiltwork: 1

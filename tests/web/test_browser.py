@@ -63,7 +63,7 @@ def test_sign_in_spend_be_refused_read_the_history_and_sign_out(visit: Visit, ho
     before = spends(house, "small")
 
     page.get_by_label("Kind").select_option("pure")
-    page.get_by_label("Epsilon", exact=True).fill("0.04")
+    page.locator("#release-pure-epsilon").fill("0.04")
     expect(page.locator("#forecast")).to_contain_text("2 more of these fit")
     page.locator("#release-note").fill("a first look")
     page.get_by_role("button", name="Spend", exact=True).click()
@@ -73,13 +73,13 @@ def test_sign_in_spend_be_refused_read_the_history_and_sign_out(visit: Visit, ho
     expect(page.locator('[data-live="history"]')).to_contain_text("a first look")
     visit.calm()
 
-    page.get_by_label("Epsilon", exact=True).fill("0.07")
+    page.locator("#release-pure-epsilon").fill("0.07")
     expect(page.locator("#forecast")).to_contain_text("No more of these fit")
     page.get_by_role("button", name="Spend", exact=True).click()
     expect(page.locator("#spent")).to_contain_text("Refused. Nothing was spent.")
     assert spends(house, "small") == before + 1
 
-    page.get_by_label("Epsilon", exact=True).fill("much")
+    page.locator("#release-pure-epsilon").fill("much")
     page.get_by_role("button", name="Spend", exact=True).click()
     expect(page.locator("#spent")).to_contain_text("Please check what was entered")
     assert spends(house, "small") == before + 1

@@ -12,8 +12,7 @@ from quiltwork.audit import report
 from quiltwork.audit.score_files import parse_scores
 from quiltwork.compose.constructors import approximate
 from quiltwork.errors import InvalidParameter
-from quiltwork.web.answers import METHODS, audit, audit_html, example
-from quiltwork.web.bounds import MOST_SCORES
+from quiltwork.web.answers import METHODS, MOST_SCORES, audit, audit_html, example
 
 TEXT = example(trials=400)
 CLAIM = {"epsilon": 1.0, "claimed_delta": 1e-5}

@@ -70,7 +70,7 @@ def test_no_association_costs_nothing() -> None:
 
 
 def test_a_file_brings_its_own_target() -> None:
-    from quiltwork.web.pages.explorers import samples
+    from quiltwork.web.pages.home import samples
 
     text = samples("world")[0]["text"]
     assert design({"world": text})["account"]["target"]["epsilon"] == 1.0

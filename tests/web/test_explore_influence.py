@@ -11,8 +11,7 @@ from quiltwork.errors import InvalidParameter, InvalidPlan
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Translator
-from quiltwork.web.answers import influence
-from quiltwork.web.bounds import LONGEST_CHAIN
+from quiltwork.web.answers import LONGEST_CHAIN, influence
 
 CHAIN = MarkovChain([[0.8, 0.2], [0.1, 0.9]])
 ASKED = {"p": 0.8, "q": 0.9, "epsilon": 1.0, "per_entry": 0.1}

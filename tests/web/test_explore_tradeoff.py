@@ -13,8 +13,7 @@ from tests.web.answers import chart, checked, fact, numbers, table, trace
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.web.answers import tradeoff
-from quiltwork.web.bounds import MOST_LOSSES
+from quiltwork.web.answers import MOST_LOSSES, tradeoff
 
 
 @settings(max_examples=examples(4), deadline=None)

@@ -10,13 +10,11 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.ledger.book.limits import FILTERS, Limit
+from quiltwork.ledger.book.terms import FILTERS, Limit
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.web.pages.entries import line_of
-from quiltwork.web.pages.forms import Typed, number, span, time, whole
+from quiltwork.web.pages.budget_view import LEFT, SQUARE, TOP, line_of, promised
+from quiltwork.web.pages.forms import Typed, number, sentence, span, time, whole
 from quiltwork.web.pages.losses import KINDS, loss_of, offered
-from quiltwork.web.pages.messages import sentence
-from quiltwork.web.pages.promise import LEFT, SIZE, TOP, promised
 
 LOSSES = {
     "gaussian": ({"sigma": "3", "sensitivity": "2"}, qw.gaussian(3.0, 2.0)),
@@ -134,10 +132,10 @@ def test_the_promise_is_the_closed_form_rounded_down(limit):
         assert beta == pytest.approx(closed(limit, alpha), abs=1e-9)
         assert beta <= closed(limit, alpha) + 1e-12
     joined = np.interp(np.linspace(0, 1, 5001), *zip(*promise.curve, strict=True))
-    assert max(joined - [closed(limit, alpha) for alpha in np.linspace(0, 1, 5001)]) < 0.5 / SIZE  # half a pixel
+    assert max(joined - [closed(limit, alpha) for alpha in np.linspace(0, 1, 5001)]) < 0.5 / SQUARE  # half a pixel
     drawn = [tuple(map(float, one.split())) for one in promise.line.removeprefix("M").split("L")]
     for (alpha, beta), (x, y) in zip(promise.curve, drawn, strict=True):
-        assert (x, y) == pytest.approx((LEFT + SIZE * alpha, TOP + SIZE * (1 - beta)), abs=0.051)
+        assert (x, y) == pytest.approx((LEFT + SQUARE * alpha, TOP + SQUARE * (1 - beta)), abs=0.051)
     for alarm, missed in promise.rows:
         true = 100 * closed(limit, float(alarm) / 100)
         assert float(missed) <= true * (1 + 1e-12)

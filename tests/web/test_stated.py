@@ -53,9 +53,9 @@ def test_what_is_wrong_is_told_in_the_words_of_a_plan_file(given):
 
 
 def test_only_two_slow_ones_at_a_time(monkeypatch):
-    monkeypatch.setattr(stated, "PATIENCE", 0.05)
+    monkeypatch.setattr(stated._slow, "_patience", 0.05)
     slow = {"discrete_gaussian": {"sigma": 3.0}}
-    with stated._slow, stated._slow:
+    with stated._slow.taken(), stated._slow.taken():
         with pytest.raises(Busy):
             loss_from(slow)
         loss_from({"gaussian": {"sigma": 2.0}})  # quick ones need not wait

@@ -14,7 +14,7 @@ from tests.truth import closed
 from tests.truth.numbers import mp
 
 from benchmarks.soundness.claims import Check, Kind, ends, inside
-from quiltwork.ledger.adapters.dp_accounting import from_dp_accounting
+from quiltwork.adapters.dp_accounting import from_dp_accounting
 
 NEAR = mp.mpf(10) ** -40
 

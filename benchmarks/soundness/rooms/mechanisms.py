@@ -14,8 +14,8 @@ from tests.truth.numbers import mp
 
 from benchmarks.soundness.claims import Check, Kind, at_most, covers, ends, inside, relative
 from quiltwork import mechanisms
-from quiltwork.ledger.adapters.opendp import from_opendp
-from quiltwork.mechanisms.gaussian import integer_sigma
+from quiltwork.adapters.opendp import from_opendp
+from quiltwork.mechanisms.totals import integer_sigma
 from quiltwork.numbers.stated import Stated, above
 
 NEAR = mp.mpf(10) ** -45

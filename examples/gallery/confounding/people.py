@@ -15,15 +15,15 @@ import numpy as np
 from examples.gallery.item import Effort
 from examples.game_composition import Size, World
 from quiltwork.game.attackers.knowledge import Budget
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.linear import LinearGaussian
 from quiltwork.game.attackers.optimal import OptimalTest
-from quiltwork.game.defenders.distances import neighbours, widest
+from quiltwork.game.defenders.certificates import neighbours, widest
 from quiltwork.game.defenders.noise import Gaussian
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
-from quiltwork.game.measures.roc import Interval, Roc, auc_interval, roc
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.measures import Interval, Roc, auc_interval, roc
+from quiltwork.game.people.population import Statistic
 from quiltwork.game.populations import genotypes
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 __all__ = ["ATTACKERS", "Genomes", "genomes"]
 

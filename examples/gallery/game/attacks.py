@@ -21,16 +21,14 @@ from quiltwork.document.blocks import Grid
 from quiltwork.game import AdaptiveThreshold, Calibrated, FixedThreshold, Neural, Ridge, Score
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.attackers.likelihood import member_llr
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.linear import LinearGaussian
 from quiltwork.game.ladder import ladder
 from quiltwork.game.leaderboard import Entry, Leaderboard
 from quiltwork.game.learned import Generative
 from quiltwork.game.learned.defence import Learned
 from quiltwork.game.learned.training import Game
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.game.people.population import Members, Population, Statistic
+from quiltwork.game.releases import Release, SummaryStatistics
 
 NETWORK = "network"  # the name of the library's copy of the paper's attacker, trained from scratch
 BEST = "best retrained"

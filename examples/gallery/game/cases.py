@@ -11,7 +11,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.game.finite import FiniteGame
-from quiltwork.game.people.priors import Members
+from quiltwork.game.people.population import Members
 
 HALF = Fraction(1, 2)
 NOISE = [("-1/4", "1/4"), (0, "1/2"), ("1/4", "1/4")]

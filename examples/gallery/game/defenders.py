@@ -23,7 +23,7 @@ from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1B
 from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.document.blocks import Block, Grid
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 
 def at_middle(effort: Effort) -> dict[str, Finding]:

@@ -17,9 +17,9 @@ from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.curves import auc_ceiling
 from quiltwork.document.blocks import Grid
 from quiltwork.game.composition import next_mechanism
-from quiltwork.game.defenders.distances import neighbours, widest
-from quiltwork.game.measures.roc import Interval
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.defenders.certificates import neighbours, widest
+from quiltwork.game.measures import Interval
+from quiltwork.game.people.population import Statistic
 from quiltwork.numbers.digits import at_most
 
 SITES = 1000  # as in the paper

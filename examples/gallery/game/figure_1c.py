@@ -27,8 +27,8 @@ from examples.gallery.game.printed import BAYESIAN, PRINTED_1C, PRINTED_KAPPA_1C
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.document.blocks import Grid
 from quiltwork.game import Exact, Laplace
-from quiltwork.game.people.priors import Members
-from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.game.people.population import Members
+from quiltwork.game.releases import Release, SummaryStatistics
 
 DRAWS = 300
 FIRST, SECOND = "Bayesian defender", "epsilon-DP"

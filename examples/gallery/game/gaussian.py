@@ -12,7 +12,7 @@ from examples.gallery.game import pictures
 from examples.gallery.game.cases import six_people
 from examples.gallery.item import Check, Effort, Finding, alone
 from quiltwork.game.finite import gaussian_test
-from quiltwork.game.measures.roc import auc
+from quiltwork.game.measures import auc
 
 LEMMA = "Lemma 1 and Theorem 3: divided twice"
 SIGN = "Appendix C: the sign of the likelihood-ratio statistic"

@@ -23,10 +23,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import NotCertified
-from quiltwork.game.defenders.certified_channel import statistic_of
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.defenders.certificates import statistic_of
+from quiltwork.game.people.population import Members, Population, Statistic
 
 
 @attrs.frozen(eq=False)

@@ -16,7 +16,7 @@ from examples.gallery.item import Check, Effort, Finding, alone
 from quiltwork.document.blocks import Grid
 from quiltwork.game.attackers.likelihood import member_llr
 from quiltwork.game.finite import FiniteGame, alpha_critical, gaussian_test
-from quiltwork.game.measures.roc import roc
+from quiltwork.game.measures import roc
 
 TWO = "Theorem 2: the Bayesian attacker and the optimal test"
 ADAPT = "Theorem 2: adaptive thresholds"

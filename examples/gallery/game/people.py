@@ -15,8 +15,7 @@ from examples.gallery.item import Effort
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Budget
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Half, Members, Prior
+from quiltwork.game.people.population import Half, Members, Population, Prior
 from quiltwork.game.populations import genotypes
 
 

@@ -18,7 +18,7 @@ from quiltwork.document.blocks import Grid
 from quiltwork.game import Constant, FixedThreshold, LinearGaussian, RateDistortion, Ridge
 from quiltwork.game.attackers.knowledge import Attacker
 from quiltwork.game.people.population import Population
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 KAPPAS = (0.0, 0.2, 0.5, 1.5, 5.0, 50.0)
 SITES, CANDIDATES = 300, 100

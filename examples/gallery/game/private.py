@@ -26,7 +26,7 @@ from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.document.blocks import Grid
 from quiltwork.game import Laplace
 from quiltwork.game.people.population import Population
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 ORDER = (BAYESIAN, ADAPTIVE, FIXED, SCORE)
 SITES = 100  # as in the paper

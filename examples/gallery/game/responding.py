@@ -20,13 +20,11 @@ import numpy as np
 
 from quiltwork.game.attackers.likelihood import FLOOR, mean_reference_score, member_llr
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.defenders.certified_channel import statistic_of
+from quiltwork.game.defenders.certificates import statistic_of
 from quiltwork.game.learned import Generative
 from quiltwork.game.learned.defence import Learned
-from quiltwork.game.learned.networks import Attacking
-from quiltwork.game.learned.training import Game
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.learned.training import Attacking, Game
+from quiltwork.game.people.population import Population, Statistic
 
 LEVEL = 0.05  # of false alarms without a defence
 SHARE = 0.1  # of the reference people that set the adaptive threshold

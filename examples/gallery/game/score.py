@@ -21,7 +21,7 @@ from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1G,
 from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.game import Exact
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 
 PEOPLE, MEMBERS = 20, 5  # as in the paper
 NEAR = 0.99

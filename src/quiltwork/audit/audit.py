@@ -1,8 +1,6 @@
 """Audits of scores and of counts: valid lower bounds on epsilon, each with its assumptions.
 
 Reference: theory/game.md section 6.
-
-What each audit assumes and rests on, in words.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.audit.bounds.binomial import log_mass, lower_tail
-from quiltwork.audit.bounds.counts import Counts, confident
-from quiltwork.audit.bounds.gdp import GAUSSIAN, mu_lower
+from quiltwork.audit.bounds.counts import GAUSSIAN, Counts, confident, mu_lower
 from quiltwork.audit.bounds.one_run import Guesses, best_shares, guess, refuted, thinned, thinned_size
-from quiltwork.audit.bounds.threshold import SHARE, Rule, choose, for_epsilon, for_mu, scores, split
+from quiltwork.audit.bounds.threshold import SHARE, Rule, choose, for_epsilon, for_mu, scores
 from quiltwork.audit.bounds.threshold import counted as counts_at
+from quiltwork.audit.bounds.threshold import split as split_trials
 from quiltwork.audit.result import Audit, bound
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -153,18 +151,8 @@ def run(
     coins, which are tossed anew in each audit unless a seed is given; the result keeps it. One seed for many audits
     tosses the same coins in all of them, so that they may all be wrong together.
     """
-    members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
-    delta, confidence = checks.probability("delta", delta), confident(confidence)
-    seed = seeded(seed, fresh=method == "guesses")
-    if method not in OF_SCORES:
-        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, OF_SCORES))}", "one_run is a function")
-    if method == "guesses":
-        if threshold is not None:
-            raise InvalidParameter("threshold", threshold, "left out", "guesses take the outermost scores")
-        return _guessed(members, others, delta, confidence, split, seed, guesses)
-    if guesses is not None:
-        raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
-    return at_threshold(members, others, delta, confidence, method, split, seed, threshold)
+    how: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
+    return audited(scores_in, scores_out, delta, confidence, method, **how)
 
 
 def one_run(
@@ -203,31 +191,43 @@ def seeded(seed: int | None, fresh: bool) -> int:
     return checks.count("seed", seed)
 
 
-def at_threshold(
-    members: FloatArray,
-    others: FloatArray,
+def audited(
+    scores_in: Any,
+    scores_out: Any,
     delta: float,
     confidence: float,
     method: str,
-    share: float,
-    seed: int,
-    threshold: float | None,
     rule: Rule | None = None,
+    *,
+    split: float,
+    seed: int | None,
+    threshold: float | None,
+    guesses: int | tuple[int, int] | None,
 ) -> Audit:
-    """The audit at one threshold; the rule by which it is chosen is that of the method, unless another is given."""
+    """What `run` answers; a threshold is chosen by the rule of the method, unless another is given."""
+    members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
+    delta, confidence = checks.probability("delta", delta), confident(confidence)
+    chosen_seed = seeded(seed, fresh=method == "guesses")
+    if method not in OF_SCORES:
+        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, OF_SCORES))}", "one_run is a function")
+    if method == "guesses":
+        if threshold is not None:
+            raise InvalidParameter("threshold", threshold, "left out", "guesses take the outermost scores")
+        return _guessed(members, others, delta, confidence, split, chosen_seed, guesses)
+    if guesses is not None:
+        raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
     set_aside = 0
     if threshold is None:
-        parts = split(members, others, share, np.random.default_rng(seed))
+        parts = split_trials(members, others, split, np.random.default_rng(chosen_seed))
         rule = rule or (for_mu() if method == "gdp" else for_epsilon(delta))
         threshold = choose(parts, rule, confidence)
-        members, others = parts.count_in, parts.count_out
-        set_aside = parts.choose_in.size + parts.choose_out.size
+        members, others, set_aside = parts.count_in, parts.count_out, parts.set_aside
     else:
         threshold = float(checks.numbers("threshold", threshold, "a number", -np.inf, np.inf))
     assumes = [INDEPENDENT, FIXED, chosen(set_aside) if set_aside else GIVEN]
     assumes += [ONE_ATTEMPT] if set_aside else []
     counts = counts_at(members, others, threshold)
-    more: dict[str, Any] = {"threshold": threshold, "set_aside": set_aside, "seed": seed if set_aside else None}
+    more: dict[str, Any] = {"threshold": threshold, "set_aside": set_aside, "seed": chosen_seed if set_aside else None}
     return _of_counts(counts, delta, confidence, method, tuple(assumes), notes=_sign(members, others), **more)
 
 
@@ -254,9 +254,8 @@ def _guessed(
     rng = np.random.default_rng(seed)
     set_aside = 0
     if guesses is None:
-        parts = split(members, others, share, rng)
-        members, others = parts.count_in, parts.count_out
-        set_aside = parts.choose_in.size + parts.choose_out.size
+        parts = split_trials(members, others, share, rng)
+        members, others, set_aside = parts.count_in, parts.count_out, parts.set_aside
     size = thinned_size(members.size, others.size)
     if size < 2:
         raise InvalidParameter("the number of trials", (members.size, others.size), "at least eight of each kind")

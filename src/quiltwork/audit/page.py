@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quiltwork.audit.bounds.counts import Counts, Limits
-from quiltwork.audit.bounds.gdp import epsilon_of
 from quiltwork.audit.bounds.one_run import Guesses
 from quiltwork.audit.report import AuditReport
-from quiltwork.audit.result import Audit, share
+from quiltwork.audit.result import Audit, bound, percent_above, percent_below, share
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
 from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn
 from quiltwork.document.draw.style import drawn_figure
-from quiltwork.document.draw.svg import SIZE, draw_chart, figure
+from quiltwork.document.draw.svg import SIZE, draw_chart, row_of_charts
 from quiltwork.document.page import Report
 from quiltwork.document.parts import (
     AT_LEAST,
@@ -34,8 +33,6 @@ from quiltwork.document.parts import (
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 
-__all__ = ["audit_charts", "audit_report_page", "drawn", "drawn_on", "hull", "panels"]
-
 PLACES = 121
 LOWEST = 1e-12  # delta in the picture when none above 0 is asked
 ROLES: dict[str, Role] = {"gdp": "warm"}
@@ -50,7 +47,7 @@ def audit_report_page(report: AuditReport, detail: Detail = "whole", trials: str
         Section(SUMMARY, [Facts(_facts(report)), *([Words(trials)] if trials else []), *warned(notes)]),
         Section("In plain words", plain_words(told)),
         *curves_section(audit_charts(report, detail), "What is possible, what was seen"),
-        Section("The numbers", [*_counted(report), _deltas(report)]),
+        Section("The numbers", [*(one for audit in report.audits for one in _counted(audit)), _deltas(report)]),
         *assumed(text for audit in report.audits for text in audit.assumes),
         *why(text for audit in report.audits for text in audit.because),
     ]
@@ -80,15 +77,12 @@ def _facts(report: AuditReport) -> list[Fact]:
     return [*facts, Fact("The guarantee is", "not contradicted", "no proof that it holds")]
 
 
-def _counted(report: AuditReport) -> list[Block]:
-    """What each audit counted."""
-    found: list[Block] = []
-    for audit in report.audits:
-        if audit.counts is not None:
-            found.append(_counts(audit, audit.counts))
-        elif audit.guesses is not None:
-            found.append(_guesses(audit, audit.guesses))
-    return found
+def _counted(audit: Audit) -> Iterator[Block]:
+    """What an audit counted."""
+    if audit.counts is not None:
+        yield _counts(audit, audit.counts)
+    elif audit.guesses is not None:
+        yield _guesses(audit, audit.guesses)
 
 
 def _counts(audit: Audit, counts: Counts) -> Grid:
@@ -96,8 +90,8 @@ def _counts(audit: Audit, counts: Counts) -> Grid:
     inside = counts.trials_in, counts.true_positives, share(counts.detected)
     outside = counts.trials_out, counts.false_positives, share(counts.false_alarms)
     rows = [
-        ("with the record", *inside, f"at least {at_least(100 * corner.tpr, 3)}%"),
-        ("without it", *outside, f"at most {at_most(100 * corner.fpr, 3)}%"),
+        ("with the record", *inside, f"at least {percent_below(corner.tpr)}"),
+        ("without it", *outside, f"at most {percent_above(corner.fpr)}"),
     ]
     sure = f"{single(100 * audit.confidence)}% confidence, jointly"
     heads = (f"Method {audit.method}", ("Runs", "number"), ('Said "in"', "number"), ("Share", "number"), sure)
@@ -149,9 +143,8 @@ def _errors(report: AuditReport) -> Chart:
         role, sure = ROLES.get(audit.method, "bad"), f"{single(100 * audit.confidence)}%"
         name = f"audited ({audit.method}): at or below, {sure}"
         traces.append(Trace(name, *hull(corner), role, marks=True))
-        alarms, misses = f"{at_most(100 * corner.fpr, 3)}%", f"{at_most(100 * corner.fnr, 3)}%"
-        kept = "-" if report.curve is None else f"{at_least(100 * float(report.curve.beta(corner.fpr).safe), 3)}%"
-        rows.append((audit.method, alarms, misses, kept))
+        kept = "-" if report.curve is None else percent_below(float(report.curve.beta(corner.fpr).safe))
+        rows.append((audit.method, percent_above(corner.fpr), percent_above(corner.fnr), kept))
     heads = ("method", ("false alarms, at most", "number"), ("misses, at most", "number"), ("guaranteed", "number"))
     table = Grid(heads, rows, "The corner that each audit shows, and the misses that the guarantee promises there")
     title = "Trade-off plane: the share of misses for each share of false alarms, guaranteed and audited"
@@ -209,12 +202,7 @@ def _epsilons(report: AuditReport) -> Chart:
 def _refuted(audit: Audit, deltas: FloatArray) -> FloatArray | None:
     """The refuted epsilon at each delta; None for an audit that answers at one delta only."""
     corner = audit.limits
-    if corner is None:
-        return None
-    if audit.method == "gdp":
-        mu = audit.mu_lower or 0.0
-        return np.array([epsilon_of(mu, float(delta)) for delta in deltas])
-    return np.array([corner.epsilon(float(delta)) for delta in deltas])
+    return None if corner is None else np.array([bound(audit.method, corner, float(delta)) for delta in deltas])
 
 
 # ---- the figure
@@ -223,18 +211,7 @@ def _refuted(audit: Audit, deltas: FloatArray) -> FloatArray | None:
 def panels(report: AuditReport) -> Any:
     """A matplotlib figure with the errors on the left and the epsilons on the right."""
     charts = audit_charts(report)
-
-    def draw(shown: Any) -> None:
-        for chart, axes in zip(charts, np.ravel(shown.subplots(1, len(charts))), strict=True):
-            draw_chart(chart, axes)
-        shown.suptitle(report.title.replace("$", r"\$"), fontsize=10.5)  # a title is text, never mathematics
-
-    return drawn_figure((SIZE[0] * len(charts), SIZE[1]), draw)
-
-
-def drawn(report: AuditReport, kind: str) -> bytes:
-    """Both panels as the bytes of a file."""
-    return figure(audit_charts(report), kind, "audit", report.title)
+    return drawn_figure((SIZE[0] * len(charts), SIZE[1]), row_of_charts(charts, report.title))
 
 
 def drawn_on(report: AuditReport, axes: Any, kind: str = "errors") -> Any:

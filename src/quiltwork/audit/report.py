@@ -4,8 +4,6 @@ A guarantee says how few errors any attacker makes: no test lies below its trade
 confidence, how few errors one attacker did make: it lies at or below a corner. A corner below the curve contradicts
 the guarantee, and so does an audited epsilon above the certified one; both are read off the same corner, so they hold
 together.
-
-An audit against a guarantee: epsilons side by side, and every way in which both cannot be true.
 """
 
 from __future__ import annotations
@@ -20,11 +18,10 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.audit.audit import CONFIDENCE, OF_SCORES, at_threshold, run, seeded
+from quiltwork.audit.audit import CONFIDENCE, OF_SCORES, audited
 from quiltwork.audit.bounds.counts import Steps, confident, steps
 from quiltwork.audit.bounds.threshold import SHARE, for_claim, scores
-from quiltwork.audit.result import Audit
-from quiltwork.checks import FloatArray
+from quiltwork.audit.result import Audit, percent_above, percent_below
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.draw import notebook as markup
@@ -49,27 +46,23 @@ class Row:
 
 
 def rows_of(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
+    """What is certified and audited at the delta of the audits, and at others where one corner serves them all."""
     asked = checks.probability("delta", audits[0].delta)
     shared = any(audit.counts is not None for audit in audits)
     deltas = sorted({asked, *(DELTAS if shared else ())})
-    certified = (
-        [None] * len(deltas) if curve is None else np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
-    )
+    certified: list[float | None] = [None] * len(deltas)
+    if curve is not None:
+        certified = np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
     return tuple(
-        Row(
-            delta,
-            upper,
-            tuple(
-                audit.at(delta).epsilon_lower
-                if audit.counts is not None
-                else audit.epsilon_lower
-                if delta == audit.delta
-                else None
-                for audit in audits
-            ),
-        )
+        Row(delta, upper, tuple(_refuted_at(audit, delta) for audit in audits))
         for delta, upper in zip(deltas, certified, strict=True)
     )
+
+
+def _refuted_at(audit: Audit, delta: float) -> float | None:
+    if audit.counts is not None:
+        return audit.at(delta).epsilon_lower
+    return audit.epsilon_lower if delta == audit.delta else None
 
 
 def grounds_of(curve: Curve, audit: Audit) -> list[str]:
@@ -79,8 +72,9 @@ def grounds_of(curve: Curve, audit: Audit) -> list[str]:
         least = float(curve.beta(corner.fpr).safe)
         if corner.fnr < least:
             found.append(
-                f"An attacker with at most {share_above(corner.fpr)} false alarms misses at most "
-                f"{share_above(corner.fnr)}, where the guarantee says that at least {share_below(least)} are missed."
+                f"An attacker with at most {percent_above(corner.fpr)} false alarms misses at most "
+                f"{percent_above(corner.fnr)}, where the guarantee says that at least "
+                f"{percent_below(least)} are missed."
             )
     if audit.method != "gdp" or found:
         found += _above(curve, audit)
@@ -106,16 +100,6 @@ def _above(curve: Curve, audit: Audit) -> list[str]:
         f"At delta = {single(audit.delta)} the guarantee says that epsilon is at most {at_most(certified)}, the "
         f"audit that it is at least {at_least(audit.epsilon_lower)}."
     ]
-
-
-def share_above(value: float) -> str:
-    """A share in percent, rounded up."""
-    return f"{at_most(100 * value, 3)}%"
-
-
-def share_below(value: float) -> str:
-    """A share in percent, rounded down."""
-    return f"{at_least(100 * value, 3)}%"
 
 
 def words_of(curve: Curve | None, delta: float) -> str:
@@ -240,12 +224,12 @@ class AuditReport:
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Both panels, as the file that the name asks for (.svg, .png or .pdf), or as a matplotlib figure."""
-        from quiltwork.audit.page import drawn, panels
-        from quiltwork.document.draw.style import figure_format
+        from quiltwork.audit.page import audit_charts, panels
+        from quiltwork.document.draw import style, svg
 
         if path is None:
             return panels(self)
-        Path(path).write_bytes(drawn(self, figure_format(path)))
+        Path(path).write_bytes(svg.figure(audit_charts(self), style.figure_format(path), "audit", self.title))
         return None
 
     def plot(self, ax: Any = None, *, path: str | os.PathLike[str] | None = None, kind: str = "errors") -> Any:
@@ -330,17 +314,16 @@ def report(
     """
     confidence = confident(confidence)
     members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
-    methods = BOTH if method == "both" else (method,)
     if method not in IN_REPORTS:
         raise InvalidParameter("method", method, f"one of {', '.join(map(repr, IN_REPORTS))}")
-    if method == "claim":
-        audits = [_against(curve, members, others, delta, confidence, split, seed, threshold, guesses)]
-    else:
-        each = 1.0 - (1.0 - confidence) / len(methods)
-        more: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
-        audits = [run(members, others, delta, each, method=name, **more) for name in methods]
-    drawn = steps(members, others)
-    found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=drawn)
+    if method == "claim" and not isinstance(curve, Curve):
+        raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
+    rule = for_claim(curve) if method == "claim" and curve is not None else None
+    methods = {"both": BOTH, "claim": ("counts",)}.get(method, (method,))
+    each = confidence if method == "claim" else 1.0 - (1.0 - confidence) / len(methods)
+    how: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
+    audits = [audited(members, others, delta, each, name, rule, **how) for name in methods]
+    found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=steps(members, others))
     return attrs.evolve(found, confidence=confidence)
 
 
@@ -348,22 +331,3 @@ def _allowed(confidence: float) -> str:
     """What a confidence leaves, in percent, rounded up at the third digit; sums of decimals are exact to twelve."""
     left = Context(prec=12).plus(100 * (1 - typed_decimal(confidence)))
     return f"{Context(prec=3, rounding=ROUND_CEILING).plus(left).normalize():f}"
-
-
-def _against(
-    curve: Curve | None,
-    members: FloatArray,
-    others: FloatArray,
-    delta: float,
-    confidence: float,
-    split: float,
-    seed: int | None,
-    threshold: float | None,
-    guesses: Any,
-) -> Audit:
-    if not isinstance(curve, Curve):
-        raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
-    if guesses is not None:
-        raise InvalidParameter("guesses", guesses, "left out", "they belong to method 'guesses'")
-    delta, chosen = checks.probability("delta", delta), seeded(seed, fresh=False)
-    return at_threshold(members, others, delta, confidence, "counts", split, chosen, threshold, for_claim(curve))

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.audit.bounds.counts import Counts, Limits
-from quiltwork.audit.bounds.gdp import epsilon_of, mu_lower
+from quiltwork.audit.bounds.counts import Counts, Limits, epsilon_of, mu_lower
 from quiltwork.audit.bounds.one_run import Guesses, refuted
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import Unsupported
@@ -28,6 +27,16 @@ def share(value: float) -> str:
     ('2.34%', '100%')
     """
     return f"{100 * value:.3g}%"
+
+
+def percent_above(value: float) -> str:
+    """A share in percent, rounded up."""
+    return f"{at_most(100 * value, 3)}%"
+
+
+def percent_below(value: float) -> str:
+    """A share in percent, rounded down."""
+    return f"{at_least(100 * value, 3)}%"
 
 
 @document("audit/2")

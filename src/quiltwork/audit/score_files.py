@@ -93,17 +93,13 @@ def _read(name: str, lines: Iterable[str]) -> Scores:
 
 def _rows(name: str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Lines that are not blank, as cells; the separator is that of the first one."""
-    source = iter(enumerate(lines, 1))
-    mark = ","
-    first = True
-    while (found := next(source, None)) is not None:
-        number, line = found
+    separator = ""
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        if first:
-            mark, first = next((mark for mark in ",;\t" if mark in line), ","), False
+        separator = separator or next((mark for mark in ",;\t" if mark in line), ",")
         try:
-            yield number, [cell.strip() for cell in next(csv.reader([line], delimiter=mark))]
+            yield number, [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
         except csv.Error as error:
             raise InvalidParameter(f"{name}:{number}", str(error), "a line of a csv file") from None
 

@@ -10,10 +10,8 @@ import typer
 
 from quiltwork import __version__
 from quiltwork.cli.help import Group, Rows
-from quiltwork.cli.progress import draw
+from quiltwork.cli.terminal import draw_bar
 from quiltwork.progress import draw_with
-
-__all__ = ["COMMANDS", "Commands", "app"]
 
 # Heading, then name and what it does. The words are those of the command's own help (a test compares them).
 COMMANDS: dict[str, dict[str, str]] = {
@@ -21,6 +19,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "account": "Account a plan: the certified total, each release, the targets, simpler rules beside it.",
         "diff": "Compare two files of one kind: what changed, and what that costs.",
         "calibrate": "Find the least noise (or the largest budget of each release) that meets a target.",
+        "train": "Price a training run with DP-SGD, or find the noise multiplier or the epochs that meet a target.",
         "region": "Show the exact privacy region of guarantees that hold at once, composed, beside one at a time.",
         "tables": "Account overlapping queries on one table: the worst step of its neighbours, and what that costs.",
         "influence": "Show how much correlated entries tell about each other, and what releases then leak about one "
@@ -102,4 +101,4 @@ def root(
     ] = False,
 ) -> None:
     """The root command holds only what all commands share."""
-    draw_with(draw)
+    draw_with(draw_bar)

@@ -1,4 +1,4 @@
-"""Files that commands of a ledger write: whole or not at all, and never over one another's secrets."""
+"""Files that commands write: refused before the work, whole or not at all, and never over one another's secrets."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ def whole_file(target: Path) -> Iterator[TextIO]:
             raise
 
 
-def check_writable(name: str, target: Path) -> None:
-    """Refuse before the work, not after it."""
-    try:
-        if target.is_dir():
-            raise IsADirectoryError("it is a directory")
-        trial = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
-        with trial.open("x"):
-            pass
-        trial.unlink()
-    except (OSError, ValueError) as error:
-        raise unwritable(name, target, error) from None
+def check_writable(**targets: Path | None) -> None:
+    """Refuse a file that was asked for before the work, not after it; named by its option."""
+    for name, target in targets.items():
+        if target is None:
+            continue
+        try:
+            if target.is_dir():
+                raise IsADirectoryError("it is a directory")
+            trial = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+            with trial.open("x"):
+                pass
+            trial.unlink()
+        except (OSError, ValueError) as error:
+            raise unwritable(name, target, error) from None
 
 
 def unwritable(name: str, target: Path, error: Exception) -> InvalidParameter:

@@ -6,14 +6,11 @@ import os
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
-
-__all__ = ["Command", "Group", "app_of", "examples", "one_of", "section", "single"]
 
 WIDEST, NARROWEST, INDENT, GAP = 100, 40, 2, 2
 WIDEST_NAME = 30  # a longer name stands on a line of its own
@@ -22,33 +19,6 @@ KIND = re.compile(r"<(?:list\[)?(\w+)\]?>")
 HEADING, NAME, PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[0m"
 USUAL = ("Arguments", "Options")
 Rows = Sequence[tuple[str, str]]
-
-
-def examples(*lines: str) -> str:
-    """An epilog of commands to copy, a line each."""
-    return "Examples\n" + "\n".join(lines)
-
-
-def one_of(*words: str) -> Callable[[str], list[str]]:
-    """How a shell completes an option that takes one of these words."""
-    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
-
-
-def app_of(name: str, **settings: Any) -> typer.Typer:
-    """A group of commands in the house style."""
-    shared: dict[str, Any] = {"cls": Group, "rich_markup_mode": None, "add_completion": False}
-    return typer.Typer(name=name, pretty_exceptions_enable=False, **(shared | settings))
-
-
-def single(*lines: str) -> Callable[[Callable[..., None]], typer.Typer]:
-    """Decorate the only command of a file: the function becomes an app, with these lines as its examples."""
-
-    def made(function: Callable[..., None]) -> typer.Typer:
-        app = app_of(function.__name__)
-        app.command(function.__name__, cls=Command, epilog=examples(*lines))(function)
-        return app
-
-    return made
 
 
 class Command(TyperCommand):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
+
+import attrs
 
 from quiltwork import checks
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unreachable
+from quiltwork.numbers.rounding import UNIT
 
 Point = tuple[float, float]  # log of the parameter, log of epsilon over its target
 STEPS = 60
@@ -17,9 +21,12 @@ LEAST, MOST = 1e-12, 1e12
 
 def calibrate(
     make_loss: Callable[[float], Curve],
-    epsilon: float,
-    delta: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
     *,
+    advantage: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
     start: float = 1.0,
     tolerance: float = 1e-8,
     integer: bool = False,
@@ -32,37 +39,73 @@ def calibrate(
     returned). Which one it is, is found out. The returned value's certified upper epsilon is at most `epsilon`, and it
     lies within about `tolerance` (relative) of the last value for which that holds. With `integer` the parameter is a
     whole number, passed as int.
+
+    The target is `epsilon` at `delta`; or `advantage`, the most by which a membership attacker's true positive rate may
+    exceed the false positive rate; or `alpha` and `beta`: no test of type I error alpha has a type II error below beta.
     """
-    epsilon = checks.positive("epsilon", epsilon)
-    delta = checks.probability("delta", delta)
+    target = _target(epsilon, delta, advantage, alpha, beta)
     start = checks.positive("start", start)
     tolerance = checks.positive("tolerance", tolerance)
     if not callable(make_loss):
         raise InvalidParameter("make_loss", make_loss, "a function from a number to a loss")
     make_loss(int(start) if integer else start)  # an error here is the caller's, not a value to avoid
-    search = _Search(make_loss, epsilon, delta, rtol, integer)
+    search = _Search(make_loss, target, rtol, integer)
     return search.counted(start) if integer else search.real(start, tolerance)
 
 
-class _Search:
-    """Bracketing and secant steps in the logs of the parameter and of epsilon."""
+@attrs.frozen
+class Target:
+    """What is to be met: a name for it, and the certified size of a curve over its limit."""
 
-    def __init__(
-        self, make_loss: Callable[[float], Curve], epsilon: float, delta: float, rtol: float, integer: bool
-    ) -> None:
-        self.make_loss, self.epsilon, self.delta, self.rtol = make_loss, epsilon, delta, rtol
+    words: str
+    limit: float
+    size: Callable[[Curve, float], float]  # of a curve, at a width
+
+
+def _target(epsilon: Any, delta: Any, advantage: Any, alpha: Any, beta: Any) -> Target:
+    given = tuple(one is not None for one in (epsilon, delta, advantage, alpha, beta))
+    if given == (True, True, False, False, False):
+        limit, at = checks.positive("epsilon", epsilon), checks.probability("delta", delta)
+        words = f"epsilon {limit:g} at delta {at:g}"
+        return Target(words, limit, lambda curve, rtol: float(curve.epsilon(at, rtol=rtol).upper))
+    if given == (False, False, True, False, False):
+        limit = checks.rate("advantage", advantage, "it is a difference of two probabilities")
+        return Target(f"advantage {limit:g}", limit, lambda curve, rtol: float(curve.delta(0.0, rtol=rtol).upper))
+    if given == (False, False, False, True, True):
+        first, second = checks.probability("alpha", alpha), checks.probability("beta", beta)
+        if not second < 1 - first:
+            raise InvalidParameter("beta", beta, f"below 1 - alpha, {1 - first:g}", "guessing reaches that")
+        words = f"type II error {second:g} at type I error {first:g}"
+        return Target(words, 1 - second, lambda curve, _: _power(float(curve.beta(first).lower), second))
+    for name, value, other in (("epsilon", epsilon, delta), ("delta", delta, epsilon)):
+        if value is None and other is not None:
+            raise InvalidParameter(name, None, "a number", "epsilon and delta belong together")
+    raise InvalidParameter("the target", "something else", "epsilon and delta, or advantage, or alpha and beta")
+
+
+def _power(error: float, wanted: float) -> float:
+    """1 - error, of which doubles cannot tell small errors apart: the wanted one is met only if it really is."""
+    return min(1 - error, 1 - wanted) if error >= wanted else max(1 - error, math.nextafter(1 - wanted, 2.0))
+
+
+class _Search:
+    """Bracketing and secant steps in the logs of the parameter and of what is to be met."""
+
+    def __init__(self, make_loss: Callable[[float], Curve], target: Target, rtol: float, integer: bool) -> None:
+        self.make_loss, self.target, self.rtol = make_loss, target, rtol
         self.integer = integer
 
     def excess(self, value: float) -> float:
-        """log of the certified epsilon over the target: at most 0 is safe. Values outside the domain are unsafe."""
+        """log of the certified size over the target: at most 0 is safe. Values outside the domain are unsafe."""
         try:
             loss = self.make_loss(int(value) if self.integer else value)
         except InvalidParameter:
             return math.inf
         if not isinstance(loss, Curve):
             raise InvalidParameter("make_loss", make_loss_name(self.make_loss), "a function that returns a loss")
-        upper = float(loss.epsilon(self.delta, rtol=self.rtol).upper)
-        return math.log(max(upper, 1e-300) / self.epsilon)
+        size, limit = self.target.size(loss, self.rtol), self.target.limit
+        over = math.log(max(size, 1e-300) / limit)
+        return max(over, UNIT) if size > limit else over  # the quotient may round to 1
 
     def real(self, start: float, tolerance: float) -> float:
         here = math.log(start), self.excess(start)
@@ -85,8 +128,8 @@ class _Search:
                     return x + size, other
         stuck = "epsilon does not change with the parameter"
         if math.isinf(f):
-            stuck = f"epsilon is infinite for all of them at delta {self.delta:g}; a larger delta may help"
-        raise Unreachable(self._target(), "the range searched", stuck)
+            stuck = f"none of them meets {self.target.words}: epsilon is infinite; a larger delta may help"
+        raise Unreachable(self.target.words, "the range searched", stuck)
 
     def _bracket(self, x: float, f: float, toward_safe: float) -> tuple[Point, Point]:
         """One safe and one unsafe end, in logs, by growing steps."""
@@ -102,9 +145,9 @@ class _Search:
             here = there
         if f <= 0:
             raise Unreachable(
-                self._target(), "the searched range", "every value tried is safe; the target is too loose"
+                self.target.words, "the searched range", "every value tried is safe; the target is too loose"
             )
-        raise Unreachable(self._target(), f"[{LEAST:g}, {MOST:g}]", "even the most private value tried is above it")
+        raise Unreachable(self.target.words, f"[{LEAST:g}, {MOST:g}]", "even the most private value tried is above it")
 
     def _narrow(self, safe: Point, unsafe: Point, tolerance: float) -> float:
         """Inverse interpolation through the latest points, kept inside the bracket, until the safe end is close."""
@@ -129,7 +172,7 @@ class _Search:
         rising = self.excess(here) <= self.excess(2 * here)
         if rising:
             if self.excess(1) > 0:
-                raise Unreachable(self._target(), "whole numbers from 1", "even one is too many")
+                raise Unreachable(self.target.words, "whole numbers from 1", "even one is too many")
             return self._boundary(1, True)
         return 1 if self.excess(1) <= 0 else self._boundary(1, False) + 1
 
@@ -139,15 +182,12 @@ class _Search:
         while (self.excess(first + step) <= 0) == safe:
             step *= 2
             if step > MOST:
-                raise Unreachable(self._target(), f"whole numbers up to {MOST:g}")
+                raise Unreachable(self.target.words, f"whole numbers up to {MOST:g}")
         low, high = first + step // 2, first + step
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if (self.excess(middle) <= 0) == safe else (low, middle)
         return low
-
-    def _target(self) -> str:
-        return f"epsilon {self.epsilon:g} at delta {self.delta:g}"
 
 
 def _interpolated(points: list[Point]) -> float:

@@ -10,20 +10,29 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.releases import Part
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.constraints import Constraints, ProfilePoints
 from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
+from quiltwork.losses.families.exponential import Exponential
 from quiltwork.losses.families.finite import FiniteLaws
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.families.mixture import Mixture
 from quiltwork.losses.families.pure import Approximate, Pure
+from quiltwork.losses.families.randomized_response import RandomizedResponse
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.families.sampling.fixed_size import FixedSize
+from quiltwork.losses.families.sampling.gaussian_mixture import GaussianMixture
+from quiltwork.losses.families.sampling.random_allocation import RandomAllocation, blocks
+from quiltwork.losses.families.sampling.sampled_group import SampledGroup
+from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
 from quiltwork.losses.families.tradeoff import from_vertices
 from quiltwork.losses.families.tradeoff_function import Sandwich
 from quiltwork.losses.family import Family, families
 
 Given = ParamSpec("Given")
+NEIGHBORS = ("add_remove", "replace_one")
 
 
 def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:
@@ -48,6 +57,8 @@ pure = constructor(Pure)
 approximate = constructor(Approximate)
 gdp = constructor(GaussianPrivacy)
 zcdp = constructor(ZeroConcentrated)
+exponential = constructor(Exponential)
+randomized_response = constructor(RandomizedResponse)
 
 
 def constraints(points: Iterable[tuple[float, float]]) -> Loss:
@@ -85,11 +96,57 @@ def pair(p: Any, q: Any) -> Loss:
     return Loss.of(FiniteLaws(p, q))
 
 
-def poisson(loss: Loss, rate: float) -> Loss:
-    """The release run on a Poisson sample: each record takes part with probability `rate`."""
-    rate = checks.rate("rate", rate, "it is the chance that a record is sampled")
+def poisson(loss: Loss, rate: float, neighbors: str = "add_remove") -> Loss:
+    """The release run on a Poisson sample: each record takes part with probability `rate`.
+
+    With `neighbors="replace_one"` one record is exchanged for another; the sensitivity of the loss is then still what
+    one record can move (the clipping norm), not twice that.
+    """
+    rate = checks.probability("rate", rate, "it is the chance that a record is sampled")
     family = _loss(loss).single("Poisson subsampling")
+    if neighbors not in NEIGHBORS:
+        raise InvalidParameter("neighbors", neighbors, "one of " + ", ".join(map(repr, NEIGHBORS)))
+    if rate == 0:
+        return Loss(())
+    if neighbors == "replace_one":
+        return Loss.of(SampledGroup(family, rate, exchanged=True))
     return loss if rate == 1 else Loss.of(family.subsampled(rate))
+
+
+def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
+    """The release run on a batch of `batch` records, drawn without replacement from `of`; one record is exchanged.
+
+    `loss` is what one exchanged record of the batch costs: with clipping norm C it is gaussian(sigma, 2 * C).
+    """
+    return Loss.of(FixedSize(_loss(loss).single("batches of a fixed size"), batch, of))
+
+
+def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
+    """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept."""
+    return Loss.of(TruncatedPoisson(_loss(loss).single("cut Poisson batches"), rate, most, of))
+
+
+def gaussian_mixture(sensitivities: Any, weights: Any, sigma: float) -> Loss:
+    """Gaussian noise on an answer whose sensitivity is random and not seen: sensitivities[i] with weights[i]."""
+    return Loss.of(GaussianMixture(sensitivities, weights, sigma))
+
+
+def random_allocation(loss: Loss, steps: int, times: int = 1) -> Loss:
+    """Each record takes part in `times` of `steps` steps, drawn for itself, independently of all others.
+
+    Not shuffling: there the places of the others tell where the record is. One epoch is one such loss, and epochs with
+    new draws compose. For `times` > 1 the bracket is open: above, a random partition into blocks is told; below, only
+    all outputs together are seen.
+    """
+    steps, times = checks.count("steps", steps, least=1), checks.count("times", times, least=1)
+    if times > steps:
+        raise InvalidParameter("times", times, f"at most steps = {steps}")
+    family = _loss(loss).single("random allocation")
+    if times == steps:  # every step: nothing is drawn
+        return times * loss
+    if times == 1:
+        return Loss.of(RandomAllocation(family, steps))
+    return Loss(tuple(Part(block, count) for block, count in blocks(family, steps, times)))
 
 
 def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.losses.family import Family, family_from_json
+from quiltwork.numbers.rounding import UNIT
 
 SCHEMA = "quiltwork/loss/1"
 
@@ -55,6 +57,33 @@ class Loss(BaseCurve):
 
     def _ends(self, question: Question) -> Ends:
         return ask(question, self.parts, self.side)
+
+    def advantage(self, *, rtol: float = 1e-3) -> Bracket:
+        """The largest advantage of a membership attacker, true minus false positive rate: the total variation."""
+        return self.delta(0.0, rtol=rtol)
+
+    def bayes_risk(self, prior: float, *, rtol: float = 1e-3) -> Bracket:
+        """The least probability of a wrong guess when one of the two worlds has probability `prior`.
+
+        (1 - prior) (1 - D(log(prior / (1 - prior)))) with the hockey-stick divergence D.
+        """
+        prior = checks.probability("prior", prior)
+        if prior in (0.0, 1.0):
+            return Bracket(0.0, 0.0, "beta", "closed form")
+        odds = math.log(prior) - math.log1p(-prior)
+        hair = 8 * UNIT * (1.0 + abs(math.log(prior)) + abs(math.log1p(-prior)))
+        worst, best = self.delta(odds - hair, rtol=rtol), self.delta(odds + hair, rtol=rtol)
+        low, high = ((1.0 - prior) * (1.0 - float(end)) for end in (worst.upper, best.lower))
+        most = min(high * (1 + 8 * UNIT), prior, 1.0 - prior)
+        return Bracket(min(low * (1 - 8 * UNIT), most), most, "beta", worst.method, worst.met and best.met)
+
+    def renyi(self, order: float) -> Bracket:
+        """The Rényi divergence of this order of the worse direction; order 1 is the mean loss, infinity the largest."""
+        from quiltwork.compose.accountant.moments import renyi_ends
+
+        order = checks.positive_or_infinite("order", order)
+        lower, upper = renyi_ends(self.parts, self.side, order)
+        return Bracket(lower, upper, "epsilon", "Rényi moments")
 
     # ---- algebra
 

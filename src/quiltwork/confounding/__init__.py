@@ -5,7 +5,7 @@ which mechanism to release next so that everything together meets a target.
 """
 
 from quiltwork.confounding.bounds import Amplified, Bounds
-from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation
+from quiltwork.confounding.copula_noise import CopulaPerturbation, effective_correlation, gaussian_copula
 from quiltwork.confounding.design.costs import remapped
 from quiltwork.confounding.design.design import Design
 from quiltwork.confounding.finite.channels import (
@@ -14,17 +14,16 @@ from quiltwork.confounding.finite.channels import (
     merged,
     noise_channel,
     randomized_response,
+    realised,
     repeated,
 )
 from quiltwork.confounding.finite.clusters import Clustered, clustered
-from quiltwork.confounding.finite.copula import gaussian_copula
 from quiltwork.confounding.finite.ignoring import Ignoring
-from quiltwork.confounding.finite.realisable import realised
 from quiltwork.confounding.finite.release import Release
-from quiltwork.confounding.line.laws.components import Laplace, Normal, NormalLaplace, Uniform, Unimodal
-from quiltwork.confounding.line.laws.mixture import Mixture
+from quiltwork.confounding.line.laws.components import Laplace, Mixture, Normal, NormalLaplace, Uniform
+from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.confounding.line.laws.vectors import NormalVectors
-from quiltwork.confounding.line.noise import Noise, noise
+from quiltwork.confounding.line.readings import Noise, noise
 from quiltwork.confounding.line.release import Readout
 from quiltwork.confounding.line.world import ContinuousWorld
 from quiltwork.confounding.pairs import within

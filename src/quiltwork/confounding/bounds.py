@@ -21,8 +21,9 @@ Reference: theory/confounding.md 2.3, Theorems A and B.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -42,8 +43,6 @@ from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
-
-__all__ = ["Amplified", "Bounds"]
 
 BLOCK_ENTRIES = 1 << 22
 
@@ -82,12 +81,32 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
 
 
+class Contraction(FromDelta):
+    """Theorem B for every protected pair of secrets: the worst of them."""
+
+    because: tuple[str, ...] = (
+        "contraction of the hockey stick by the law of the data (theory/confounding.md 2.3, Theorem B)",
+    )
+    world: World
+
+    def _upper(self, epsilon: float) -> float:
+        best = 0.0
+        for first, second in self.world.ordered:
+            parts = split(self.world.laws, int(first), int(second), epsilon)
+            if parts.amount > best:
+                best = max(best, min(self._contracted(parts, best), parts.amount))
+        return best
+
+    @abstractmethod
+    def _contracted(self, parts: Split, best: float) -> float:
+        """The bound of one pair; `best` is what it must exceed to matter."""
+
+
 @document("world_bounds/1", fields="release")
-class Bounds(FromDelta):
+class Bounds(Contraction):
     """The bounds of one release; as a curve it is the best of them, with the largest single mechanism from below."""
 
     method = "Theorem B"
-    because = ("contraction of the hockey stick by the law of the data (theory/confounding.md 2.3, Theorem B)",)
 
     def __init__(self, release: Release) -> None:
         self.release, self.world = release, release.world
@@ -97,23 +116,20 @@ class Bounds(FromDelta):
 
     def marginal(self, epsilon: Any) -> Bracket:
         """The largest delta of a single mechanism: no more than the truth."""
-        found = [self.release.alone(index).delta(epsilon) for index in range(len(self.release.sizes))]
-        return found[0] if len(found) == 1 else _largest(found)
+        return reduce(Bracket.worst, (one.delta(epsilon) for one in self._alone))
 
     def cap(self, epsilon: Any) -> Bracket:
         """What the data themselves would tell: no release of them tells more."""
-        found: Bracket = self._data.delta(epsilon)
-        return found
+        return self._data.delta(epsilon)
 
     def data_level(self, epsilon: Any) -> Bracket:
         """What the release tells about the data, any two values: differential privacy of the data."""
-        found: Bracket = self._mechanism.delta(epsilon)
-        return found
+        return self._mechanism.delta(epsilon)
 
     def amplified(self, epsilon: Any) -> FloatArray | float:
         """Theorem B, from above."""
         asked = checks.numbers("epsilon", epsilon, "a number >= 0", 0.0, np.inf)
-        found = np.array([self._theorem(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
+        found = np.array([self._upper(float(value)) for value in np.ravel(asked)]).reshape(asked.shape)
         return float(found) if found.ndim == 0 else found
 
     def amplified_epsilon(self, delta: Any) -> float:
@@ -121,27 +137,20 @@ class Bounds(FromDelta):
         return float(self.epsilon(checks.probability("delta", delta)).upper)
 
     @cached_property
-    def _data(self) -> Any:
+    def _alone(self) -> list[Release]:
+        return [self.release.alone(index) for index in range(len(self.release.sizes))]
+
+    @cached_property
+    def _data(self) -> WorstPair:
         return WorstPair(self.world.laws, self.world.ordered, "law of the data")
 
     @cached_property
-    def _mechanism(self) -> Any:
+    def _mechanism(self) -> WorstPair:
         count = self.world.inputs
         pairs = np.array([(i, j) for i in range(count) for j in range(count) if i != j] or [(0, 0)])
         return WorstPair(self.release.table, pairs, "privacy of the data")
 
     # ---- the curve
-
-    def _upper(self, epsilon: float) -> float:
-        return self._theorem(epsilon)
-
-    def _theorem(self, epsilon: float) -> float:
-        best = 0.0
-        for first, second in self.world.ordered:
-            parts = split(self.world.laws, int(first), int(second), epsilon)
-            if parts.amount > best:
-                best = max(best, min(self._contracted(parts, best), parts.amount))
-        return best
 
     def _contracted(self, parts: Split, best: float) -> float:
         found = self._worst_values(parts, best)
@@ -180,23 +189,18 @@ class Bounds(FromDelta):
         return np.asarray(self.marginal(epsilon).lower)
 
     def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
-        alone = [self.release.alone(index).epsilon(delta) for index in range(len(self.release.sizes))]
-        return np.asarray(np.max([np.asarray(one.lower) for one in alone], axis=0))
+        return np.asarray(np.max([np.asarray(one.epsilon(delta).lower) for one in self._alone], axis=0))
 
     def _upper_beta(self, alpha: FloatArray) -> FloatArray:
-        alone = [self.release.alone(index).beta(alpha) for index in range(len(self.release.sizes))]
-        return np.asarray(np.min([np.asarray(one.upper) for one in alone], axis=0))
+        return np.asarray(np.min([np.asarray(one.beta(alpha).upper) for one in self._alone], axis=0))
 
 
 @document("amplified/1", fields="world loss", optional="distance")
-class Amplified(FromDelta):
+class Amplified(Contraction):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
 
     method = "Theorem B, composed loss"
-    because = (
-        "contraction of the hockey stick by the law of the data (theory/confounding.md 2.3, Theorem B)",
-        "the composed loss of the mechanisms between values of the data",
-    )
+    because = (*Contraction.because, "the composed loss of the mechanisms between values of the data")
 
     def __init__(self, world: World, loss: Loss, distance: Any = None) -> None:
         if not isinstance(loss, Loss):
@@ -208,15 +212,7 @@ class Amplified(FromDelta):
         self.protects, self.assumes = world.protects, (*world.assumes, _assumed(distance))
         self._known: dict[tuple[int, float], float] = {}
 
-    def _upper(self, epsilon: float) -> float:
-        best = 0.0
-        for first, second in self.world.ordered:
-            parts = split(self.world.laws, int(first), int(second), epsilon)
-            if parts.amount > best:
-                best = max(best, self._contracted(parts))
-        return best
-
-    def _contracted(self, parts: Split) -> float:
+    def _contracted(self, parts: Split, best: float) -> float:
         found = self._with_loss(parts)
         if self.distance is not None and 0.0 < parts.doubt < found:
             found = min(found, up(self._with_loss(parts.sure()) + parts.doubt))
@@ -228,22 +224,16 @@ class Amplified(FromDelta):
             return 0.0
         if not parts.losses.size:
             return parts.amount
-        far = 1
-        if self.distance is not None:
-            far = int(self.distance[np.ix_(parts.gains, parts.losses)].max())
+        far = 1 if self.distance is None else int(self.distance[np.ix_(parts.gains, parts.losses)].max())
         if not far:
             return 0.0  # the mechanisms cannot tell these values apart
         odds = _inner_odds(parts)
         inner = odds if math.isinf(odds) else max(down(math.log(odds) * (1.0 - 8.0 * UNIT), 4), 0.0)
-        share = self._stick(far, inner)
-        return min(up(parts.amount * share), parts.amount) if share > 0 else 0.0
-
-    def _stick(self, far: int, epsilon: float) -> float:
-        key = (far, epsilon)
-        if key not in self._known:
+        if (far, inner) not in self._known:
             loss = self.loss if far == 1 else self.loss.group(far)
-            self._known[key] = float(loss.delta(epsilon).safe)
-        return self._known[key]
+            self._known[far, inner] = float(loss.delta(inner).safe)
+        share = self._known[far, inner]
+        return min(up(parts.amount * share), parts.amount) if share > 0 else 0.0
 
 
 def _inner_odds(parts: Split) -> float:
@@ -269,10 +259,3 @@ def _distances(distance: Any, count: int) -> np.ndarray:
             "distance", table.shape, f"a symmetric ({count}, {count}) table of whole numbers >= 0, or a function"
         )
     return table.astype(np.int64)
-
-
-def _largest(found: list[Bracket]) -> Bracket:
-    best = found[0]
-    for other in found[1:]:
-        best = best.worst(other)
-    return best

@@ -15,8 +15,6 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import not_written
 
-__all__ = ["Within", "ordered_pairs", "within"]
-
 ALLOWED = "'all', a list of pairs of secrets, or within(distance, radius)"
 
 
@@ -68,6 +66,21 @@ def ordered_pairs(pairs: Any, count: int, possible: np.ndarray, names: Sequence[
             "pairs", "no two secrets that can both occur", "at least one pair to protect", "nothing would be promised"
         )
     return np.array(kept, dtype=np.int64)
+
+
+def unordered(ordered: np.ndarray, count: int) -> list[tuple[int, int]]:
+    """Each protected pair of secrets once, sorted; rows of further priors are those of the same secrets."""
+    return sorted({(min(pair), max(pair)) for pair in (ordered % count).tolist()})
+
+
+def protected(ordered: np.ndarray, names: Sequence[str]) -> str:
+    """Which secrets are not told apart, in words."""
+    count = len(names)
+    pairs = unordered(ordered, count)
+    if len(pairs) == count * (count - 1) // 2:
+        return f"which of {count} secrets is true, any two of them"
+    named = ", ".join(f"{names[i]} or {names[j]}" for i, j in pairs[:4])
+    return f"{len(pairs)} pairs of secrets: {named}" + (", ..." if len(pairs) > 4 else "")
 
 
 def _listed(pairs: Any, count: int, names: dict[str, int]) -> list[tuple[int, int]]:

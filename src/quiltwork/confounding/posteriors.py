@@ -29,15 +29,6 @@ from quiltwork.numbers.laws import Laws, laws, outward
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import double_above, fraction
 
-__all__ = [
-    "delta_from_posterior",
-    "epsilon_of_posterior_ratio",
-    "from_bayesian",
-    "posterior",
-    "smallest_tau",
-    "tight_epsilon_of_posterior_ratio",
-]
-
 TOLERANCE = 1e-9  # how far stated marginals may be from the sums of the joint law
 Ends = tuple[Fraction, Fraction]
 
@@ -56,7 +47,7 @@ def epsilon_of_posterior_ratio(tau: Any, prior: Any, *, one_sided: bool = False)
     >>> round(epsilon_of_posterior_ratio(1.2, [0.3, 0.7]), 4)
     0.3646
     """
-    (_, most), shares = _tau(tau), _prior(prior)
+    (_, most), shares = _ends("tau", tau, 1, None), _prior(prior)
     ratio = max(1 + (most - 1) / low for low, _ in shares)
     return _log_above(ratio if checks.flag("one_sided", one_sided) else min(most**2, ratio))
 
@@ -81,7 +72,7 @@ def tight_epsilon_of_posterior_ratio(tau: Any, prior: Any, *, one_sided: bool = 
     >>> tight_epsilon_of_posterior_ratio(1.2, [0.3, 0.7]).upper <= 0.2720
     True
     """
-    (least, most), shares = _tau(tau), _prior(prior)
+    (least, most), shares = _ends("tau", tau, 1, None), _prior(prior)
     checks.flag("one_sided", one_sided)
     lower, upper = (_tightest(t, [share[end] for share in shares], one_sided) for end, t in ((1, least), (0, most)))
     return Bracket(_log_below(lower), _log_above(upper), "epsilon", "posterior ratio, linear-fractional program")
@@ -203,10 +194,6 @@ def _ends(name: str, value: Any, least: int, most: int | None) -> Ends:
         raise InvalidParameter(name, value, allowed)
     double = Fraction(float(value)) if isinstance(value, (float, np.floating)) else found
     return min(found, double), max(found, double)
-
-
-def _tau(value: Any) -> Ends:
-    return _ends("tau", value, 1, None)
 
 
 def _vector(name: str, value: Any) -> Any:

@@ -18,9 +18,9 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.finite.channels import channel, independent, refuse_large
+from quiltwork.confounding.finite.channels import channel, independent, refuse_large, stacked_fractions
 from quiltwork.confounding.finite.release import Release
-from quiltwork.confounding.pairs import ordered_pairs
+from quiltwork.confounding.pairs import ordered_pairs, protected, unordered
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Laws, laws
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from quiltwork.confounding.design.design import Design
     from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.papers.penalty import Penalised
-
-__all__ = ["World"]
 
 MAX_VALUE = Fraction(10) ** 100  # of a value of the data from zero
 
@@ -114,11 +112,7 @@ class World:
     @property
     def protects(self) -> str:
         """Which secrets are not told apart."""
-        pairs = {tuple(sorted((int(i) % self.count, int(j) % self.count))) for i, j in self.ordered}
-        if len(pairs) == self.count * (self.count - 1) // 2:
-            return f"which of {self.count} secrets is true, any two of them"
-        named = [f"{self.secrets[i]} or {self.secrets[j]}" for i, j in sorted(pairs)[:4]]
-        return f"{len(pairs)} pairs of secrets: " + ", ".join(named) + (", ..." if len(pairs) > 4 else "")
+        return protected(self.ordered, self.secrets)
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -141,7 +135,7 @@ class World:
 
         Channels are tables P(y | x), independent given the data; `joint` is one table for mechanisms of any dependence,
         its columns in the order of itertools.product over `outputs` (the number of outputs of each).  Noise values
-        (`quiltwork.confounding.line.noise`) give continuous outputs on `values`.
+        (`quiltwork.confounding.line.readings`) give continuous outputs on `values`.
         """
         if joint is not None:
             if channels:
@@ -152,7 +146,9 @@ class World:
         if not channels:
             nothing = laws("nothing", [["1"]] * self.inputs)
             return Release(self, nothing, (1,), (nothing,), "nothing")
-        noises = [value for value in channels if _is_noise(value)]
+        from quiltwork.confounding.line.readings import Noise
+
+        noises = [value for value in channels if isinstance(value, Noise)]
         if noises:
             return self._noisy(noises, len(channels))
         tables = [channel(f"channel {index}", value, self.inputs) for index, value in enumerate(channels)]
@@ -215,12 +211,6 @@ class World:
         return f"<World: {self.count} secrets, {self.inputs} values of the data{many}>"
 
 
-def _is_noise(value: Any) -> bool:
-    from quiltwork.confounding.line.noise import Noise
-
-    return isinstance(value, Noise)
-
-
 def _items(name: str, value: Any) -> list[Any]:
     if isinstance(value, (str, bytes)):
         raise InvalidParameter(name, value, "a list")
@@ -254,11 +244,8 @@ def _joined(tables: list[Laws]) -> Laws:
     if len(tables) == 1:
         return tables[0]
 
-    def exact() -> Any:
-        parts = [table.exact for table in tables]
-        return None if any(part is None for part in parts) else np.vstack([part for part in parts if part is not None])
-
-    return Laws(np.vstack([t.low for t in tables]), np.vstack([t.high for t in tables]), None, exact)
+    low, high = (np.vstack([getattr(table, end) for table in tables]) for end in ("low", "high"))
+    return Laws(low, high, None, lambda: stacked_fractions(tables, np.vstack))
 
 
 def _prior(secret: Any, priors: int, count: int) -> Laws:
@@ -306,12 +293,11 @@ def _names(name: str, given: Sequence[str] | None, count: int, word: str) -> tup
 
 
 def _written(world: World) -> dict[str, Any]:
-    pairs = sorted({(min(pair), max(pair)) for pair in (world.ordered % world.count).tolist()})
     rows = [slice(start, start + world.count) for start in range(0, world.priors * world.count, world.count)]
     return {
         "secret": world.secret,
         "data": tuple(world.laws.rows(part) for part in rows) if world.priors > 1 else (world.laws,),
-        "pairs": tuple(tuple(map(int, pair)) for pair in pairs),
+        "pairs": tuple(unordered(world.ordered, world.count)),
         "values": world.exact_values,
         "secrets": world.secrets,
         "data_names": world.data_names,

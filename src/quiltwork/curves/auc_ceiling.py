@@ -31,8 +31,6 @@ from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT, up
 
-__all__ = ["auc_ceiling", "auc_ceiling_of"]
-
 _GRID = (np.arange(201) / 200.0) ** 3  # cells of [0, 1], small where a beta may be steep
 
 

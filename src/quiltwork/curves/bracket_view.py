@@ -13,8 +13,6 @@ from quiltwork.numbers.digits import at_least, at_most, pair
 if TYPE_CHECKING:
     from quiltwork.curves.bracket import Bracket
 
-__all__ = ["bracket_html", "publishable"]
-
 DIGITS = 6
 
 

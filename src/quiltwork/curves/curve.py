@@ -21,8 +21,6 @@ from quiltwork.curves.views import Views
 from quiltwork.errors import Contradiction, InvalidParameter
 from quiltwork.kinds import not_written
 
-__all__ = ["BaseCurve", "Curve", "Ends", "Question", "SameCurve"]
-
 BETA_RTOL = 1e-3  # `beta` takes no rtol: this is the width that it is asked for
 MAX_ANSWERS, MAX_NUMBERS = 256, 1 << 16  # that a curve remembers, and the numbers in them all together
 

@@ -29,8 +29,6 @@ from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import Stated
 
-__all__ = ["FiniteTest", "contrast", "odds_ends", "odds_for", "stick"]
-
 BLOCK = 1 << 22  # entries worked on at once
 STEPS = 60  # doublings of the margin before an inverse gives up and says what holds at delta = 0
 MOST = float(np.finfo(float).max)

@@ -14,8 +14,6 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import Stated
 
-__all__ = ["FromDelta"]
-
 FARTHEST = 700.0  # epsilon beyond which a bound is not searched
 HALVINGS = 60
 

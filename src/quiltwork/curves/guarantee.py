@@ -18,14 +18,12 @@ from quiltwork.kinds import document
 from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.numbers.json import check_schema
 
-__all__ = ["Guarantee", "later"]
-
 _SCHEMA = "quiltwork/guarantee/1"
 _FALSE_ALARMS = (0.05, 0.001)
 
 
 class Later:
-    """Words that cost an answer: they are found when they are first read, once."""
+    """Words, or another value, that cost an answer: found when they are first read, once."""
 
     def __init__(self, find: Callable[[], Any]) -> None:
         self._find = find
@@ -36,15 +34,16 @@ class Later:
         return self._find()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _told, (self.words,)
+        return value_of, (self.words,)
 
 
 def later(find: Callable[[], Any]) -> Any:
-    """What `because` or `witness` of a guarantee is given when it is not to be computed before it is read."""
+    """What `assumes`, `because` or `witness` is given when it is not to be computed before it is read."""
     return Later(find)
 
 
-def _told(words: Any) -> Any:
+def value_of(words: Any) -> Any:
+    """What was given at once or is found now."""
     return words.words if isinstance(words, Later) else words
 
 
@@ -60,14 +59,14 @@ def _reasons(value: str | Iterable[str]) -> Any:
 class Guarantee(SameCurve):
     """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found.
 
-    Nothing is computed before it is asked for: reasons and a worst case that depend on an answer wait for a reader.
+    Nothing is computed before it is asked for: words that depend on an answer wait for a reader.
     """
 
     curve: Curve
     protects: str
-    assumes: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    _because: Any = attrs.field(default=(), converter=_reasons, alias="because", eq=_told)
-    _witness: str | None = attrs.field(default=None, alias="witness", eq=_told)
+    _assumes: Any = attrs.field(default=(), converter=_reasons, alias="assumes", eq=value_of)
+    _because: Any = attrs.field(default=(), converter=_reasons, alias="because", eq=value_of)
+    _witness: str | None = attrs.field(default=None, alias="witness", eq=value_of)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.curve, Curve):
@@ -76,15 +75,21 @@ class Guarantee(SameCurve):
             raise InvalidParameter("protects", self.protects, "a sentence that names the protected pairs")
 
     @property
+    def assumes(self) -> tuple[str, ...]:
+        """What is taken on trust."""
+        found: tuple[str, ...] = value_of(self._assumes)
+        return found
+
+    @property
     def because(self) -> tuple[str, ...]:
         """The theorems that it follows from."""
-        found: tuple[str, ...] = _told(self._because)
+        found: tuple[str, ...] = value_of(self._because)
         return found
 
     @property
     def witness(self) -> str | None:
         """The worst case that was found."""
-        found: str | None = _told(self._witness)
+        found: str | None = value_of(self._witness)
         return found
 
     def __repr__(self) -> str:

@@ -10,8 +10,6 @@ from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["load_curve"]
-
 _LOADERS: dict[str, Callable[[Mapping[str, Any]], Curve]] = {
     "quiltwork/profile/1": Profile.from_json,
     "quiltwork/tradeoff/1": TradeOff.from_json,

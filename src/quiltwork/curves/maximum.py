@@ -14,8 +14,6 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
 
-__all__ = ["Maximum", "PairTest"]
-
 Pair = tuple[FloatArray, FloatArray]
 
 

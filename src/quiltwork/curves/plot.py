@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
     from quiltwork.curves.polygons.region import Region
 
-__all__ = ["plot_curve", "plot_profile", "plot_region", "plot_tradeoff"]
-
 _INK = "#1f4e79"
 _MUTED = "#8a8f98"
 _POINTS = 401
@@ -24,16 +22,14 @@ _FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are sma
 
 def plot_curve(curve: Curve, ax: Any = None, *, kind: str = "tradeoff", label: str | None = None) -> Any:
     """Draw one view of a curve: "tradeoff", "profile", or the "region" of one that has it; returns the axes."""
-    from quiltwork.curves.polygons.region import Region
-
     if kind == "tradeoff":
         return plot_tradeoff(curve, ax, label=label)
     if kind == "profile":
         return plot_profile(curve, ax, label=label)
     if kind != "region":
         raise InvalidParameter("kind", kind, "'tradeoff', 'profile' or 'region'")
-    if isinstance(curve, Region):
-        return plot_region(curve, ax, label=label)
+    if hasattr(curve, "polygon"):
+        return plot_region(cast("Region", curve), ax, label=label)
     make = getattr(curve, "region", None)
     if not callable(make):
         raise Unsupported(

@@ -13,8 +13,6 @@ from quiltwork.numbers.digits import pair, single
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
 
-__all__ = ["USUAL_DELTAS", "Views", "answers", "drawing"]
-
 USUAL_DELTAS = (1e-3, 1e-6, 1e-9, 1e-12)
 
 

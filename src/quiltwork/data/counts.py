@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 
-__all__ = ["Counts", "IntArray", "Lengths", "Tally"]
-
 IntArray = NDArray[np.int64]
 MAX_NAMED_OFFENDERS = 5  # offenders that a message names
 

@@ -21,8 +21,6 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unreachable
 
-__all__ = ["Population", "capture24_like", "foursquare_like", "reversible_chain"]
-
 Ints = NDArray[np.integer[Any]]
 
 ACTIVITIES = (

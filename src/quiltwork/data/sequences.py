@@ -22,8 +22,6 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import not_written
 from quiltwork.progress import steps
 
-__all__ = ["Sequences"]
-
 ROWS_A_PART = 2_000_000  # of one part; smaller parts cost more scans of the source
 MAX_PARTS = 64
 MOST_STATES = 4096  # a matrix of 128 MB; more is a column of identifiers by mistake

@@ -17,8 +17,6 @@ from quiltwork.data.engines import engine as optional
 from quiltwork.data.engines.engine import Engine, asked
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["checked", "opened", "present"]
-
 ALLOWED = "a path, a list of paths, a data frame, an Arrow table, a dict of columns or an ibis table"
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 

@@ -16,29 +16,6 @@ import attrs
 
 from quiltwork.errors import InvalidParameter
 
-__all__ = [
-    "Axis",
-    "Block",
-    "Bullets",
-    "Cell",
-    "Chart",
-    "Code",
-    "Details",
-    "Fact",
-    "Facts",
-    "Grid",
-    "Picture",
-    "Section",
-    "Terms",
-    "Trace",
-    "Words",
-    "as_text",
-    "checked_svg",
-    "clean",
-    "nested",
-    "slug",
-]
-
 Tone = Literal["", "good", "warm", "bad"]
 DASH = "\N{EN DASH}"
 # control characters, halves of surrogate pairs, and marks that turn the direction of what follows
@@ -62,8 +39,17 @@ def as_text(value: Any, name: str = "the text of a block") -> str:
     return value
 
 
+def each_a(name: str, values: Iterable[Any], kinds: Any, allowed: str) -> tuple[Any, ...]:
+    """The values, each of one of these kinds; anything else is refused."""
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, kinds):
+            raise InvalidParameter(name, value, allowed)
+    return found
+
+
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(as_text(value, "an item of a list") for value in values)
+    return each_a("an item of a list", values, str, "a text")
 
 
 def _tone(value: Any) -> Tone:
@@ -80,11 +66,9 @@ def _anchor(value: Any) -> str:
 
 
 def _blocks(values: Iterable[Any]) -> tuple[Block, ...]:
-    found = tuple(values)
-    for value in found:
-        if not isinstance(value, tuple(KINDS.values())):
-            raise InvalidParameter("a block", value, f"one of {', '.join(kind.__name__ for kind in KINDS.values())}")
-    return found
+    return each_a(
+        "a block", values, tuple(KINDS.values()), f"one of {', '.join(kind.__name__ for kind in KINDS.values())}"
+    )
 
 
 @attrs.frozen
@@ -119,11 +103,7 @@ class Fact:
 
 
 def _facts(values: Iterable[Any]) -> tuple[Fact, ...]:
-    found = tuple(values)
-    for value in found:
-        if not isinstance(value, Fact):
-            raise InvalidParameter("facts", value, "a list of Fact")
-    return found
+    return each_a("facts", values, Fact, "a list of Fact")
 
 
 @attrs.frozen
@@ -207,9 +187,14 @@ class Grid:
     def __attrs_post_init__(self) -> None:
         if not self.columns:
             raise InvalidParameter("columns", (), "at least one")
-        for row in (*self.rows, *(() if self.foot is None else (self.foot,))):
+        for row in self.all_rows:
             if len(row) != len(self.columns):
                 raise InvalidParameter("a row", [cell.text for cell in row], f"{len(self.columns)} cells")
+
+    @property
+    def all_rows(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows, with the one that sums up."""
+        return self.rows if self.foot is None else (*self.rows, self.foot)
 
 
 _LINES = ("path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "image", "use")
@@ -311,9 +296,9 @@ class Axis:
 class Trace:
     """What is drawn: a line, steps, points, or a table of colours, in the role of a colour of the page.
 
-    `to` makes a band between two ends, `under` fills to zero, `fill` what a closed line encloses, `marks` puts
-    a dot at each place. `texts` say each place,
-    rounded to the safe side. A table of colours ("heat") has names along both sides and a row of shares for each `y`.
+    `to` makes a band between two ends, `under` fills to zero, `fill` what a closed line encloses, `marks` puts a dot at
+    each place. `texts` say each place, rounded to the safe side. A table of colours ("heat") has names along both sides
+    and a row of shares for each `y`.
     """
 
     name: str = attrs.field(converter=as_text)

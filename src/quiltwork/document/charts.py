@@ -10,8 +10,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Trace
 from quiltwork.numbers.digits import single
 
-__all__ = ["ALARMS", "MISSES", "POINTS", "at", "cosine", "nothing_to_learn", "spoken"]
-
 POINTS = 161
 ALARMS = Axis("false alarms", 0.0, 1.0)
 MISSES = Axis("misses", 0.0, 1.0)

@@ -16,51 +16,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.document.blocks import (
-    KINDS,
-    Axis,
-    Block,
-    Bullets,
-    Cell,
-    Chart,
-    Code,
-    Details,
-    Fact,
-    Facts,
-    Grid,
-    Picture,
-    Section,
-    Terms,
-    Trace,
-    Words,
-    as_text,
-    nested,
-    slug,
-)
+from quiltwork.document import blocks
+from quiltwork.document.blocks import KINDS, Axis, Cell, Chart, Fact, Picture, Section, Trace
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import not_written
 from quiltwork.numbers.json import check_schema, json_numbers
-
-__all__ = [
-    "Block",
-    "Bullets",
-    "Cell",
-    "Code",
-    "Details",
-    "Fact",
-    "Facts",
-    "Grid",
-    "Picture",
-    "Report",
-    "Section",
-    "Terms",
-    "Words",
-    "block_from",
-    "block_json",
-    "joined",
-    "plain",
-    "report_format",
-]
 
 
 def plain(value: Any) -> Any:
@@ -137,11 +97,7 @@ FORMATS = (".html", ".md", ".json")
 
 
 def _sections(values: Iterable[Any]) -> tuple[Section, ...]:
-    found = tuple(values)
-    for value in found:
-        if not isinstance(value, Section):
-            raise InvalidParameter("sections", value, "a list of Section")
-    return found
+    return blocks.each_a("sections", values, Section, "a list of Section")
 
 
 @not_written("it is words and figures about a file", "save it with report.save(path)")
@@ -152,8 +108,8 @@ class Report:
     `data` is for programs: anything JSON can hold, with infinities as the texts "inf" and "-inf".
     """
 
-    title: str = attrs.field(converter=as_text)
-    lead: str = attrs.field(default="", converter=as_text)
+    title: str = attrs.field(converter=blocks.as_text)
+    lead: str = attrs.field(default="", converter=blocks.as_text)
     sections: tuple[Section, ...] = attrs.field(default=(), converter=_sections)
     data: dict[str, Any] = attrs.field(factory=dict, converter=plain, repr=False)
 
@@ -166,9 +122,9 @@ class Report:
     def drawings(self) -> dict[str, Picture | Chart]:
         """Every picture and chart under a name that no other has, fit for a file."""
         found: dict[str, Picture | Chart] = {}
-        for block in nested(self.sections):
+        for block in blocks.nested(self.sections):
             if isinstance(block, Picture | Chart):
-                base = slug(block.name) or "picture"
+                base = blocks.slug(block.name) or "picture"
                 name = next(n for n in (base, *(f"{base}-{i}" for i in range(2, len(found) + 3))) if n not in found)
                 found[name] = block
         return found
@@ -189,13 +145,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts."""
-        return {
-            "schema": SCHEMA,
-            "title": self.title,
-            "lead": self.lead,
-            "sections": [block_json(section) for section in self.sections],
-            "data": self.data,
-        }
+        return {"schema": SCHEMA, **self.to_browser(), "data": self.data}
 
     def to_browser(self) -> dict[str, Any]:
         """What a page's script lays out: all of it is text, and no number is computed or rounded in a browser."""
@@ -252,10 +202,10 @@ def joined(title: str, reports: Iterable[Report], lead: str = "") -> Report:
     if not found:
         raise InvalidParameter("reports", [], "at least one")
     rows = [(one.title, Cell("holds", tone="good") if one.met else Cell("does not hold", tone="bad")) for one in found]
-    first = Section("At a glance", [Grid(("Part", "Verdict"), rows, "Whether each part holds what it states.")])
-    parts = [Section(one.title, [*([Words(one.lead)] if one.lead else []), *one.sections]) for one in found]
+    table = blocks.Grid(("Part", "Verdict"), rows, "Whether each part holds what it states.")
+    parts = [Section(one.title, [*([blocks.Words(one.lead)] if one.lead else []), *one.sections]) for one in found]
     data = {"met": all(one.met for one in found), "parts": [{"title": one.title, **one.data} for one in found]}
-    return Report(title, lead, [first, *parts], data)
+    return Report(title, lead, [Section("At a glance", [table]), *parts], data)
 
 
 def _written(path: Path, text: str) -> Path:

@@ -8,18 +8,6 @@ from typing import Literal
 
 from quiltwork.document.blocks import Block, Bullets, Chart, Details, Section, Words
 
-__all__ = [
-    "AT_LEAST",
-    "AT_MOST",
-    "SUMMARY",
-    "Detail",
-    "assumed",
-    "curves_section",
-    "plain_words",
-    "warned",
-    "why",
-]
-
 NAMES = "Papers and notes that are named by number or file here are listed on the page theory.md of the documentation."
 _SAID_ELSEWHERE = ("Protected:", "This assumes", "It follows from")
 SUMMARY = "At a glance"

@@ -6,34 +6,34 @@ from closed forms only; attacks give lower bounds.
 """
 
 from quiltwork.game import classifier, composition, finite, populations
-from quiltwork.game.attackers.feature_head import FeatureHead
+from quiltwork.game.attackers.features import FeatureHead, SupportVector, Tree
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
-from quiltwork.game.attackers.likelihood import Score
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
+from quiltwork.game.attackers.likelihood import AdaptiveThreshold, Calibrated, FixedThreshold, Score
+from quiltwork.game.attackers.linear import LinearGaussian, Ridge
 from quiltwork.game.attackers.neural import Neural
 from quiltwork.game.attackers.optimal import OptimalTest
-from quiltwork.game.attackers.ridge import Ridge
-from quiltwork.game.attackers.sklearn import SupportVector, Tree
-from quiltwork.game.attackers.thresholds import AdaptiveThreshold, Calibrated, FixedThreshold
 from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
 from quiltwork.game.finite import composition_identity
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
 from quiltwork.game.learned import Generative, train
-from quiltwork.game.measures.advantage import (
+from quiltwork.game.measures import (
     Bwma,
+    Roc,
+    auc,
+    auc_interval,
     bwma,
     expected_false_positives,
     expected_true_positives,
+    individual_auc,
+    roc,
     threshold_decisions,
+    tpr_at,
 )
-from quiltwork.game.measures.roc import Roc, auc, auc_interval, individual_auc, roc, tpr_at
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Half, Independent
-from quiltwork.game.people.statistic import Statistic
+from quiltwork.game.people.population import Half, Independent, Population, Statistic
 from quiltwork.game.publish import Published, publish
-from quiltwork.game.releases.release import Draws, Several, SummaryStatistics
+from quiltwork.game.releases import Draws, Several, SummaryStatistics
 from quiltwork.game.trials import Trials, trials
 
 __all__ = [

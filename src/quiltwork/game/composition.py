@@ -7,8 +7,7 @@ form replaces, kept for comparison.
 
 from __future__ import annotations
 
-from quiltwork.game.gaussian.next_mechanism import NextMechanism, next_mechanism
-from quiltwork.game.gaussian.next_sigma import NextSigma, largest_mu, next_sigma
+from quiltwork.game.gaussian.next_mechanism import NextMechanism, NextSigma, largest_mu, next_mechanism, next_sigma
 from quiltwork.game.gaussian.total import as_loss, composed_auc_ceiling, total
 from quiltwork.game.papers.sampled_searches import Approximate, penalty_method, sampled_bisection
 

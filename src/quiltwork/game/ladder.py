@@ -17,23 +17,19 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
+from quiltwork.game import attackers as room
 from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
 from quiltwork.game.leaderboard import Entry, Leaderboard
-from quiltwork.game.measures.roc import auc, auc_interval, confident, individual_auc, pairs_of, roc
-from quiltwork.game.measures.tpr_intervals import found_at
+from quiltwork.game.measures import auc, auc_interval, confident, found_at, individual_auc, pairs_of, roc
 from quiltwork.game.people.population import Population
-from quiltwork.game.releases.release import Defence, Draws, Release, SummaryStatistics
+from quiltwork.game.releases import Defence, Draws, Release, SummaryStatistics
 from quiltwork.progress import steps
-
-__all__ = ["FALSE_ALARMS", "as_release", "default_attackers", "ladder"]
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
 
 
 def default_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
     """Every attacker; `quick` leaves out those that train networks or fit trees."""
-    from quiltwork.game import attackers as room
-
     closed: tuple[Attacker, ...] = (
         room.FixedThreshold(),
         room.AdaptiveThreshold(),

@@ -1,23 +1,35 @@
-"""What a ladder found: every attacker's figures on releases that nobody was trained or selected on."""
+"""What a ladder found: each attacker's figures on releases that nobody was trained or selected on; their picture."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.document.draw import notebook as markup
+from quiltwork.document.draw.style import drawn_figure, figure_format, rendered
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
-from quiltwork.game.measures.roc import Interval, Roc
+from quiltwork.game.measures import Interval, Roc
 from quiltwork.kinds import document
-
-__all__ = ["Entry", "Leaderboard"]
 
 SCHEMA = "quiltwork/leaderboard/1"
 CAUTION = "This measures attacks that were tried; a better one may exist. Only a certificate is a promise."
+
+SIZE = (11.6, 4.3)
+FLOOR = 1e-3  # the least share of false alarms in the second panel
+POINTS = 300  # of a curve in the picture
+PLAIN: dict[Any, Any] = {"axes.grid": False}
+DASHES = {Knowledge.T1: "-", Knowledge.T2: "--", Knowledge.T3: ":"}
+RATES: FloatArray = np.unique(np.concatenate((np.linspace(0, 1, POINTS), np.geomspace(FLOOR, 1, POINTS))))
+# the first four are the house colours, which a report turns over in the dark; the others are seen on both grounds
+INKS = ("#1f5f99", "#b3342d", "#2e7d4f", "#b0700f", "#8a5cc4", "#0f8791", "#b9578f", "#777f8a")
 
 
 @attrs.frozen(eq=False)
@@ -128,11 +140,24 @@ class Leaderboard:
         On matplotlib axes, which are returned: all false alarms (`kind` "all"), or where they are rare ("rare"); two
         axes show both.  Without axes, both: a figure, or a file when a path is given (in either place).
         """
-        from quiltwork.game.figure import drawn, drawn_on
-
         if isinstance(ax, (str, os.PathLike)):
             ax, path = None, ax
-        return drawn(self, path) if ax is None else drawn_on(self, ax, kind)
+        if ax is not None:
+            return _draw_on(self, ax, kind)
+        if path is None:
+            return drawn_figure(SIZE, self._draw, PLAIN)
+        Path(path).write_bytes(rendered(SIZE, self._draw, figure_format(path), "ladder", style=PLAIN))
+        return Path(path)
+
+    def _draw(self, figure: Any) -> None:
+        left, right = figure.subplots(1, 2)
+        _draw_all(self, left)
+        _draw_rare(self, right)
+        title = "AUC on test releases\nT1 all rows, T2 own row, T3 the others too"
+        look = {"fontsize": 8, "frameon": False, "title_fontsize": 8, "alignment": "left"}
+        figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", title=title, **look)
+        heading = f"{self.release}: attackers retrained against it"
+        figure.suptitle(heading.replace("$", r"\$"), fontsize=10.5)  # a name is text, never mathematics
 
     def _cells(self) -> list[list[str]]:
         """The table as texts, heads first."""
@@ -184,3 +209,48 @@ document(
     write=_written,
     read=_read,
 )(Entry)
+
+
+def _draw_on(board: Leaderboard, axes: Any, kind: str = "all") -> Any:
+    """Draw it on axes of the caller, or on two of them, and give them back."""
+    if kind not in ("all", "rare"):
+        raise InvalidParameter("kind", kind, "'all' or 'rare'")
+    if isinstance(axes, (Sequence, np.ndarray)):
+        both = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(both) != 2:
+            raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
+        _draw_all(board, both[0])
+        _draw_rare(board, both[1])
+    else:
+        both = [axes]
+        (_draw_all if kind == "all" else _draw_rare)(board, axes)
+    both[0].legend(fontsize=8, frameon=False)
+    return axes
+
+
+def _draw_all(board: Leaderboard, axes: Any) -> None:
+    _curves(board, axes, RATES)
+    axes.set(xlabel="others called members (false alarms)", ylabel="members found", xlim=(0, 1), ylim=(0, 1))
+    axes.set_aspect("equal")
+
+
+def _draw_rare(board: Leaderboard, axes: Any) -> None:
+    _curves(board, axes, RATES[RATES >= FLOOR], FLOOR)
+    axes.set(xscale="log", yscale="log", xlim=(FLOOR, 1), ylim=(FLOOR, 1))
+    axes.set(xlabel="false alarms, where they are rare", ylabel="members found")
+    axes.set_aspect("equal")
+
+
+def _curves(board: Leaderboard, axes: Any, rates: FloatArray, floor: float = 0.0) -> None:
+    axes.plot(rates, rates, color="#8a8f98", linewidth=0.8, linestyle="-", zorder=1)
+    for place, entry in enumerate(board.entries):
+        best = entry is board.best
+        axes.plot(
+            rates,
+            np.maximum(entry.roc.at(rates), floor),
+            color=INKS[place % len(INKS)],
+            linestyle=DASHES[entry.knows],
+            linewidth=2.2 if best else 1.0,
+            zorder=3 if best else 2,
+            label=f"{entry.name} ({entry.knows.name}) {entry.auc.estimate:.3f}",
+        )

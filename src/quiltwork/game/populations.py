@@ -10,8 +10,7 @@ from_csv      the user's own zeros and ones
 
 from __future__ import annotations
 
-from quiltwork.game.people.sources.adult import adult
-from quiltwork.game.people.sources.adult_like import adult_like
+from quiltwork.game.people.sources.adult import adult, adult_like
 from quiltwork.game.people.sources.digits import digit_images, digits, mnist
 from quiltwork.game.people.sources.from_csv import from_csv
 from quiltwork.game.people.sources.genotypes import genotypes

@@ -27,19 +27,16 @@ from quiltwork.compose.constructors import zcdp
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.defenders.certified_channel import PlainDefence
-from quiltwork.game.defenders.distances import Neighbours, neighbours, widest
+from quiltwork.game.defenders.certificates import Neighbours, PlainDefence, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.learned.defence import Trained
-from quiltwork.game.people.statistic import Statistic, members_of
-from quiltwork.game.releases.channel import Channel
+from quiltwork.game.people.population import Statistic, members_of
+from quiltwork.game.releases import Channel
 from quiltwork.kinds import document
 from quiltwork.mechanisms import sampling
-from quiltwork.mechanisms.laplace import laplace_loss
+from quiltwork.mechanisms.totals import laplace_loss
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import above
-
-__all__ = ["Published", "publish"]
 
 SCHEMA = "quiltwork/published/1"
 

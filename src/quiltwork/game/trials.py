@@ -19,15 +19,11 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.optimal import log_ratio
-from quiltwork.game.defenders.distances import neighbours
+from quiltwork.game.defenders.certificates import neighbours
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.channel import Channel
-from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.game.people.population import Members, Statistic
+from quiltwork.game.releases import Channel, Release, SummaryStatistics
 from quiltwork.kinds import document
-
-__all__ = ["Trials", "trials"]
 
 _AT_ONCE = 2_000_000  # numbers of releases that are held at once: 16 MB
 

@@ -12,26 +12,21 @@ from typing import Any, Self, TextIO, TypeVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import integrity, opening, principals, questions, spending
+from quiltwork.ledger.acts import managing, spending
 from quiltwork.ledger.acts.connection import connect
-from quiltwork.ledger.book.balances import Balance, balance_of
-from quiltwork.ledger.book.book import Principal, Reservation
-from quiltwork.ledger.book.budget import Budget
-from quiltwork.ledger.book.limits import Limit
-from quiltwork.ledger.book.requests import Request, request
+from quiltwork.ledger.book.balances import Balance, Budget, balance_of
+from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.book.terms import Blocks
-from quiltwork.ledger.chain.entries import Entry
-from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_kind, planned, protected
+from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.proof import transfer
-from quiltwork.ledger.proof.verify import Verification
+from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
 from quiltwork.ledger.store.addresses import shown
 
-__all__ = ["Ledger"]
-
+MOST_OWNERS = 100
 Result = TypeVar("Result")
 
 
@@ -103,11 +98,23 @@ class Ledger:
         and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
         composition of all of them must keep the limit now; from then on nothing else may be released.
         """
-        limit, tuned = Limit.of(epsilon, delta, rho, mu), (filter, order, reveal)
-        terms = opening.stated_terms(
-            name, protects, limit, kind, tuned, plan, expires, refresh, blocks, owners, note
-        )  # fmt: skip
-        opening.open_budget(self._session, terms)
+        limit, tuned = Limit.of(epsilon, delta, rho, mu), (filter, order, checks.probability("reveal", reveal))
+        said, notion = protected(protects)
+        terms = Terms(
+            name=words.name("name", name),
+            kind=check_kind(kind, plan, tuned, blocks),
+            limit=limit,
+            filter=limit.filter(*tuned) if kind == "adaptive" else None,
+            plan=() if plan is None else planned(plan),
+            protects=said,
+            notion=notion,
+            expires=None if expires is None else words.moment("expires", expires),
+            refresh=None if refresh is None else words.span("refresh", refresh),
+            blocks=blocks,
+            owners=words.names("owners", owners, MOST_OWNERS),
+            note=words.note(note),
+        )
+        managing.open_budget(self._session, terms)
         return self.budget(terms.name)
 
     def budget(self, name: str) -> Budget:
@@ -117,15 +124,17 @@ class Ledger:
 
     def budgets(self) -> tuple[Budget, ...]:
         """All of them, in the order of opening."""
-        return self._session.read(questions.budgets)
+        return self._session.read(
+            lambda book, now: tuple(Budget.of(book.opened(name), now) for name in book.budget_names())
+        )
 
     def pause(self, name: str, note: str = "") -> Receipt:
         """Nothing can be spent until it is resumed."""
-        return opening.change(self._session, name, "pause", note)
+        return managing.change(self._session, name, "pause", note)
 
     def resume(self, name: str, note: str = "") -> Receipt:
         """Spending goes on."""
-        return opening.change(self._session, name, "resume", note)
+        return managing.change(self._session, name, "resume", note)
 
     def close(self, name: str = "", note: str = "") -> Receipt:
         """Nothing can be spent from this budget any more, ever. A connection is closed by `disconnect`."""
@@ -133,12 +142,12 @@ class Ledger:
         if isinstance(given, str) and not given:
             hint = "a connection ends with its `with` block, or by disconnect()"
             raise InvalidParameter("name", name, "the name of the budget that is to be closed for ever", hint)
-        return opening.change(self._session, name, "close", note)
+        return managing.change(self._session, name, "close", note)
 
     # ---- spending
 
-    def _request(self, name: str, act: str, loss: Any, release: str | None, times: int, blocks: Any) -> Request:
-        return request(self._session.terms(name, act), loss, release, times, blocks)
+    def _request(self, name: str, act: str, loss: Any, release: Any, times: int, blocks: Any) -> spending.Request:
+        return spending.request(self._session.terms(name, act), loss, release, times, blocks)
 
     def spend(
         self,
@@ -225,23 +234,24 @@ class Ledger:
     ) -> bool:
         """Whether such a spend would be refused now, for its cost or because the budget is not open."""
         asked = self._request(name, "read", loss, release, times, blocks)
-        return self._session.read(lambda book, now: questions.exceeds(book, now, asked))
+        return self._session.read(lambda book, now: spending.exceeds(book, now, asked))
 
     def forecast(self, name: str, loss: Any = None, *, release: str | None = None, blocks: Any = None) -> Forecast:
         """How many more of this release fit."""
         asked = self._request(name, "read", loss, release, 1, blocks)
-        return self._session.read(lambda book, now: questions.forecast(book, now, asked))
+        return self._session.read(lambda book, now: spending.forecast(book, now, asked))
 
     def reservations(self, name: str | None = None) -> tuple[Reservation, ...]:
         """Reservations that have not ended: held ones, and started ones that nobody settled."""
         if name is not None:
             self._session.terms(name)
-        return self._session.read(lambda book, now: questions.reservations(book, now, name))
+        found, now = self._session.read(lambda book, now: (book.open_reservations(name), stamp(now)))
+        return tuple(one for one in found if one.status != HELD or one.until > now)
 
     def balance(self, name: str, block: str | None = None) -> Balance:
         """What was spent and what is left now, of everything or of one block."""
         name = words.name("budget", name)
-        return self._session.read(lambda book, now: balance_of(book, questions.current(book, name, now), now, block))
+        return self._session.read(lambda book, now: balance_of(book, spending.current(book, name, now), now, block))
 
     def history(
         self,
@@ -256,11 +266,11 @@ class Ledger:
 
         With `before` the last ones are those before that number.
         """
-        return questions.history(self._session, name, after, limit, last, before)
+        return self._session.history(name, after, limit, last, before)
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""
-        return questions.receipt(self._session, seq)
+        return self._session.receipt(seq)
 
     # ---- whether everything is as it was written
 
@@ -276,14 +286,21 @@ class Ledger:
         `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
         chain that somebody signed anew with a key of his own looks fine.
         """
-        return integrity.verify(self._session, public_key, progress, receipts)
+        kept, session = receipts_of(receipts), self._session
+        if progress is not None and not callable(progress):
+            raise InvalidParameter("progress", progress, "a function of two numbers")
+        known = public_key_of(public_key) or (None if session.key is None else session.key.public)
+        try:
+            return session.read(lambda book, now: verified(book.connection, progress, kept, known))
+        except BrokenChain as error:
+            return Verification(False, 0, error.seq, error.problem)
 
     def rotate(self, key: str | os.PathLike[str]) -> Receipt:
         """Let another key sign from now on: the one of this file, which is made when it does not exist.
 
         Whoever else writes to the ledger needs the new file from then on; old receipts stay valid for the old key.
         """
-        return integrity.rotate(self._session, key)
+        return managing.rotate(self._session, key)
 
     def accept_clock(self, note: str) -> Receipt:
         """Go on from the time that the clock shows now, although the last entry says a later one.
@@ -313,7 +330,7 @@ class Ledger:
         `public_key` is the key that must have signed them, `receipts` are some that must be among them: an older export
         is then refused too. The copy has the principals of the export, and asks for their tokens.
         """
-        integrity.restore(url, lines, key, public_key, receipts)
+        transfer.restore(url, lines, key, public_key, receipts)
         return cls(url, key=key)
 
     # ---- who may use it
@@ -324,20 +341,20 @@ class Ledger:
         The first one must be an admin: from then on every use of the ledger asks for a token. A principal that is
         admitted again gets a new token, and the old one ends.
         """
-        return principals.admit(self._session, name, role, expires)
+        return managing.admit(self._session, name, role, expires)
 
     def revoke(self, name: str) -> Receipt:
         """The token of a principal ends now."""
-        return principals.revoke(self._session, name)
+        return managing.revoke(self._session, name)
 
     def principals(self) -> tuple[Principal, ...]:
         """Everybody who was admitted."""
-        return self._session.read(lambda book, now: principals.principals(book))
+        return self._session.read(lambda book, now: book.everybody())
 
     def me(self) -> Principal | None:
         """Who uses the ledger; None for nobody in particular. AccessDenied when the token has ended meanwhile."""
-        who = self._session.who
-        found = self._session.read(lambda book, now: None if who is None else book.principal(who[0]))
+        name = self._session.name
+        found = self._session.read(lambda book, now: None if name is None else book.principal(name))
         return None if found is None else attrs.evolve(found, stored="")
 
     def sign_in(self, token: str) -> Self:

@@ -1,4 +1,4 @@
-"""Names, notes and times as a ledger keeps them: short, printable, the same in every database."""
+"""Names, notes, times and losses as a ledger takes them: short, printable, the same in every database."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from quiltwork import checks
+from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 
 LONGEST_NAME, LONGEST_NOTE = 200, 2000
@@ -99,3 +100,12 @@ def span(what: str, given: Any) -> timedelta:
     if not timedelta(0) < found <= timedelta(days=36525):
         raise InvalidParameter(what, given, allowed)
     return found
+
+
+def loss(given: Any) -> Loss:
+    """A loss that protects in both directions and tells something."""
+    if not isinstance(given, Loss) or given.side != "worst":
+        raise InvalidParameter("loss", given, "a quiltwork loss, both directions")
+    if not given.parts:
+        raise InvalidParameter("loss", given, "at least one release")
+    return given

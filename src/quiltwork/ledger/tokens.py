@@ -21,8 +21,6 @@ from typing import Any, Final
 
 from quiltwork.errors import MissingExtra
 
-__all__ = ["decoy", "identity_of", "matches", "new_token"]
-
 TIME_COST: Final = 3
 MEMORY_COST: Final = 65536  # KiB
 PARALLELISM: Final = 4

@@ -49,6 +49,13 @@ ORDER = (  # in which people read of them; what is new comes after
     "tradeoff",
     "pair",
     "poisson",
+    "sampled_group",
+    "fixed_size",
+    "truncated_poisson",
+    "random_allocation",
+    "gaussian_mixture",
+    "exponential",
+    "randomized_response",
     "mixture",
     "turned",
 )
@@ -80,6 +87,7 @@ NON_NEGATIVE = Domain("non-negative", checks.non_negative)
 PROBABILITY = Domain("probability", checks.probability)
 RATE = Domain("rate", checks.rate)
 WHOLE = Domain("whole", lambda name, value: checks.count(name, value, least=1))
+FLAG = Domain("flag", checks.flag)
 NUMBERS = Domain("numbers")
 VERTICES = Domain("vertices")
 RELEASE = Domain("release", lambda name, value: value if isinstance(value, Family) else family_from_json(value))
@@ -325,8 +333,8 @@ def _plain(value: Any) -> Any:
 @cache
 def _loaded() -> None:
     """Every file of the folder is a family or belongs to one."""
-    for found in pkgutil.iter_modules(import_module(FOLDER).__path__):
-        import_module(f"{FOLDER}.{found.name}")
+    for found in pkgutil.walk_packages(import_module(FOLDER).__path__, f"{FOLDER}."):
+        import_module(found.name)
 
 
 def families() -> dict[str, type[Family]]:

@@ -4,7 +4,6 @@ A release is checked and accounted for before anything is drawn; `..._loss` give
 are for one entry of the data that changes to another value; how many entries there are is public.
 """
 
-from quiltwork.mechanisms.gaussian import gaussian, gaussian_loss, gaussian_sigma
 from quiltwork.mechanisms.histograms import (
     gaussian_histogram,
     gaussian_histogram_loss,
@@ -12,11 +11,22 @@ from quiltwork.mechanisms.histograms import (
     histogram,
     histogram_loss,
     histogram_scale,
+    top_k,
+    top_k_loss,
+    top_k_of_histogram,
+    top_k_scale,
 )
-from quiltwork.mechanisms.laplace import laplace, laplace_loss, laplace_scale
 from quiltwork.mechanisms.release import Noise, Release
-from quiltwork.mechanisms.top_k import top_k, top_k_loss, top_k_of_histogram, top_k_scale
-from quiltwork.mechanisms.totals import Total, bounded_sum
+from quiltwork.mechanisms.totals import (
+    Total,
+    bounded_sum,
+    gaussian,
+    gaussian_loss,
+    gaussian_sigma,
+    laplace,
+    laplace_loss,
+    laplace_scale,
+)
 
 __all__ = [
     "Noise",

@@ -16,8 +16,6 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["draw"]
-
 MOST_BITS = 62  # so that sums stay within 64 bits
 
 

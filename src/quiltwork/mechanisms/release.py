@@ -9,8 +9,6 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.kinds import document
 
-__all__ = ["Noise", "Release"]
-
 Value_co = TypeVar("Value_co", covariant=True)
 
 

@@ -36,32 +36,44 @@ def opendp() -> Any:
     return dp
 
 
+def _drawn(law: str, kind: type, values: list[Any], scale: float) -> list[Any]:
+    """Each value plus its own draw of discrete noise: on integers, or on multiples of 2^-1074, rounded to doubles."""
+    dp = opendp()
+    laws = {"laplace": (dp.m.make_laplace, dp.l1_distance), "gaussian": (dp.m.make_gaussian, dp.l2_distance)}
+    make, distance = laws[law]
+    entry = dp.atom_domain(T="i64") if kind is int else dp.atom_domain(T="f64", nan=False)
+    found = make(dp.vector_domain(entry), distance(T="i64" if kind is int else "f64"), scale=scale)(values)
+    return [kind(value) for value in found]
+
+
 def discrete_laplace(values: list[int], scale: float) -> list[int]:
     """Each value plus its own draw, mass proportional to e^(-|x| / scale)."""
-    dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    return [int(value) for value in dp.m.make_laplace(*space, scale=scale)(values)]
+    return _drawn("laplace", int, values, scale)
 
 
 def discrete_gaussian(values: list[int], sigma: float) -> list[int]:
     """Each value plus its own draw, mass proportional to e^(-x^2 / 2 sigma^2)."""
-    dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64")
-    return [int(value) for value in dp.m.make_gaussian(*space, scale=sigma)(values)]
+    return _drawn("gaussian", int, values, sigma)
+
+
+def lattice_laplaces(values: list[float], scale: float) -> list[float]:
+    """Each value plus its own draw of discrete Laplace noise on multiples of 2^-1074, rounded to doubles."""
+    return _drawn("laplace", float, values, scale)
+
+
+def lattice_gaussians(values: list[float], sigma: float) -> list[float]:
+    """Each value plus its own draw of discrete Gaussian noise on multiples of 2^-1074, rounded to doubles."""
+    return _drawn("gaussian", float, values, sigma)
 
 
 def lattice_laplace(value: float, scale: float) -> float:
-    """The value plus discrete Laplace noise on multiples of 2^-1074, rounded to a double."""
-    dp = opendp()
-    space = dp.atom_domain(T="f64", nan=False), dp.absolute_distance(T="f64")
-    return float(dp.m.make_laplace(*space, scale=scale)(value))
+    """`lattice_laplaces` of one value."""
+    return lattice_laplaces([value], scale)[0]
 
 
 def lattice_gaussian(value: float, sigma: float) -> float:
-    """The value plus discrete Gaussian noise on multiples of 2^-1074, rounded to a double."""
-    dp = opendp()
-    space = dp.atom_domain(T="f64", nan=False), dp.absolute_distance(T="f64")
-    return float(dp.m.make_gaussian(*space, scale=sigma)(value))
+    """`lattice_gaussians` of one value."""
+    return lattice_gaussians([value], sigma)[0]
 
 
 def peel(scores: list[int], k: int, scale: float) -> list[int]:
@@ -75,17 +87,3 @@ def peel(scores: list[int], k: int, scale: float) -> list[int]:
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     select = dp.m.make_noisy_top_k(*space, dp.zero_concentrated_divergence(), k=k, scale=scale)
     return [int(index) for index in select(scores)]
-
-
-def lattice_gaussians(values: list[float], sigma: float) -> list[float]:
-    """Each value plus its own draw of discrete Gaussian noise on multiples of 2^-1074, rounded to doubles."""
-    dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l2_distance(T="f64")
-    return [float(value) for value in dp.m.make_gaussian(*space, scale=sigma)(values)]
-
-
-def lattice_laplaces(values: list[float], scale: float) -> list[float]:
-    """Each value plus its own draw of discrete Laplace noise on multiples of 2^-1074, rounded to doubles."""
-    dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
-    return [float(value) for value in dp.m.make_laplace(*space, scale=scale)(values)]

@@ -17,8 +17,6 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.numbers.stated import Stated, above
 
-__all__ = ["certified_scale", "certified_sigma", "exact_decimal", "stated"]
-
 ULPS_TRIED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 1024)  # units in the last place, about
 LEAST_SIGMA = 2.0**-23  # the least power of two whose shortest decimal is exact
 

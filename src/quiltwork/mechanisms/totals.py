@@ -1,4 +1,4 @@
-"""Totals of bounded entries, with how far one changed entry can move them."""
+"""Totals of bounded entries, how far one changed entry can move them, and Laplace or Gaussian noise on them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
+from quiltwork.compose.constructors import discrete_gaussian, discrete_laplace, zcdp
+from quiltwork.compose.constructors import laplace as continuous_laplace
+from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.stated import above
-
-__all__ = ["MAX_INTEGER", "MIN_INTEGER", "Total", "bounded_sum", "whole"]
+from quiltwork.losses.families.discrete import MOST_ATOMS, SPAN
+from quiltwork.mechanisms import sampling
+from quiltwork.mechanisms.release import Noise, Release
+from quiltwork.mechanisms.scales import certified_scale, certified_sigma, exact_decimal, stated
+from quiltwork.numbers.stated import Stated, above, typed
 
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1  # what the sampler's integers hold
 MAX_FLOAT_TOTAL = 1e300  # of a total of doubles, so that none overflows
@@ -123,3 +128,131 @@ def _float_sum(entries: list[Any], low: float, high: float) -> Total:
     clean = [min(max(_number("values", entry), low), high) for entry in entries]
     rounding = Fraction(math.ulp(above(most)))
     return Total(math.fsum(clean), above(Fraction(high) - Fraction(low) + rounding))
+
+
+def total_of(total: Any, sensitivity: Any) -> Total:
+    """The total and its sensitivity, checked to be of one kind."""
+    if isinstance(total, Total):
+        if sensitivity is not None:
+            raise InvalidParameter("sensitivity", sensitivity, "left out", "the total brings its own")
+        return total
+    if sensitivity is None:
+        allowed = "the most that one changed entry moves the total"
+        raise InvalidParameter("sensitivity", None, allowed, "or give the total as bounded_sum(values, low, high)")
+    return Total(total, sensitivity)
+
+
+def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
+    """The loss of Laplace noise on a total of this sensitivity; an int says that the total is an integer.
+
+    Integers: the discrete Laplace, exactly. More scale is never worse (the noise is then the sum of the noise of the
+    smaller scale and another), nor is a smaller shift (likelihood ratios are monotone).
+    Floats: discrete noise on a lattice of step h. With e = sensitivity / scale and a = h / scale, its privacy profile
+    meets the Laplace profile 1 - e^((x - e) / 2) at losses x that are 2a apart, and is linear in u = e^x between. The
+    chord of sqrt(u) there is at least sqrt(u) / cosh(a / 2), and 2 log cosh(a / 2) <= min(a, a^2 / 4): so the Laplace
+    mechanism of sensitivity + min(h, h a / 4) dominates. It is what is claimed, with the sensitivity rounded up; also
+    for integers of sensitivity 500000 and more.
+    """
+    scale = stated("scale", scale)
+    if whole(sensitivity):
+        step = checks.count("sensitivity", sensitivity, least=1)
+        if step < MOST_ATOMS:
+            return discrete_laplace(scale, step)
+        return _dominating(scale, Fraction(step) + min(Fraction(1), 1 / (4 * typed(scale))))
+    reach = checks.moderate("sensitivity", sensitivity)
+    return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY))
+
+
+def _dominating(scale: float, sensitivity: Fraction) -> Loss:
+    """A Laplace mechanism whose epsilon is no smaller than sensitivity / scale, in doubles and in decimals."""
+    least = sensitivity / typed(scale)
+    reach = float(sensitivity)
+    while Fraction(reach / scale) < least or typed(reach) / typed(scale) < least:
+        reach = math.nextafter(reach, math.inf)
+    return continuous_laplace(scale, reach)
+
+
+def laplace(total: int | float | Total, scale: float, sensitivity: int | float | None = None) -> Release[int | float]:
+    """The total plus Laplace noise of this scale.
+
+    An int total needs an int sensitivity, a float total a float one. Everything is checked, and the loss is known,
+    before anything is drawn.
+    """
+    given = total_of(total, sensitivity)
+    scale = stated("scale", scale)
+    loss = laplace_loss(scale, given.sensitivity)
+    size = Stated(scale).above
+    if whole(given.value):
+        return Release(sampling.discrete_laplace([int(given.value)], size)[0], loss, Noise("discrete Laplace", size))
+    return Release(
+        sampling.lattice_laplace(float(given.value), size), loss, Noise("Laplace on multiples of 2^-1074", size)
+    )
+
+
+def laplace_scale(epsilon: Any, sensitivity: Any) -> float:
+    """The least scale, up to a few units in the last place, whose certified epsilon is at most the one asked for."""
+    epsilon = checks.moderate("epsilon", epsilon)
+    reach = (
+        checks.count("sensitivity", sensitivity, least=1)
+        if whole(sensitivity)
+        else float(checks.moderate("sensitivity", sensitivity))
+    )
+    exact = typed(reach) / typed(epsilon)
+    stated("scale", float(exact))
+    return certified_scale(lambda scale: laplace_loss(scale, reach), exact, epsilon)
+
+
+def _listed(sigma: float, sensitivity: int) -> bool:
+    """Whether the exact loss has few enough atoms to be listed, with room for the rounding of sigma."""
+    return 2 * SPAN * sigma * 1.001 + sensitivity < MOST_ATOMS
+
+
+def integer_sigma(sigma: float, sensitivity: int) -> float:
+    """The sigma that is drawn on integers: exact in decimals where the exact loss is claimed."""
+    return exact_decimal(sigma) if _listed(sigma, sensitivity) else Stated(sigma).above
+
+
+def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
+    """The loss of Gaussian noise on a total of this sensitivity; an int says that the total is an integer.
+
+    Integers: the discrete Gaussian's exact loss, of the sigma that is drawn (`exact_decimal`: up to 5e-5 above the one
+    given, from 1 on). A smaller shift is never worse, since likelihood ratios are monotone. With more than half a
+    million atoms (sigma above about 6450), and for floats, only zero-concentrated privacy is claimed, with
+    rho = sensitivity^2 / (2 sigma^2), which discrete Gaussian noise has on every lattice.
+
+    Reference: Canonne, Kamath and Steinke 2020, Theorem 4.
+    """
+    sigma = stated("sigma", sigma)
+    if whole(sensitivity):
+        step = checks.count("sensitivity", sensitivity, least=1)
+        if _listed(sigma, step):
+            return discrete_gaussian(exact_decimal(sigma), step)
+        reach = Fraction(step)
+    else:
+        number = checks.moderate("sensitivity", sensitivity)
+        reach = Stated(number).most
+    return zcdp(above((reach / typed(sigma)) ** 2 / 2))
+
+
+def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float | None = None) -> Release[int | float]:
+    """The total plus Gaussian noise of this standard deviation.
+
+    An int total needs an int sensitivity, a float total a float one. Everything is checked, and the loss is known,
+    before anything is drawn.
+    """
+    given = total_of(total, sensitivity)
+    sigma = stated("sigma", sigma)
+    loss = gaussian_loss(sigma, given.sensitivity)
+    if whole(given.value):
+        size = integer_sigma(sigma, int(given.sensitivity))
+        return Release(sampling.discrete_gaussian([int(given.value)], size)[0], loss, Noise("discrete Gaussian", size))
+    size = Stated(sigma).above
+    return Release(
+        sampling.lattice_gaussian(float(given.value), size), loss, Noise("Gaussian on multiples of 2^-1074", size)
+    )
+
+
+def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any) -> float:
+    """Nearly the least sigma whose certified epsilon at delta is at most the one asked for."""
+    start = float(checks.moderate("sensitivity", sensitivity))
+    return certified_sigma(lambda sigma: gaussian_loss(sigma, sensitivity), epsilon, delta, start)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
-__all__ = ["NOISE", "at_least", "at_most", "pair", "single"]
-
 NOISE = 1e-12  # a relative excess that outward rounding alone can leave on a number that is a short decimal
 
 _EQUAL_DIGITS = 12  # digits shown when both ends are the same number

@@ -11,8 +11,6 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["check_schema", "json_numbers", "plain_numbers"]
-
 
 def json_numbers(value: Any) -> Any:
     """Floats and nested lists of floats; infinities as the strings "inf" and "-inf"."""

@@ -23,22 +23,6 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import fraction, typed
 
-__all__ = [
-    "TOLERANCE",
-    "Laws",
-    "Number",
-    "Table",
-    "doubles",
-    "entries",
-    "is_exact",
-    "laws",
-    "number",
-    "outward",
-    "probabilities",
-    "read_laws",
-    "read_table",
-]
-
 TOLERANCE = 1e-9  # how far the sum of a law with floats may be from one before it is taken for a mistake
 LEAST = float(np.finfo(float).smallest_subnormal)
 STATED = 5.0  # units of roundoff of a decimal read as a double, and divided by its row's sum
@@ -202,10 +186,8 @@ class Laws:
 
     def rows(self, which: Any) -> Laws:
         """Some of the rows."""
-        exact = self._exact
-        return Laws(
-            self.low[which], self.high[which], self.exponents, None if exact is None else lambda: _rows(self, which)
-        )
+        exact = None if self._exact is None else lambda: _if_exact(lambda one: one[which], self)
+        return Laws(self.low[which], self.high[which], self.exponents, exact)
 
     def through(self, channel: Laws) -> Laws:
         """The laws of the outputs when each row is the input law of this channel: b = A K."""
@@ -214,18 +196,16 @@ class Laws:
             lower, upper = low @ channel.low, high @ channel.high
         possible = (self.possible.astype(float) @ channel.possible.astype(float)) > 0
         ends = outward(lower, upper, low.shape[1] + 4.0, possible)
-        return Laws(*ends, channel.exponents, lambda: _product(self, channel))
+        return Laws(*ends, channel.exponents, lambda: _if_exact(np.matmul, self, channel))
 
     def beside(self, other: Laws) -> Laws:
         """Both outputs, drawn independently given the row: columns in the order of itertools.product."""
-        count = len(self.low)
         one, two = (_levelled(part.low, part.high, part.exponents, lambda: None) for part in (self, other))
         with np.errstate(under="ignore"):
-            low = (one.low[:, :, None] * two.low[:, None, :]).reshape(count, -1)
-            high = (one.high[:, :, None] * two.high[:, None, :]).reshape(count, -1)
-        possible = (one.possible[:, :, None] & two.possible[:, None, :]).reshape(count, -1)
+            low, high = _pairs(one.low, two.low), _pairs(one.high, two.high)
+        possible = _pairs(one.possible, two.possible)
         exponents = (one.exponents[:, None] + two.exponents[None, :]).ravel()
-        return _levelled(*outward(low, high, 1.0, possible), exponents, lambda: _beside(self, other))
+        return _levelled(*outward(low, high, 1.0, possible), exponents, lambda: _if_exact(_pairs, self, other))
 
 
 def _levelled(low: FloatArray, high: FloatArray, exponents: np.ndarray, exact: Callable[[], Exact | None]) -> Laws:
@@ -237,18 +217,15 @@ def _levelled(low: FloatArray, high: FloatArray, exponents: np.ndarray, exact: C
     return Laws(low, high, exponents + shift, exact)
 
 
-def _rows(table: Laws, which: Any) -> Exact | None:
-    return None if table.exact is None else np.asarray(table.exact[which])
+def _if_exact(work: Callable[..., Any], *tables: Laws) -> Exact | None:
+    """What is made of tables in fractions, when all of them were given as such."""
+    exact = [table.exact for table in tables]
+    return None if any(one is None for one in exact) else np.asarray(work(*exact))
 
 
-def _product(one: Laws, two: Laws) -> Exact | None:
-    return None if one.exact is None or two.exact is None else np.asarray(one.exact @ two.exact)
-
-
-def _beside(one: Laws, two: Laws) -> Exact | None:
-    if one.exact is None or two.exact is None:
-        return None
-    return np.asarray((one.exact[:, :, None] * two.exact[:, None, :]).reshape(len(one.exact), -1))
+def _pairs(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Every entry of a row of one times every entry of that row of the other."""
+    return np.asarray((one[:, :, None] * two[:, None, :]).reshape(len(one), -1))
 
 
 def laws(name: str, value: Any, rows: int | None = None, *, row_word: str = "row") -> Laws:

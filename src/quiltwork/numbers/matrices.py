@@ -21,20 +21,6 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
 
-__all__ = [
-    "Powers",
-    "as_stored",
-    "law",
-    "log_ratios",
-    "made_as_stored",
-    "powers",
-    "recurrent",
-    "refuse_lost",
-    "stationary",
-    "stationary_error",
-    "stochastic",
-]
-
 TINY = 1e-280  # below this a product may have lost digits to underflow
 FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
 

@@ -20,8 +20,6 @@ import numpy as np
 
 from quiltwork.errors import Unsupported
 
-__all__ = ["DENSE_LIMIT", "Singular", "Square"]
-
 Entry = Fraction | int
 Integers = np.ndarray[Any, np.dtype[np.object_]]
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 
-__all__ = ["UNIT", "difference", "down", "scaled", "up"]
-
 UNIT = 2.0**-53  # relative error of one correctly rounded operation
 
 

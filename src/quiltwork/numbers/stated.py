@@ -19,24 +19,6 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.numbers.rounding import UNIT, down, up
 
-__all__ = [
-    "Stated",
-    "above",
-    "below",
-    "double_above",
-    "double_below",
-    "exactly",
-    "fraction",
-    "log_above",
-    "log_ends",
-    "root",
-    "times",
-    "typed",
-    "typed_above",
-    "typed_below",
-    "typed_decimal",
-]
-
 DIGITS = 50  # carried by decimals before a result is rounded once
 SPARE = Fraction(1, 10 ** (DIGITS - 10))  # a Decimal result of DIGITS digits is off by far less, relatively
 LONGEST_TEXT = 1000  # characters, and size of the exponent, of a number given as a text

@@ -9,14 +9,11 @@ from quiltwork.compose.releases import one_sided
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish.prior import Prior
-from quiltwork.pufferfish.priors.gaussian.curve import GaussianLeaks
-from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianLeaks, GaussianPrior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.approximate import BECAUSE as SHIFT
 from quiltwork.pufferfish.translation.curve import Leaks
-from quiltwork.pufferfish.translation.translate import Method, Translator
-
-__all__ = ["guarantee"]
+from quiltwork.pufferfish.translation.translate import Method
 
 USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
 BECAUSE = (
@@ -64,7 +61,7 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
             because=(BECAUSE, gaussian.because),
             witness=later(lambda: gaussian.witness(USUAL_DELTA)),
         )
-    curve = Leaks(loss, Translator.of(prior, secrets, method), secrets)
+    curve = Leaks(loss, prior, secrets, method)
     return Guarantee(
         curve,
         protects=words,

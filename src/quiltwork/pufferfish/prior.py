@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from quiltwork.pufferfish.secrets import Secrets
     from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
-__all__ = ["Atoms", "Prior", "Translation"]
-
 
 @attrs.frozen(eq=False)
 class Translation:
@@ -72,6 +70,10 @@ class Prior(ABC):
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """a(b) of every case for b = 1 .. max_size."""
 
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Refuse secrets that have no answer here, as far as a look at them tells; nothing is computed."""
+        return None
+
     def tells_itself(self, secrets: Secrets | None = None) -> bool:
         """Whether the secret is an entry's own value, so that a release of this entry alone leaks its whole loss."""
         from quiltwork.pufferfish.secrets import EntryValues
@@ -89,3 +91,33 @@ class Prior(ABC):
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
         """The law of what is told from outside the best set of this size; None when only a(b) is known."""
         return None
+
+
+@not_written("it is what priors have in common, not a value")
+class SamePrior(Prior):
+    """A prior for which another one answers: its law written out, or the worst members of a set."""
+
+    @property
+    @abstractmethod
+    def _same(self) -> Prior:
+        """The prior that answers."""
+
+    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
+        """a(b) of the prior that answers."""
+        self.check(secrets)
+        return self._same.influence(max_size, secrets)
+
+    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
+        """The theorems of the prior that answers."""
+        self.check(secrets)
+        return self._same.translations(secrets)
+
+    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
+        """The laws of a count under the prior that answers."""
+        self.check(secrets)
+        return self._same.query_laws(case, secrets)
+
+    def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
+        """What is told from outside under the prior that answers."""
+        self.check(secrets)
+        return self._same.atoms(case, size, secrets)

@@ -23,17 +23,6 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 
-__all__ = [
-    "Scores",
-    "accuracy",
-    "hit_rate",
-    "l1",
-    "ndcg_count",
-    "ndcg_rank",
-    "random_ndcg_rank",
-    "score",
-]
-
 Ints = NDArray[np.integer[Any]]
 
 
@@ -58,14 +47,9 @@ def score(counts: Any, ranking: Any) -> Scores:
     >>> score([5, 3, 2, 1], [[0, 1], [1, 0]]).hit_rate
     1.0
     """
-    true, found = _checked(counts, ranking)
-    return Scores(
-        _accuracy(true, found).reshape(-1, found.shape[-1]).mean(axis=0),
-        float(_hit_rate(true, found).mean()),
-        float(_ndcg(_rank_gains(true), found).mean()),
-        float(_ndcg(true, found).mean()),
-        float(_l1(true, found).mean()),
-    )
+    places = accuracy(counts, ranking)
+    others = (float(measure(counts, ranking).mean()) for measure in (hit_rate, ndcg_rank, ndcg_count, l1))
+    return Scores(places.reshape(-1, places.shape[-1]).mean(axis=0), *others)
 
 
 def accuracy(counts: Any, ranking: Any) -> FloatArray:
@@ -74,7 +58,8 @@ def accuracy(counts: Any, ranking: Any) -> FloatArray:
     >>> accuracy([5, 3, 2], [0, 2, 1]).tolist()
     [1.0, 0.0, 0.0]
     """
-    return _accuracy(*_checked(counts, ranking))
+    true, found = _checked(counts, ranking)
+    return np.asarray(true[found] == _largest(true, found.shape[-1]), dtype=float)
 
 
 def hit_rate(counts: Any, ranking: Any) -> FloatArray:
@@ -82,7 +67,12 @@ def hit_rate(counts: Any, ranking: Any) -> FloatArray:
 
     When several categories tie for the last places, as many of them count as there are places left.
     """
-    return _hit_rate(*_checked(counts, ranking))
+    true, found = _checked(counts, ranking)
+    largest, named = _largest(true, found.shape[-1]), true[found]
+    open_places = np.count_nonzero(largest == largest[-1])
+    sure = np.count_nonzero(named > largest[-1], axis=-1)
+    tied = np.minimum(np.count_nonzero(named == largest[-1], axis=-1), open_places)
+    return np.asarray((sure + tied) / found.shape[-1], dtype=float)
 
 
 def ndcg_rank(counts: Any, ranking: Any) -> FloatArray:
@@ -91,7 +81,10 @@ def ndcg_rank(counts: Any, ranking: Any) -> FloatArray:
     Equal counts share the mean of their ranks.
     """
     true, found = _checked(counts, ranking)
-    return _ndcg(_rank_gains(true), found)
+    # m + 1 - rank, with the mean rank for equal counts: (as many as are smaller) + (1 + as many as are equal) / 2
+    ascending = np.sort(true)
+    smaller, not_larger = (np.searchsorted(ascending, true, side=side) for side in ("left", "right"))
+    return _ndcg(np.asarray((smaller + not_larger + 1) / 2.0), found)
 
 
 def ndcg_count(counts: Any, ranking: Any) -> FloatArray:
@@ -101,7 +94,8 @@ def ndcg_count(counts: Any, ranking: Any) -> FloatArray:
 
 def l1(counts: Any, ranking: Any) -> FloatArray:
     """How far the counts of the categories named are from the K largest counts, place by place, in all."""
-    return _l1(*_checked(counts, ranking))
+    true, found = _checked(counts, ranking)
+    return np.asarray(np.abs(true[found] - _largest(true, found.shape[-1])).sum(axis=-1))
 
 
 def random_ndcg_rank(categories: int, places: int) -> float:
@@ -145,33 +139,9 @@ def _discounts(places: int) -> FloatArray:
     return discount
 
 
-def _accuracy(true: FloatArray, found: Ints) -> FloatArray:
-    return np.asarray(true[found] == _largest(true, found.shape[-1]), dtype=float)
-
-
-def _hit_rate(true: FloatArray, found: Ints) -> FloatArray:
-    largest, named = _largest(true, found.shape[-1]), true[found]
-    open_places = np.count_nonzero(largest == largest[-1])
-    sure = np.count_nonzero(named > largest[-1], axis=-1)
-    tied = np.minimum(np.count_nonzero(named == largest[-1], axis=-1), open_places)
-    return np.asarray((sure + tied) / found.shape[-1], dtype=float)
-
-
-def _rank_gains(true: FloatArray) -> FloatArray:
-    """m + 1 - rank, with the mean rank for equal counts: (as many as are smaller) + (1 + as many as are equal) / 2."""
-    ascending = np.sort(true)
-    smaller = np.searchsorted(ascending, true, side="left")
-    not_larger = np.searchsorted(ascending, true, side="right")
-    return np.asarray((smaller + not_larger + 1) / 2.0)
-
-
 def _ndcg(gains: FloatArray, found: Ints) -> FloatArray:
     discount = _discounts(found.shape[-1])
     ideal = float(_largest(gains, found.shape[-1]) @ discount)
     if ideal == 0.0:  # no counts at all: every ranking is as good as any other
         return np.ones(found.shape[:-1])
     return np.asarray(gains[found] @ discount / ideal)
-
-
-def _l1(true: FloatArray, found: Ints) -> FloatArray:
-    return np.asarray(np.abs(true[found] - _largest(true, found.shape[-1])).sum(axis=-1))

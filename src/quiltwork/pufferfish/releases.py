@@ -20,13 +20,11 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.kinds import document
 from quiltwork.mechanisms.histograms import checked_counts
-from quiltwork.mechanisms.laplace import total_of
+from quiltwork.mechanisms.totals import total_of
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.translate import Method, Translator
-
-__all__ = ["Released", "gaussian", "histogram", "laplace", "markov_quilt", "top_k"]
 
 Value_co = TypeVar("Value_co", covariant=True)
 Selection = Literal["best", "peeling", "histogram"]

@@ -8,16 +8,15 @@ Reference: seed 003 Definition 2; theory/pufferfish.md 3.1 ("symmetrise S").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document, not_written
-
-__all__ = ["EntryValues", "FunctionValues", "JointValues", "Secrets", "entry_values", "function_values", "joint_values"]
 
 
 def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
@@ -84,6 +83,44 @@ class FunctionValues(Secrets):
     def words(self) -> str:
         """What is protected."""
         return self.name
+
+
+@attrs.frozen(eq=False)
+class AskedPairs:
+    """Which entries (None: all of them) and which ordered pairs of values are asked for, as places in `names`."""
+
+    entries: tuple[int, ...] | None
+    first: np.ndarray
+    second: np.ndarray
+    names: tuple[Hashable, ...]
+
+    def name(self, index: int, places: Sequence[str]) -> str:
+        """A case in words: cases run through the places, and at each through the pairs."""
+        place, pair = divmod(index, self.first.size)
+        return f"{places[place]} is {self.names[self.first[pair]]!r} or {self.names[self.second[pair]]!r}"
+
+
+def asked_pairs(
+    secrets: Secrets | None, every: Sequence[Hashable], kept: Sequence[int] | np.ndarray, length: int | None, what: str
+) -> AskedPairs | None:
+    """What is asked about entries with the values `every`, of which those at `kept` occur; None for joint secrets."""
+    asked = EntryValues() if secrets is None else secrets
+    if not isinstance(asked, EntryValues):
+        return None
+    if asked.entries is not None and length is not None and max(asked.entries) >= length:
+        raise InvalidParameter("an entry", max(asked.entries), f"below the length {length}, the number of entries")
+    names = tuple(every[i] for i in kept)
+    if asked.pairs is None:
+        first, second = np.nonzero(~np.eye(len(names), dtype=bool))
+        return AskedPairs(asked.entries, first, second, names)
+    unknown = [value for pair in asked.pairs for value in pair if value not in every]
+    if unknown:
+        raise InvalidParameter("a secret value", unknown[0], f"one of the {what} {every}")
+    pairs = [(names.index(u), names.index(v)) for u, v in asked.pairs if u in names and v in names]
+    if not pairs:
+        raise InvalidParameter("pairs", asked.pairs, f"pairs of {what} that occur with positive probability")
+    first, second = np.array(pairs).T
+    return AskedPairs(asked.entries, first, second, names)
 
 
 def entry_values(entries: Sequence[int] | None = None, pairs: Any = None) -> EntryValues:

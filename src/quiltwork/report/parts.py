@@ -16,19 +16,8 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.blocks import Block, Cell, Fact, Grid, Tone
 from quiltwork.document.parts import AT_MOST, plain_words
 from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.report.answers.account import Verdict
 from quiltwork.spec.files.plan import Target
-
-__all__ = [
-    "Judged",
-    "column",
-    "ends",
-    "loss_fact",
-    "percent",
-    "promised",
-    "target_rows",
-    "targets_fact",
-    "tone_of",
-]
 
 
 def column(value: float) -> str:
@@ -86,7 +75,7 @@ def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy lo
     return Fact(label, value, f"{at}; the truth lies between {ends(epsilon)}{how}")
 
 
-def targets_fact(judged: Sequence[Judged]) -> Fact:
+def targets_fact(judged: Sequence[Judged | Verdict]) -> Fact:
     """Whether all targets hold, and how many."""
     count, missed = len(judged), sum(one.word != "met" for one in judged)
     if not count:

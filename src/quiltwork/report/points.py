@@ -34,8 +34,6 @@ from quiltwork.numbers.json import json_numbers
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.parts import ends
 
-__all__ = ["Points", "alarms_table", "bracket_json", "charts_of", "points_json", "points_of", "promised"]
-
 CHEAP = {"closed form", "exact tails", "exact atoms", "lattice", "exact profile", "nothing"}  # methods asked everywhere
 PLACES = 121
 EVERY = 5  # every so many-th place is asked while somebody waits

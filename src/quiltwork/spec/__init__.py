@@ -75,22 +75,18 @@ __all__ = [
     "world_from",
     "world_schema",
 ]
-_TABLES = ["TablePlan", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
-_PRIORS = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior"]
-_WORLDS = ["WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
-_BUDGETS = ["BudgetFile", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
-_HOMES = {
-    **dict.fromkeys(["any_schema", "kind_of", "load", "loads", "parse_any", "read_any"], "quiltwork.spec.files.file"),
-    **dict.fromkeys(["dumps", "register", "save"], "quiltwork.spec.objects.documents"),
-    **dict.fromkeys(_BUDGETS, "quiltwork.spec.files.budgets"),
-    "Kind": "quiltwork.kinds",
-    "Budget": "quiltwork.spec.fields.budgets",
-    "BudgetAnswer": "quiltwork.spec.fields.budgets",
-    **dict.fromkeys(_TABLES, "quiltwork.spec.files.table_plan"),
-    **dict.fromkeys(_PRIORS, "quiltwork.spec.files.prior"),
-    **dict.fromkeys(_WORLDS, "quiltwork.spec.files.world"),
-    "condition": "quiltwork.spec.fields.conditions",
+_MODULES = {
+    "quiltwork.kinds": "Kind",
+    "quiltwork.spec.fields.budgets": "Budget BudgetAnswer",
+    "quiltwork.spec.fields.conditions": "condition",
+    "quiltwork.spec.files.budgets": "BudgetFile budget_schema budgets_from parse_budgets read_budgets",
+    "quiltwork.spec.files.file": "any_schema kind_of load loads parse_any read_any",
+    "quiltwork.spec.files.prior": "PriorFile parse_prior prior_from prior_schema read_prior",
+    "quiltwork.spec.files.table_plan": "TablePlan parse_table_plan read_table_plan table_plan_from table_schema",
+    "quiltwork.spec.files.world": "WorldFile parse_world read_world world_from world_schema",
+    "quiltwork.spec.objects.documents": "dumps register save",
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

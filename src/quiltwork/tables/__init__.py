@@ -1,7 +1,6 @@
 """Tables, neighbour notions and plans of overlapping queries."""
 
 from quiltwork.tables.guarantee import PlanGuarantee
-from quiltwork.tables.notions.distance import dist
 from quiltwork.tables.notions.metrics import euclidean, geo, manhattan
 from quiltwork.tables.notions.neighbors import (
     add_remove,
@@ -14,7 +13,7 @@ from quiltwork.tables.notions.neighbors import (
     user,
     window,
 )
-from quiltwork.tables.notions.sensitivity import on_input, on_table
+from quiltwork.tables.notions.sensitivity import dist, on_input, on_table
 from quiltwork.tables.notions.transformations import clip_rows, flat_map, join
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.schema.columns import Cat, Date, Float, Id, Int, SubsetOf

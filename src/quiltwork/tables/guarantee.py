@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves.guarantee import Guarantee, later
+from quiltwork.curves.guarantee import Guarantee, later, value_of
 from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
 from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.tables.notions.neighbors import (
+    SWAP_STEPS,
     Entry,
     FreeLunch,
-    Metric,
     Node,
     Notion,
     ReplaceOne,
@@ -31,15 +32,11 @@ from quiltwork.tables.notions.sensitivity import on_input
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.predicates import opaque_parts
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.worst_step.reach import reach
-from quiltwork.tables.worst_step.touched import Unbounded
-from quiltwork.tables.worst_step.vectors import Reach, Vector
+from quiltwork.tables.worst_step.reach import may_refuse, reach
+from quiltwork.tables.worst_step.vectors import Reach, Unbounded, Vector
 from quiltwork.tables.worst_step.worst import Worst
 
-__all__ = ["PlanGuarantee", "guaranteed"]
-
-NAMED = 4
-TRIED_DELTA = 1e-6  # for alternatives that have no pure epsilon
+USUAL_DELTA = 1e-6  # for the witness when no delta is asked for, and for alternatives that have no pure epsilon
 
 
 def unbounded(table: Table, queries: Sequence[Query], step: Notion, bad: Sequence[int]) -> UnboundedLossError:
@@ -68,7 +65,7 @@ def _statement(query: Query) -> str:
 
 def _why(table: Table, query: Query, step: Notion) -> str:
     where = f"with {table.words(query.where)}" if query.where.columns else "of the table"
-    if isinstance(step, (ReplaceOne, Entry, Metric)) and query.where.columns:
+    if isinstance(step, SWAP_STEPS) and query.where.columns:
         return (
             f"one step of the table ({step.protects}) can move a record out of the rows {where}, changing how many "
             f"rows {query.name!r} sees."
@@ -137,12 +134,11 @@ def _epsilon(table: Table, queries: Sequence[Query], step: Notion) -> str | None
         pure = float(curve.epsilon(0.0).upper)
         if math.isfinite(pure):
             return f"{at_most(pure, 6, NOISE)}-DP"
-        return f"({at_most(float(curve.epsilon(TRIED_DELTA).upper), 6)}, {TRIED_DELTA:g})-DP"
+        return f"({at_most(float(curve.epsilon(USUAL_DELTA).upper), 6)}, {USUAL_DELTA:g})-DP"
     except (QuiltworkError, Unbounded):
         return None
 
 
-USUAL_DELTA = 1e-6  # at which the witness is chosen when no other delta is asked for
 MAX_NAMED_QUERIES = 8  # queries named in a sentence
 BECAUSE = (
     "distance-vector composition: each reachable step is composed by itself and the worst is taken last "
@@ -157,7 +153,7 @@ class PlanGuarantee(Guarantee):
     notion: Notion = attrs.field(kw_only=True)
     table: Table = attrs.field(kw_only=True, repr=False)
     queries: tuple[Query, ...] = attrs.field(kw_only=True, repr=False)
-    found: Reach = attrs.field(kw_only=True, repr=False)
+    _found: Reach = attrs.field(kw_only=True, repr=False, alias="found", eq=value_of)
 
     def to(self, other: Notion) -> PlanGuarantee:
         """The same plan under another notion, derived anew from its queries, never from this guarantee."""
@@ -165,6 +161,12 @@ class PlanGuarantee(Guarantee):
             raise InvalidParameter("other", other, "a notion such as add_remove()")
         other.check(self.table)
         return guaranteed(self.table, self.queries, other)
+
+    @property
+    def found(self) -> Reach:
+        """Everything that one step can do: searched for with the first question."""
+        found: Reach = value_of(self._found)
+        return found
 
     @property
     def vectors(self) -> tuple[Vector, ...]:
@@ -199,24 +201,39 @@ class PlanGuarantee(Guarantee):
 
 
 def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuarantee:
-    """The worst of all vectors that one step can reach, or UnboundedLossError with what to do."""
-    try:
-        found = reach(table, queries, step)
-    except Unbounded as stopped:
-        raise unbounded(table, queries, step, stopped.queries) from None
-    curve = Worst(found.vectors, found.bounds)
-    families = [part.family for vector in found.vectors for part in vector.loss.parts]
+    """The worst of all vectors that one step can reach, or UnboundedLossError with what to do.
+
+    The search waits for the first question, unless a query by itself says that the plan may be refused.
+    """
+    queries = tuple(queries)
+    found = later(partial(searched, table, queries, step))
+    if may_refuse(table, queries, step):
+        value_of(found)
+    curve = Worst.of(found)
     return PlanGuarantee(
         curve,
         protects=step.protects,
-        assumes=_assumptions(queries, step, found),
-        because=(BECAUSE, *dict.fromkeys(family.because for family in families)),
+        assumes=later(lambda: _assumptions(queries, step, curve.reach)),
+        because=later(lambda: _reasons(curve.reach)),
         witness=later(lambda: _words(curve.witness(USUAL_DELTA), queries)),
         notion=step,
         table=table,
-        queries=tuple(queries),
+        queries=queries,
         found=found,
     )
+
+
+def searched(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
+    """What one step can do, or UnboundedLossError with what to do."""
+    try:
+        return reach(table, queries, step)
+    except Unbounded as stopped:
+        raise unbounded(table, queries, step, stopped.queries) from None
+
+
+def _reasons(found: Reach) -> tuple[str, ...]:
+    families = [part.family for vector in found.vectors for part in vector.loss.parts]
+    return BECAUSE, *dict.fromkeys(family.because for family in families)
 
 
 def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
@@ -237,7 +254,7 @@ def _assumptions(queries: Sequence[Query], step: Notion, found: Reach) -> tuple[
             said.append(f"{query.name!r} reads through {part}, as declared: it counts as touching every record")
         if query.adaptive:
             said.append(f"{query.name!r} is chosen after earlier outputs: it counts as touching every record")
-        elif query.opaque and not list(opaque_parts(query.where)):
+        elif query.opaque and not opaque_parts(query.where):
             said.append(
                 f"the condition of {query.name!r} has too many alternatives: it counts as touching every record"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,13 +18,11 @@ from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import ClipRows, Via
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import Id, SubsetOf
-from quiltwork.tables.schema.predicates import And, Everything, Or, Predicate, conditions, opaque_parts
+from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
 
 if TYPE_CHECKING:
     from quiltwork.tables.session import Session
-
-__all__ = ["Plan"]
 
 
 class Plan:
@@ -89,20 +87,16 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
-        return self._extend(self.split_queries(name, by, loss, holds, edges, where, reads, count, via))
+        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
+        return self._extend(self.split_queries(name, by, edges, where, **said))
 
     def split_queries(
-        self, name: str, by: Reference, loss: Loss, holds: Holds, edges: Iterable[Any] | None, where: Predicate | None,
-        reads: Iterable[str] | None, count: bool, via: Via | None,
-    ) -> list[Query]:  # fmt: skip
+        self, name: str, by: Reference, edges: Iterable[Any] | None, where: Predicate | None, **said: Any
+    ) -> list[Query]:
         """The queries of a split, checked and not added."""
         by = self._reference("by", by)
-        name, read = checks.text("name", name), self._reads(reads)
-        parts = {
-            f"{name}: {by.name} = {label}": part if where is None else part & _predicate(where)
-            for label, part in by.parts(edges).items()
-        }
-        return [self.query(label, loss, holds, part, read, count, via, False) for label, part in parts.items()]
+        parts = {f"{by.name} = {label}": part for label, part in by.parts(edges).items()}
+        return self._on_parts(name, parts, where, **said)
 
     def each(
         self,
@@ -117,24 +111,24 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query for every member of a set-valued column, on the records that have it: these overlap."""
-        return self._extend(self.each_queries(name, of, loss, holds, where, reads, count, via))
+        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
+        return self._extend(self.each_queries(name, of, where, **said))
 
-    def each_queries(
-        self, name: str, of: Reference, loss: Loss, holds: Holds, where: Predicate | None, reads: Iterable[str] | None,
-        count: bool, via: Via | None,
-    ) -> list[Query]:  # fmt: skip
+    def each_queries(self, name: str, of: Reference, where: Predicate | None, **said: Any) -> list[Query]:
         """The queries for every member, checked and not added."""
         of = self._reference("of", of)
         if not isinstance(of.column, SubsetOf):
             raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
-        name, read = checks.text("name", name), self._reads(reads)
-        return [
-            self.query(
-                f"{name}: {of.name} has {member}", loss, holds,
-                of.has(member) if where is None else of.has(member) & _predicate(where), read, count, via, False,
-            )
-            for member in of.column.members
-        ]  # fmt: skip
+        parts = {f"{of.name} has {member}": of.has(member) for member in of.column.members}
+        return self._on_parts(name, parts, where, **said)
+
+    def _on_parts(
+        self, name: str, parts: Mapping[str, Predicate], where: Predicate | None, reads: Any, **said: Any
+    ) -> list[Query]:
+        """The same query on every part."""
+        name, said["reads"] = checks.text("name", name), self._reads(reads)
+        kept = {label: part if where is None else part & _predicate(where) for label, part in parts.items()}
+        return [self.query(f"{name}: {label}", where=part, adaptive=False, **said) for label, part in kept.items()]
 
     def guarantee(self) -> PlanGuarantee:
         """What the whole plan guarantees, over the worst step of its notion."""
@@ -196,7 +190,9 @@ class Plan:
         return found
 
     def _check_condition(self, condition: Predicate) -> None:
-        for part in conditions(condition):
+        for part in leaves(condition):
+            if not isinstance(part, Condition):
+                continue
             column = self.table.columns.get(part.column)
             if column is None:
                 raise InvalidParameter("where", part.column, "columns of the table: " + ", ".join(self.table.columns))
@@ -204,7 +200,7 @@ class Plan:
                 raise InvalidParameter(
                     "where", str(part), f"a condition on {column}", "write it with the plan's own table"
                 )
-        if any(True for _ in opaque_parts(condition)) and not _conjunction(condition):
+        if opaque_parts(condition) and not _conjunction(condition):
             raise InvalidParameter(
                 "where", condition, "an opaque map alone, or joined with & to conditions",
                 "the stability of alternatives is not known",
@@ -231,7 +227,7 @@ def _conjunction(condition: Predicate) -> bool:
     """Whether opaque maps stand alone or under & only."""
     if isinstance(condition, And):
         return all(_conjunction(part) for part in condition.parts)
-    return not isinstance(condition, Or) or not any(True for _ in opaque_parts(condition))
+    return not isinstance(condition, Or) or not opaque_parts(condition)
 
 
 # ---- as a document

@@ -12,8 +12,6 @@ from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import FlatMap, Via
 from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaque_parts
 
-__all__ = ["Query"]
-
 
 @document("query/1")
 @attrs.frozen(eq=False)
@@ -57,7 +55,7 @@ class Query:
     def record_by_record(self) -> bool:
         """Whether each row of its input comes from one record, so that an added record never drops a row."""
         plain = self.via is None or isinstance(self.via, FlatMap)
-        return plain and not any(True for _ in opaque_parts(self.where))
+        return plain and not opaque_parts(self.where)
 
     @property
     def only_counts(self) -> bool:

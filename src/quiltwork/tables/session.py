@@ -21,20 +21,16 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import not_written
-from quiltwork.tables.guarantee import unbounded
+from quiltwork.tables.guarantee import searched
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import Via
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.predicates import Predicate
-from quiltwork.tables.worst_step.reach import reach
-from quiltwork.tables.worst_step.touched import Unbounded
 from quiltwork.tables.worst_step.vectors import Bound
 
 if TYPE_CHECKING:
     from quiltwork.tables.plan import Plan
     from quiltwork.tables.schema.table import Reference
-
-__all__ = ["Session"]
 
 
 @not_written("a session goes on, and a copy of it would spend its budget twice", "keep budgets in a ledger")
@@ -94,7 +90,8 @@ class Session:
         via: Via | None = None,
     ) -> Session:
         """Admit the same query on every part, as `Plan.split` does: all of them, or none."""
-        self._admit(*self._plan.split_queries(name, by, loss, holds, edges, where, reads, count, via))
+        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
+        self._admit(*self._plan.split_queries(name, by, edges, where, **said))
         return self
 
     def each(
@@ -110,7 +107,8 @@ class Session:
         via: Via | None = None,
     ) -> Session:
         """Admit the same query for every member of a set-valued column, as `Plan.each` does: all of them, or none."""
-        self._admit(*self._plan.each_queries(name, of, loss, holds, where, reads, count, via))
+        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
+        self._admit(*self._plan.each_queries(name, of, where, **said))
         return self
 
     def would_exceed(
@@ -168,10 +166,7 @@ class Session:
 
     def _total(self, counted: list[Query]) -> Cost:
         """What the worst step costs, with everything above it that was not listed."""
-        try:
-            found = reach(self._plan.table, counted, self._plan.neighbors)
-        except Unbounded as stopped:
-            raise unbounded(self._plan.table, counted, self._plan.neighbors, stopped.queries) from None
+        found = searched(self._plan.table, counted, self._plan.neighbors)
         totals = [self._filter.total(vector.loss) for vector in found.vectors]
         totals += [self._bounded(bound) for bound in found.bounds]
         return tuple(max(one[j] for one in totals) for j in range(len(self._spent)))

@@ -1,10 +1,12 @@
 """Answers for the pages and for programs: a page in words and charts, and the numbers as the command writes them.
 
-What is asked is read and bounded here; what it means is computed and put into words by `report`.
+What is asked is read and bounded here: larger questions are for the command line, which has no one waiting beside it.
+What it means is computed and put into words by `report`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,30 +17,53 @@ from quiltwork import checks
 from quiltwork.document.page import Report
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
 from quiltwork.numbers.stated import typed
-from quiltwork.web.bounds import (
-    LONGEST_CHAIN,
-    MOST_LOSSES,
-    MOST_RELEASES,
-    MOST_SCORES,
-    SEARCH_SECONDS,
-    checked_text,
-    refuse_many,
-)
 
 if TYPE_CHECKING:
     from quiltwork.audit.report import AuditReport
     from quiltwork.spec.files.prior import PriorFile
     from quiltwork.spec.files.world import WorldFile
 
-__all__ = ["METHODS", "account", "audit", "audit_html", "changes", "design", "example", "influence", "made", "tradeoff"]
-
 Json = dict[str, Any]
 FORMATS = {"html": "text/html; charset=utf-8", "md": "text/markdown; charset=utf-8", "json": "application/json"}
+MOST_TEXT = 200_000  # characters of a pasted file
+MOST_RELEASES = 400  # kinds of release in a plan, queries in a table plan
+MOST_LOSSES = 12  # rows of the trade-off page
+MOST_SCORES = 200_000  # of an audit
+LONGEST_CHAIN = 100_000  # entries of a chain
+SEARCH_SECONDS = 8.0  # for a search that somebody waits for; the answer is certified when it stops
+ELSEWHERE = "the command line takes more: quiltwork {command}"
 LONGEST_NAME = 60
 METHODS = ("counts", "gdp", "both", "claim", "guesses", "one run")
 USUAL_DELTA, CONFIDENCE = 1e-5, 0.95  # of an audit, where nothing is said
 EPSILON, DELTA, STRENGTH, BADGE = 0.5, 0.01, 0.6, 0.5  # of the small world, where nothing is said
 LEVELS = 6  # values of the score in the small world
+
+
+def checked_text(name: str, value: Any, command: str) -> str:
+    """A file's text: as it was pasted, or an object as JSON."""
+    if isinstance(value, Mapping):
+        try:
+            value = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            raise InvalidParameter(name, "an object", "plain JSON values") from None
+    if not isinstance(value, str):
+        raise InvalidParameter(name, value, "the text of a file, or the same as an object")
+    if len(value) > MOST_TEXT:
+        given, allowed = f"{len(value):,} characters", f"at most {MOST_TEXT:,} characters here"
+        raise InvalidParameter(name, given, allowed, ELSEWHERE.format(command=command))
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(name, "half of a character", "text in UTF-8") from None
+    if not value.strip():
+        raise InvalidPlan("the plan", "is empty: paste a plan file, or load an example", 1)
+    return value
+
+
+def refuse_many(name: str, count: int, most: int, command: str) -> None:
+    """Refuse a question that is too long to be answered while somebody waits."""
+    if count > most:
+        raise InvalidParameter(name, count, f"at most {most:,} here", ELSEWHERE.format(command=command))
 
 
 def value_of(plan: Any) -> Any:
@@ -113,8 +138,6 @@ def changes(before: Any, after: Any, delta: float | None = None) -> Json:
 
 def made(plan: Any, kind: str, delta: float | None = None) -> Json:
     """The report of any file, to be kept: `text`, `name` and `type` of the file."""
-    import json
-
     from quiltwork.report.pages.anything import report_of
 
     if kind not in FORMATS:

@@ -1,33 +1,41 @@
-"""The application: pages, interface and static files behind one guard."""
+"""The application: pages, interface and static files behind one guard, and `Site`, what all requests share."""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
+import logging
 import logging.config
 import os
+import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import cache
 from importlib import import_module, resources
+from typing import Any
 
 import attrs
 from anyio import to_thread
 from fastapi import FastAPI, HTTPException, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
-from quiltwork.web.service import logs, problems
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.numbers.digits import single
+from quiltwork.web.service import problems
+from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
+from quiltwork.web.service.limits import Rates, Turns
+from quiltwork.web.service.sessions import Sessions
+from quiltwork.web.service.workers import Workers
 from quiltwork.web.settings import Settings
-from quiltwork.web.site import Site, plotly_script
 
-__all__ = ["app_from_environment", "create_app"]
-
-API = ("about", "budgets", "spending", "principals", "account", "explore")
-PAGES = ("home", "sign_in", "budgets", "budget", "explorers")
+API = ("principals", "budgets", "spending", "account")
+PAGES = ("home", "sign_in", "budgets", "budget")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 DESCRIPTION = (
     "Every number is a bracket or a proven bound, rounded to the safe side. Programs send a token of the ledger as "
@@ -37,6 +45,72 @@ DESCRIPTION = (
 PLOTLY = "plotly.min.js"
 DAY = 86400
 THREADS = 12
+LOG_LEVELS = ("error", "warning", "info")
+
+
+class Site:
+    """One for each application; what is in it may be used by many threads at once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ledger = None if settings.ledger is None else opened(settings)
+        self.sessions = Sessions(settings.idle, settings.lifetime)
+        kinds = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
+        self.rates = Rates({kind: getattr(settings, kind) for kind in kinds})
+        self.tokens = Tokens()
+        self._walks = Turns(2, 2.0, "long histories are being read: ask again in a moment")
+        self.workers = Workers(settings.processes, settings.seconds, settings.memory)
+        self._environment = Environment(
+            loader=PackageLoader("quiltwork.web"), autoescape=True, undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True,
+        )  # fmt: skip
+        self._environment.filters["plain"] = single
+
+    def slowly(self) -> AbstractContextManager[None]:
+        """A walk through a long history; few at a time, so that short questions find a thread."""
+        return self._walks.taken()
+
+    def start(self) -> None:
+        """Warm a process up, while the first page is read."""
+        threading.Thread(target=self.workers.warm, daemon=True).start()
+
+    def close(self) -> None:
+        """End every process and connection."""
+        self.workers.close()
+        if self.ledger is not None:
+            self.ledger.dispose()
+
+    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """A page for whoever asks; visitors get a cookie, so that their forms can be told from forged ones."""
+        who = getattr(request.state, "caller", None) or visitor(request)
+        cookie = (
+            request.cookies.get(self.settings.cookie) or getattr(request.state, "cookie", None) or Sessions.new_cookie()
+        )
+        found = {
+            "request": request,
+            "path": request.url.path,
+            "caller": who,
+            "csrf": self.sessions.csrf(cookie),
+            "site": self,
+            "version": __version__,
+            **values,
+        }
+        response = HTMLResponse(self._environment.get_template(template).render(found), status)
+        if self.settings.cookie not in request.cookies:
+            self.set_cookie(response, cookie)
+        return response
+
+    def set_cookie(self, response: Response, cookie: str) -> None:
+        """No script can read it, and no other site's request carries it."""
+        response.set_cookie(
+            self.settings.cookie, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/"
+        )
+
+
+def opened(settings: Settings) -> Ledger:
+    """The ledger of the service."""
+    url = str(settings.ledger)
+    return Ledger(url if "://" in url else f"sqlite:///{url}", key=settings.key_file)
 
 
 @attrs.frozen
@@ -94,8 +168,38 @@ def app_from_environment() -> FastAPI:
 
     QUILTWORK_LOG says how much is logged: error, warning or info.
     """
-    logging.config.dictConfig(logs.configuration(os.environ.get("QUILTWORK_LOG", "info")))
+    logging.config.dictConfig(log_configuration(os.environ.get("QUILTWORK_LOG", "info")))
     return create_app(Settings.from_environment())
+
+
+class NotEnded(logging.Filter):
+    """Leaves out that a request was cut off because the service ended: whoever ended it knows."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+def log_configuration(level: str) -> dict[str, Any]:
+    """For `logging.config`: method, path, status and time of each request, and mistakes of ours.
+
+    Never a query, a body, a header, a cookie or a token: none of them is given to the log in the first place. The
+    server's own lines about requests, which hold queries, are left out.
+    """
+    if level not in LOG_LEVELS:
+        raise InvalidParameter("QUILTWORK_LOG", level, f"one of {', '.join(LOG_LEVELS)}")
+    name = level.upper()
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
+        "filters": {"ended": {"()": f"{__name__}.NotEnded"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["ended"]}},
+        "loggers": {
+            "quiltwork.web": {"handlers": ["stderr"], "level": name, "propagate": False},
+            "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+            "uvicorn.access": {"handlers": [], "propagate": False},
+        },
+    }
 
 
 def static(name: str, request: Request) -> Response:
@@ -121,7 +225,7 @@ def files() -> dict[str, File]:
     """Every static file by its name, packed once: packing Plotly's script takes a second."""
     ours = resources.files("quiltwork.web").joinpath("static").iterdir()
     found = {file.name: file.read_bytes() for file in ours if _ending(file.name) in KINDS}
-    found[PLOTLY] = plotly_script()
+    found[PLOTLY] = resources.files("plotly").joinpath("package_data", PLOTLY).read_bytes()
     return {
         name: File(
             content, gzip.compress(content, 6, mtime=0), KINDS[_ending(name)],

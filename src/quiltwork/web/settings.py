@@ -12,8 +12,6 @@ import attrs
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 
-__all__ = ["Settings"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PREFIX = "QUILTWORK_"
 MEGABYTE = 1 << 20

@@ -1,13 +1,16 @@
-"""What was counted in an audit, and the distribution-free bound that follows from it.
+"""What was counted in an audit, the distribution-free bound that follows from it, and the Gaussian one.
 
 An attacker says "in" or "out" about runs with and without a record. If the mechanism is (epsilon, delta)-private, then
 TPR <= e^epsilon FPR + delta and TNR <= e^epsilon FNR + delta. With confidence c, both TPR >= TPR_lo and FPR <= FPR_hi
 (one-sided Clopper-Pearson limits at (1 - c)/2 each), so that epsilon is at least
 max(log((TPR_lo - delta) / FPR_hi), log((TNR_lo - delta) / FNR_hi)), for every delta at once.
 
-Reference: theory/game.md section 6, item 1; C. Clopper and E. Pearson, 1934.
+Against a mu-GDP mechanism no test has Phi^-1(TPR) - Phi^-1(FPR) > mu. At the corner of the two limits this difference
+is a lower bound on mu, whatever the mechanism: mu-GDP is refuted for every smaller mu. Turning mu into an epsilon at
+some delta needs more: that the worst pair of output laws *is* Gaussian.
 
-The errors of an attack at every threshold, for a picture; no bound is read off them.
+Reference: theory/game.md section 6, items 1 and 2; C. Clopper and E. Pearson, 1934; J. Dong, A. Roth and W. Su,
+Gaussian differential privacy, 2022.
 """
 
 from __future__ import annotations
@@ -17,13 +20,22 @@ from typing import Any
 
 import attrs
 import numpy as np
+from scipy.special import ndtri
 
 from quiltwork import checks
 from quiltwork.audit.bounds.binomial import upper_limit
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.rounding import down
+from quiltwork.numbers.rounding import UNIT, down
+
+GAUSSIAN = (
+    "the worst pair of output laws is Gaussian, as for Gaussian noise; without this only mu-GDP with a mu below "
+    "mu_lower is refuted, and the epsilon does not follow"
+)
+_LEAST_MU = 1e-100  # a smaller mu says nothing
+_QUANTILE_ULPS = 64.0  # assumed accuracy of the normal quantile
+MAX_STEPS_DRAWN = 600  # steps in a picture
 
 
 @document("audit_counts/1")
@@ -102,13 +114,33 @@ def _log_ratio(hit: float, delta: float, error: float) -> float:
     return max(0.0, down(math.log(down(above / error)), 2))
 
 
-MAX_STEPS_DRAWN = 600  # steps in a picture
+def mu_lower(limits: Limits) -> float:
+    """A mu below which mu-GDP is refuted, rounded down; 0 when nothing is."""
+    if limits.tpr <= 0.0 or limits.tnr <= 0.0:
+        return 0.0
+    miss, alarm = _quantile(limits.fnr, limits.tpr), _quantile(limits.fpr, limits.tnr)
+    return max(0.0, -miss - alarm)
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """The certified lower end of epsilon of mu-GDP at this delta."""
+    if mu < _LEAST_MU:
+        return 0.0
+    from quiltwork.compose.constructors import gdp
+
+    return float(gdp(mu).epsilon(delta).lower)
+
+
+def _quantile(rate: float, rest: float) -> float:
+    """Phi^-1(rate), rounded up; of rate and 1 - rate the smaller one is used, since it keeps its digits."""
+    found = float(ndtri(rate)) if rate <= rest else -float(ndtri(rest))
+    return found + _QUANTILE_ULPS * UNIT * (1.0 + abs(found))
 
 
 @document("audit_steps/1")
 @attrs.frozen(eq=False)
 class Steps:
-    """False alarms and misses, from "nobody is in" (0, 1) to "everybody is in" (1, 0)."""
+    """False alarms and misses, from "nobody is in" (0, 1) to "everybody is in" (1, 0), for a picture: no bound."""
 
     false_alarms: FloatArray
     misses: FloatArray
@@ -122,9 +154,7 @@ def steps(scores_in: FloatArray, scores_out: FloatArray) -> Steps:
     ([0.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, 0.0])
     """
     levels = np.unique(np.concatenate([scores_in, scores_out]))[::-1]
-    if (
-        levels.size > MAX_STEPS_DRAWN
-    ):  # evenly along the curve's two ends, where few scores make many steps, and between them
+    if levels.size > MAX_STEPS_DRAWN:  # evenly along the curve's ends, where few scores make many steps, and between
         place = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, MAX_STEPS_DRAWN))
         levels = levels[np.unique((place * (levels.size - 1)).round().astype(int))]
     sorted_in, sorted_out = np.sort(scores_in), np.sort(scores_out)

@@ -40,6 +40,11 @@ class Split:
     count_in: FloatArray
     count_out: FloatArray
 
+    @property
+    def set_aside(self) -> int:
+        """How many trials are chosen on, and not counted."""
+        return int(self.choose_in.size + self.choose_out.size)
+
 
 @attrs.frozen
 class Rule:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson, Delta, Figure, Html, Markdown
+from quiltwork.cli.options import AsJson, Delta, Figure, Html, Markdown, single
 
 
 @single(
@@ -28,7 +27,7 @@ def account(
 ) -> None:
     """Account a plan: the certified total, each release, the targets, simpler rules beside it."""
     from quiltwork import checks
-    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
     from quiltwork.report.pages.anything import page_of
     from quiltwork.spec.files.file import read_any
 
@@ -36,6 +35,4 @@ def account(
     figure_kind(figure)  # refused before the work, not after it
     at = None if delta is None else checks.probability("delta", delta)
     report = page_of(value, at, detail(html, markdown, figure))
-    code = told(report, as_json)
-    written(report, html=html, markdown=markdown, figure=figure)
-    raise typer.Exit(code)
+    raise typer.Exit(told(report, as_json, html=html, markdown=markdown, figure=figure))

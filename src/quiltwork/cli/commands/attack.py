@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiltwork.cli.help import one_of, single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, one_of, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quiltwork.curves.bracket import Bracket
     from quiltwork.game.learned import Generative, Trained
     from quiltwork.game.people.population import Population
-    from quiltwork.game.releases.release import Defence, SummaryStatistics
+    from quiltwork.game.releases import Defence, SummaryStatistics
     from quiltwork.report.pages.attack import Attacked
 
+SOURCES = ("genotypes", "independent", "adult-like", "digits", "mnist", "adult", "rows")
+REFERENCE = 400  # people, where as many as one likes can be had
 DEFENCES = (
-    "none", "constant", "constant-reference", "gaussian:", "laplace:", "rate-distortion:", "water-filling:",
-    "generative:", "paper:",
-)  # fmt: skip
+    "none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, water-filling:ERROR, "
+    "generative:KAPPA, paper:KAPPA"
+)
 
 
 @single(
@@ -39,17 +43,16 @@ def attack(
             "--from",
             help="Whose rows: genotypes, independent, adult-like (simulated), digits, mnist, adult or rows (DATA).",
             show_default="genotypes, or rows when DATA is given",
-            autocompletion=one_of("genotypes", "independent", "adult-like", "digits", "mnist", "adult", "rows"),
+            autocompletion=one_of(*SOURCES),
         ),
     ] = "",
     defence: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[:SIZE]",
-            help="none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, "
-            "water-filling:ERROR, generative:KAPPA, paper:KAPPA; repeat to compare.",
+            help=f"{DEFENCES}; repeat to compare.",
             show_default="gaussian:0.1",
-            autocompletion=one_of(*DEFENCES),
+            autocompletion=one_of(*re.sub("[A-Z]+", "", DEFENCES).split(", ")),
         ),
     ] = None,
     candidates: Annotated[int, typer.Option(help="People who may be in the data.")] = 100,
@@ -100,11 +103,10 @@ def attack(
     fools the attacker it was trained with, and no other (add --no-gate to attack it nevertheless).
     """
     from quiltwork import checks
-    from quiltwork.cli.commands.attack_inputs import defender, population_of, prices_in
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, figure_kind, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, told
     from quiltwork.game.learned import Generative
-    from quiltwork.game.measures.roc import confident
+    from quiltwork.game.measures import confident
     from quiltwork.report.pages.attack import attack_report
 
     chosen = source or ("genotypes" if data is None else "rows")
@@ -122,30 +124,112 @@ def attack(
     if cache is not None and chosen != "genotypes":
         raise InvalidParameter("cache", str(cache), "left out", "it keeps simulated genomes")
     figure_kind(figure)
-    for option, path in (("html", html), ("figure", figure), ("scores", scores)):
-        if path is not None:
-            check_writable(option, path)
+    check_writable(html=html, figure=figure, scores=scores)
     checks.count("trials", trials, 2)
     if at_most is not None:
         checks.probability("at-most", at_most)
     checks.probability("delta", delta)
     if scores is not None and len(defenders) > 1:
         raise InvalidParameter("scores", str(scores), "written for one defence at a time")
-    people = population_of(chosen, data, candidates, reference, attributes, prior, seed, cache, _notice)
+    people = population_of(chosen, data, candidates, reference, attributes, prior, seed, cache)
     training = {"gate": gate, "steps": steps, "checkpoint": checkpoint, "resume": resume}
     how = {"seed": seed, "confidence": confidence}
     found = [_attacked(words, made, people, quick, delta, how, training) for words, made in defenders]
     if scores is not None:
         _write_scores(found[0].release, scores, trials, seed)
     report = attack_report(found, people, delta, at_most, detail(html))
-    code = told(report, as_json)
-    written(report, html=html)
+    code = told(report, as_json, html=html)
     if figure is not None:
         for place, entry in enumerate(found):
             name = figure if len(found) == 1 else figure.with_name(f"{figure.stem}_{place + 1}{figure.suffix}")
             entry.board.plot(name)
             print(f"wrote {name}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+def prices_in(path: Path) -> tuple[float, ...]:
+    """Prices of the attributes from a text file: numbers, separated by commas, blanks or line ends."""
+    words = path.read_text(encoding="utf-8").replace(",", " ").split()
+    try:
+        return tuple(float(word) for word in words)
+    except ValueError:
+        raise InvalidParameter("weights", str(path), "a file of numbers, one an attribute") from None
+
+
+def defender(words: str, weights: tuple[float, ...] | None = None) -> Any:
+    """A defender from its name and, after a colon, its size; with prices of the attributes where it knows any."""
+    import attrs
+
+    from quiltwork import checks
+    from quiltwork.game import defenders
+    from quiltwork.game.learned import Generative
+
+    plain: dict[str, Callable[[], Any]] = {
+        "none": defenders.Exact,
+        "constant": defenders.Constant,
+        "constant-reference": partial(defenders.Constant, at="reference"),
+    }
+    sized: dict[str, Callable[[float], Any]] = {
+        "gaussian": defenders.Gaussian,
+        "laplace": defenders.Laplace,
+        "rate-distortion": defenders.RateDistortion,
+        "water-filling": defenders.WaterFilling,
+        "generative": lambda kappa: Generative(kappa=kappa),
+        "paper": lambda kappa: Generative(architecture="paper", kappa=kappa),
+    }
+    name, colon, size = words.partition(":")
+    if name in plain and not colon:
+        if weights is not None:
+            raise InvalidParameter("weights", words, "left out", "this defence has no use for prices of attributes")
+        return plain[name]()
+    if name in sized and colon:
+        try:
+            number = float(size)
+        except ValueError:
+            raise InvalidParameter("defence", words, f"{name}: and a number, such as {name}:0.1") from None
+        made = sized[name](checks.real(f"the size of {name}", number))
+        return made if weights is None else attrs.evolve(made, weights=weights)
+    raise InvalidParameter("defence", words, f"one of {DEFENCES}")
+
+
+def population_of(
+    source: str,
+    path: Path | None,
+    candidates: int,
+    reference: int | None,
+    attributes: int,
+    prior: str,
+    seed: int,
+    cache: Path | None,
+) -> Population:
+    """The people of the game, simulated or read."""
+    from quiltwork.game import populations
+    from quiltwork.game.people.population import Half, Independent
+
+    if prior not in ("half", "independent"):
+        raise InvalidParameter("prior", prior, "'half' or 'independent'")
+    read = source in ("adult", "rows")
+    if read and path is None:
+        raise InvalidParameter("data", None, f"the path of a file for --from {source}")
+    if not read and path is not None:
+        raise InvalidParameter("data", str(path), f"no file: --from {source} needs none", "use --from rows or adult")
+    makers: dict[str, Callable[..., Population]] = {
+        "genotypes": partial(populations.genotypes, sites=attributes, cache=cache, progress=_notice),
+        "independent": partial(populations.independent, attributes=attributes),
+        "adult": partial(populations.adult, path or Path()),
+        "adult-like": populations.adult_like,
+        "digits": populations.digits,
+        "mnist": populations.mnist,
+        "rows": partial(populations.from_csv, path or Path()),
+    }
+    if source not in makers:
+        raise InvalidParameter("from", source, " or ".join(makers))
+    return makers[source](
+        candidates=candidates,
+        reference=REFERENCE if reference is None and not read else reference,
+        prior=Half() if prior == "half" else Independent(0.5),
+        seed=seed,
+    )
 
 
 def _notice(message: str) -> None:
@@ -158,7 +242,7 @@ def _attacked(
 ) -> Attacked:
     from quiltwork.game.ladder import default_attackers, ladder
     from quiltwork.game.learned import Generative
-    from quiltwork.game.releases.release import SummaryStatistics
+    from quiltwork.game.releases import SummaryStatistics
     from quiltwork.report.pages.attack import Attacked
 
     in_loop = None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import InvalidParameter
+from quiltwork.progress import reporting
 
 if TYPE_CHECKING:
     from quiltwork.audit.claim import Claim
@@ -82,13 +82,10 @@ def audit(
     from quiltwork.audit.page import audit_report_page
     from quiltwork.audit.score_files import read_scores
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.progress import progress
-    from quiltwork.cli.terminal import detail, figure_kind, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, told
 
     figure_kind(figure)  # refused before the work, not after it
-    for option, path in (("html", html), ("figure", figure)):
-        if path is not None:
-            check_writable(option, path)
+    check_writable(html=html, figure=figure)
     claimed = _claim(claim, mu, plan)
     asked = delta if delta is not None else claimed.delta if claimed.delta is not None else USUAL_DELTA
     settings: dict[str, Any] = {
@@ -100,7 +97,7 @@ def audit(
         settings["seed"] = checks.count("seed", seed)
     if one_run and (method, threshold, split) != (None, None, None):
         raise InvalidParameter("--one-run", "with --method, --threshold or --split", "alone", "it guesses canaries")
-    with progress("reading") as advance:
+    with reporting("reading") as advance:
         read = read_scores(scores, advance)
     title = f"Privacy audit of {scores.name if str(scores) != '-' else 'standard input'}"
     if one_run:
@@ -112,9 +109,7 @@ def audit(
         settings |= {"method": chosen, "threshold": threshold, "split": SHARE if split is None else split}
         found = report(claimed.curve, *read.sides(str(scores)), title=title, claim=claimed.words, **settings)
     page = audit_report_page(found, detail(html, figure), _trials(found, read))
-    code = told(page, as_json)
-    written(page, html=html, figure=figure)
-    raise typer.Exit(code)
+    raise typer.Exit(told(page, as_json, html=html, figure=figure))
 
 
 def _claim(pair: str | None, mu: float | None, plan: Path | None) -> Claim:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def calibrate(
     from quiltwork.numbers.digits import single as said
     from quiltwork.report.parts import ends
     from quiltwork.spec import plan_of
-    from quiltwork.spec.text.write import yaml_text
+    from quiltwork.spec.text.document import yaml_text
 
     parameter, noise = DIALS[mechanism]
     family = getattr(constructors, mechanism.value)

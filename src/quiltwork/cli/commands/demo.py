@@ -8,15 +8,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from quiltwork.cli.progress import Advance
+from quiltwork.cli.options import AsJson, single
+from quiltwork.progress import Progress, reporting
 
 
 @single(
@@ -38,20 +35,19 @@ def demo(
     from functools import partial
 
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.progress import progress
     from quiltwork.cli.terminal import console, grid
     from quiltwork.document.page import report_format
     from quiltwork.report.tour import tour
 
     report_format(out)  # refused before the work, not after it
-    check_writable("out", out)
-    with progress("touring") as advance:
+    check_writable(out=out)
+    with reporting("touring") as advance:
         found = tour(partial(_steps, advance))
     files = found.report().save(out)
     if as_json:
         print(json.dumps(found.to_json(), indent=2, allow_nan=False))
     else:
-        terminal, table = console(), grid(("question", False), ("answer", False))
+        terminal, table = console(), grid("question", "answer")
         for stop in found.stops:
             table.add_row(stop.heading, stop.line, style="yellow" if stop.told is None else "")
         terminal.print("A tour of quiltwork", style="bold")
@@ -62,7 +58,7 @@ def demo(
         print(f"wrote {file}", file=sys.stderr)
 
 
-def _steps(advance: Advance | None, count: int) -> Iterator[int]:
+def _steps(advance: Progress | None, count: int) -> Iterator[int]:
     """The stops in turn; what they would show themselves is kept off the terminal, which has one bar already."""
     for index in range(count):
         if advance is None:

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import InvalidParameter
 
 
@@ -47,7 +46,7 @@ def design(
     Without a target in the world file, and without --epsilon, what was released is evaluated only.
     """
     from quiltwork import checks
-    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
     from quiltwork.report.answers.design import channel_csv, view
     from quiltwork.report.pages.design import world_report
     from quiltwork.spec.files.world import read_world
@@ -67,9 +66,7 @@ def design(
         compare=not no_compare,
     )
     report = world_report(found, detail(figure))
-    code = told(report, as_json)
     if csv is not None and found.design is None:
         print(f"{csv} was not written: there is no table", file=sys.stderr)
     table = None if found.design is None else channel_csv(found, found.design)
-    written(report, figure=figure, csv=csv, table=table)
-    raise typer.Exit(code)
+    raise typer.Exit(told(report, as_json, figure=figure, csv=csv, table=table))

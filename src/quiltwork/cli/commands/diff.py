@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson, Delta, Html, Markdown
+from quiltwork.cli.options import AsJson, Delta, Html, Markdown, single
 from quiltwork.errors import InvalidParameter
 
 
@@ -34,7 +33,7 @@ def diff(
     """
     from quiltwork import checks
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, plan_at, told, written
+    from quiltwork.cli.terminal import detail, plan_at, told
     from quiltwork.document.page import report_format
     from quiltwork.report.answers.change import differences
     from quiltwork.report.pages.change import difference_report
@@ -44,13 +43,11 @@ def diff(
         checks.real("at-most-more", at_most_more)
     if delta is not None:
         checks.probability("delta", delta)
-    for option, path in (("html", html), ("markdown", markdown)):
-        if path is not None:
-            check_writable(option, path)
+    check_writable(html=html, markdown=markdown)
     if markdown is not None and report_format(markdown) != ".md":
         raise InvalidParameter("markdown", str(markdown), "a file name that ends in .md")
     found = differences(plan_at(before, read_any), plan_at(after, read_any), delta)
     report = difference_report(found, detail(html, markdown), at_most_more)
-    told(report, as_json, {**found.to_json(), "holds": found.holds(at_most_more)})
-    written(report, html=html, markdown=markdown)
-    raise typer.Exit(0 if found.holds(at_most_more) else 1)
+    holds = found.holds(at_most_more)
+    told(report, as_json, {**found.to_json(), "holds": holds}, html=html, markdown=markdown)
+    raise typer.Exit(0 if holds else 1)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def influence(
     Give a prior file or --binary.
     """
     from quiltwork import checks
-    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
     from quiltwork.report.answers.influence import sizes_csv, view
     from quiltwork.report.pages.influence import influence_report
     from quiltwork.spec.files.plan import read_plan
@@ -60,9 +59,7 @@ def influence(
         delta=None if delta is None else checks.probability("delta", delta),
     )
     report = influence_report(found, detail(figure))
-    code = told(report, as_json)
-    written(report, figure=figure, csv=csv, table=sizes_csv(found))
-    raise typer.Exit(code)
+    raise typer.Exit(told(report, as_json, figure=figure, csv=csv, table=sizes_csv(found)))
 
 
 def _file(path: Path | None, binary: str | None) -> PriorFile:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import AsJson, Html, Markdown
+from quiltwork.cli.options import AsJson, Html, Markdown, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -44,26 +43,25 @@ def region(
     """
     from quiltwork import checks
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, figure_kind, told, written
+    from quiltwork.cli.terminal import detail, figure_kind, told
     from quiltwork.report.answers.region import faces_csv, view
     from quiltwork.report.pages.region import region_report
 
     figure_kind(figure)  # refused before the work, not after it
-    for option, path in (("html", html), ("markdown", markdown)):
-        if path is not None:
-            check_writable(option, path)
-    asked: dict[str, float] = {}
-    if delta is not None:
-        asked["delta"] = checks.probability("delta", delta)
-    if epsilon is not None:
-        asked["epsilon"] = checks.non_negative("epsilon", epsilon)
-    if alpha is not None:
-        asked["alpha"] = checks.probability("alpha", alpha)
+    check_writable(html=html, markdown=markdown)
+    asked = {
+        name: check(name, value)
+        for name, value, check in (
+            ("delta", delta, checks.probability),
+            ("epsilon", epsilon, checks.non_negative),
+            ("alpha", alpha, checks.probability),
+        )
+        if value is not None
+    }
     found = view(_plan(plan, constraint or []), checks.count("times", times, least=1), asked)
     report = region_report(found, detail(figure, html, markdown))
-    code = told(report, as_json)
-    written(report, html=html, markdown=markdown, figure=figure, csv=csv, table=faces_csv(found.region))
-    raise typer.Exit(code)
+    table = faces_csv(found.region)
+    raise typer.Exit(told(report, as_json, html=html, markdown=markdown, figure=figure, csv=csv, table=table))
 
 
 def _plan(path: Path | None, constraints: Sequence[str]) -> Plan:

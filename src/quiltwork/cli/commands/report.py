@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.help import single
-from quiltwork.cli.options import Delta
+from quiltwork.cli.options import Delta, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quiltwork.cli.help import single
+from quiltwork.cli.options import single
 
 KINDS = {
     "plans": "schema",

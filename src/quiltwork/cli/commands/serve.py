@@ -1,14 +1,25 @@
-"""The options of `quiltwork serve`."""
+"""`quiltwork serve`: the pages and the interface, on this machine unless said otherwise."""
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+import threading
+import webbrowser
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from quiltwork.cli.help import single
+from quiltwork.cli.ledger.connection import KEY, URL, Where
+from quiltwork.cli.options import single
+from quiltwork.errors import InvalidParameter, MissingExtra
+
+FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
+BACKLOG = 2048
+GRACE = 5  # seconds for answers that are on their way when the service ends
 
 
 class Level(StrEnum):
@@ -28,19 +39,10 @@ def serve(
     ledger: Annotated[
         str | None,
         typer.Option(
-            metavar="URL",
-            envvar="QUILTWORK_LEDGER",
-            help="SQLite file, sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE; without it there are plans "
-            "and explorers only.",
+            metavar="URL", envvar="QUILTWORK_LEDGER", help=f"{URL}; without it there are plans and explorers only."
         ),
     ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File of the key that signs; without it QUILTWORK_LEDGER_KEY, or FILE.key beside a SQLite file.",
-        ),
-    ] = None,
+    key_file: Annotated[Path | None, typer.Option(metavar="FILE", help=KEY)] = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", help="Where to listen; 0 takes a free one.")] = 8765,
     name: Annotated[
@@ -54,6 +56,93 @@ def serve(
     log_level: Annotated[Level, typer.Option(help="How much to write to the log.")] = Level.info,
 ) -> None:
     """Serve budgets, plans and explorers as pages and as an HTTP interface."""
-    from quiltwork.cli.serve import run
+    run(ledger, key_file, host, port, name or [], open_browser, public, log_level.value)
 
-    raise typer.Exit(run(ledger, key_file, host, port, name or [], open_browser, public, log_level.value))
+
+def run(
+    ledger: str | None,
+    key_file: Path | None,
+    host: str,
+    port: int,
+    names: list[str],
+    open_browser: bool,
+    public: bool,
+    log_level: str,
+) -> None:
+    """Serve until interrupted. What is asked for here reaches the service as QUILTWORK_* variables."""
+    try:
+        import uvicorn
+        from uvicorn.importer import import_from_string
+    except ImportError:
+        raise MissingExtra("uvicorn", "web") from None
+    url = None
+    if ledger is not None:
+        where = Where(ledger, key_file=key_file)
+        where.check_there()
+        url = where.url
+    listener = _listening(host, port)
+    try:
+        chosen = {
+            "LEDGER": url,
+            "HOST": host,
+            "PORT": str(listener.getsockname()[1]),
+            "NAMES": ",".join(names),
+            "PUBLIC": "yes" if public else "no",
+            "LOG": log_level,
+        }
+        if key_file is not None:  # else the one that is set already, if any
+            chosen["LEDGER_KEY"] = str(key_file)
+        for name, value in chosen.items():
+            _put(f"QUILTWORK_{name}", value)
+        app = import_from_string(FACTORY)()
+        _announce(_address(host, int(chosen["PORT"] or 0)), ledger, open_browser)
+        # requests are logged by the service itself, without their queries
+        # only a proxy of this machine may say who it asks for, and only where there is one
+        # h11 bounds what comes before a body, and refuses two hosts; whoever sends a body for ever does not keep us up
+        strict: dict[str, Any] = {"http": "h11", "ws": "none", "timeout_graceful_shutdown": GRACE}
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, proxy_headers=public, **strict
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket first: a port that is taken is an error of one line, before anything is opened."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+            listener.listen(BACKLOG)  # whoever reads the address and asks at once finds somebody
+        except BaseException:
+            listener.close()
+            raise
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidParameter(
+            "host and port", f"{host}:{port}", "an address that is free on this machine", why
+        ) from None
+    return listener
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _announce(address: str, ledger: str | None, open_browser: bool) -> None:
+    kept = "no ledger: plans and explorers only" if ledger is None else "budgets, plans and explorers"
+    print(f"quiltwork serves {address} ({kept}); Ctrl+C ends it", file=sys.stderr, flush=True)
+    if open_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+
+
+def _put(name: str, value: str | None) -> None:
+    if value:
+        os.environ[name] = value
+    else:
+        os.environ.pop(name, None)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiltwork.cli.help import one_of
 from quiltwork.cli.ledger.connection import Name, Note, Only, Saved, Where, ledger_command
+from quiltwork.cli.options import one_of
+from quiltwork.cli.terminal import figure_kind
 from quiltwork.errors import BrokenChain, InvalidParameter
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def open_(
 
     Adaptive by default: later releases may depend on earlier results. With --plan everything is fixed now.
     """
-    from quiltwork.cli.ledger import typed, view
+    from quiltwork.cli.ledger import typed
 
     fixed = None if plan is None else typed.plan_file(plan)
     asked: dict[str, Any] = {
@@ -91,7 +92,7 @@ def open_(
     with where.nothing_left(), where.reached(make=True) as ledger:
         budget = ledger.open(name, **asked)
         public = ledger.public_key
-    where.answer(budget.to_json(), lambda: view.show_budget(budget, (where.shown, public) if new else None))
+    where.answer(budget.to_json(), lambda view: view.show_budget(budget, (where.shown, public) if new else None))
 
 
 @ledger_command("quiltwork ledger open-all examples/budgets/hospital.yaml")
@@ -99,7 +100,7 @@ def open_all(
     where: Where, file: Annotated[Path, typer.Argument(help="Budget file, YAML or JSON.", show_default=False)]
 ) -> None:
     """Open every budget of a file; when one of them cannot be, none is."""
-    from quiltwork.cli.ledger import typed, view
+    from quiltwork.cli.ledger import typed
 
     asked = typed.budget_file(file)
     _rehearse(asked)
@@ -113,7 +114,7 @@ def open_all(
         found = [ledger.open(**said) for said in asked]
         public = ledger.public_key
 
-    def show() -> None:
+    def show(view: Any) -> None:
         for index, budget in enumerate(found):
             view.show_budget(budget, (where.shown, public) if new and index == 0 else None)
 
@@ -183,22 +184,18 @@ def balance(
     where: Where, name: Name, block: Annotated[str | None, typer.Option(help="Of this block alone.")] = None
 ) -> None:
     """What was spent of a budget and what is left."""
-    from quiltwork.cli.ledger import view
-
     with where.reached() as ledger:
         found = ledger.balance(name, block)
-    where.answer(found.to_json(), lambda: view.show_balance(found))
+    where.answer(found.to_json(), lambda view: view.show_balance(found))
 
 
 @ledger_command("quiltwork ledger budgets --ledger budgets.db")
 def budgets(where: Where) -> None:
     """All budgets of the ledger."""
-    from quiltwork.cli.ledger import view
-
     with where.reached() as ledger:
         found = [ledger.balance(budget.name) for budget in ledger.budgets()]
     entries = [{**one.budget.to_json(), "balance": one.to_json()} for one in found]
-    where.answer({"schema": "quiltwork/budgets/1", "budgets": entries}, lambda: view.show_budgets(found))
+    where.answer({"schema": "quiltwork/budgets/1", "budgets": entries}, lambda view: view.show_budgets(found))
 
 
 @ledger_command(
@@ -215,11 +212,8 @@ def history(
     """What happened: every entry, in order."""
     from quiltwork.cli.ledger import view
 
-    kind = None
     if figure is not None:
-        from quiltwork.document.draw.style import figure_format
-
-        kind = figure_format(figure)
+        figure_kind(figure)  # refused before the work, not after it
         where.check_target(figure)
         if name is None:
             raise InvalidParameter("figure", str(figure), "of one budget", "name it: history NAME --figure FILE")
@@ -232,11 +226,10 @@ def history(
             kept = list(ledger.history(name, last=SHOWN))
             total = ledger.budget(name).entries if name is not None else kept[-1].seq
             view.show_history(kept, total - len(kept))
-        if figure is not None and kind is not None and name is not None:
-            from quiltwork.ledger.acts.history import followed
-            from quiltwork.ledger.figure import drawn
+        if figure is not None and name is not None:
+            from quiltwork.ledger.course import drawn, followed
 
-            figure.write_bytes(drawn(followed(ledger, name), kind))
+            figure.write_bytes(drawn(followed(ledger, name), figure_kind(figure)))
             print(f"wrote {figure}", file=sys.stderr)
 
 

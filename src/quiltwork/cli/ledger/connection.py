@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,16 +19,14 @@ import attrs
 import typer
 
 from quiltwork.cli.files import check_writable, whole_file
-from quiltwork.cli.help import Command, app_of, examples
-from quiltwork.cli.options import AsJson
+from quiltwork.cli.help import Command
+from quiltwork.cli.options import AsJson, app_of, examples
 from quiltwork.errors import InvalidParameter, LedgerUnavailable, QuiltworkError
 
 if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance
-    from quiltwork.ledger.chain.receipts import Receipt
+    from quiltwork.ledger.chain.entries import Receipt
     from quiltwork.ledger.ledger import Ledger
-
-__all__ = ["Where", "ledger_app", "ledger_command"]
 
 HOME = "sqlite:///quiltwork.db"
 PANEL = "Where, and who asks"
@@ -35,34 +34,14 @@ TOKEN_VARIABLE = "QUILTWORK_TOKEN"
 LONGEST_TOKEN = 1000
 BESIDE = ("", "-wal", "-shm", ".key")  # the files of a SQLite ledger
 
-Url = Annotated[
-    str,
-    typer.Option(
-        "--ledger",
-        metavar="URL",
-        envvar="QUILTWORK_LEDGER",
-        help="SQLite file, sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE.",
-        rich_help_panel=PANEL,
-    ),
-]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--token-file",
-        metavar="FILE",
-        help="File that holds the token of who asks; without it QUILTWORK_TOKEN is read.",
-        rich_help_panel=PANEL,
-    ),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--key-file",
-        metavar="FILE",
-        help="File of the key that signs; without it QUILTWORK_LEDGER_KEY, or FILE.key beside a SQLite file.",
-        rich_help_panel=PANEL,
-    ),
-]
+URL = "SQLite file, sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+TOKEN = "File that holds the token of who asks; without it QUILTWORK_TOKEN is read."
+KEY = "File of the key that signs; without it QUILTWORK_LEDGER_KEY, or FILE.key beside a SQLite file."
+
+_option = partial(typer.Option, rich_help_panel=PANEL)
+Url = Annotated[str, _option("--ledger", metavar="URL", envvar="QUILTWORK_LEDGER", help=f"{URL}.")]
+TokenFile = Annotated[Path | None, _option("--token-file", metavar="FILE", help=TOKEN)]
+KeyFile = Annotated[Path | None, _option("--key-file", metavar="FILE", help=KEY)]
 SHARED: dict[str, tuple[Any, Any]] = {
     "ledger": (Url, HOME), "token_file": (TokenFile, None), "key_file": (KeyFile, None), "as_json": (AsJson, False)
 }  # fmt: skip
@@ -217,18 +196,20 @@ class Where:
                         Path(f"{place}{end}").unlink()
             raise
 
-    def answer(self, value: Any, show: Callable[[], None]) -> None:
-        """Print a value as JSON, or show it to people."""
+    def answer(self, value: Any, show: Callable[[Any], object]) -> None:
+        """Print a value as JSON, or show it to people: `show` is given the module `view`."""
         if self.as_json:
             print(json.dumps(value, indent=2, allow_nan=False))
         else:
-            show()
+            from quiltwork.cli.ledger import view
+
+            show(view)
 
     def act(self, act: Callable[[Ledger], Receipt], file: Path | None, *, block: str | None = None) -> int:
         """Do it, save the receipt, say what happened and what is left."""
         if file is not None:
             self.check_target(file)
-            check_writable("receipt", file)  # refuse before anything is spent, not after it
+        check_writable(receipt=file)  # refuse before anything is spent, not after it
         with self.reached() as ledger:
             receipt = act(ledger)
             code = 0 if file is None else save(receipt, file)

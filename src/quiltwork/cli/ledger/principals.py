@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from quiltwork.cli.files import secret_file
-from quiltwork.cli.help import one_of
 from quiltwork.cli.ledger.connection import Saved, Where, ledger_command
+from quiltwork.cli.options import one_of
 
 Role = Annotated[
     str,
@@ -41,7 +41,7 @@ def admit(
 
     The first one must be an admin; from then on every use of the ledger asks for a token.
     """
-    from quiltwork.cli.ledger import typed, view
+    from quiltwork.cli.ledger import typed
 
     until = None if expires is None else typed.moment("expires", expires)
 
@@ -59,7 +59,7 @@ def admit(
     value |= {"expires": None if until is None else until.isoformat()}
     value |= {"file": str(save)} if saved else {"token": token}
 
-    def show() -> None:
+    def show(view: Any) -> None:
         if saved:
             view.say(f"admitted {name} as {role}; the token is in {save}")
             return
@@ -78,12 +78,10 @@ def revoke(where: Where, name: Principal, receipt: Saved = None) -> int:
 @ledger_command("quiltwork ledger principals --token-file ada.token")
 def principals(where: Where) -> None:
     """Everybody who was admitted."""
-    from quiltwork.cli.ledger import view
-
     with where.reached() as ledger:
         found = ledger.principals()
     plain = [
         {"name": one.name, "role": one.role, "identity": one.identity, "expires": one.expires, "revoked": one.revoked}
         for one in found
     ]
-    where.answer({"schema": "quiltwork/principals/1", "principals": plain}, lambda: view.show_principals(found))
+    where.answer({"schema": "quiltwork/principals/1", "principals": plain}, lambda view: view.show_principals(found))

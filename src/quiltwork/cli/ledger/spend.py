@@ -116,8 +116,6 @@ def refund(where: Where, number: Number, note: Note = "", receipt: Saved = None)
 @ledger_command("quiltwork ledger reservations patients")
 def reservations(where: Where, name: Only = None) -> None:
     """What is held for jobs, and which jobs started and were never settled."""
-    from quiltwork.cli.ledger import view
-
     with where.reached() as ledger:
         found = [(one, _entry(ledger, one)) for one in ledger.reservations(name)]
     plain = [
@@ -134,7 +132,7 @@ def reservations(where: Where, name: Only = None) -> None:
         for one, entry in found
     ]
     value = {"schema": "quiltwork/reservations/1", "reservations": plain}
-    where.answer(value, lambda: view.show_reservations(found))
+    where.answer(value, lambda view: view.show_reservations(found))
 
 
 def _entry(ledger: Ledger, one: Reservation) -> Entry:
@@ -149,9 +147,7 @@ def forecast(
     where: Where, name: Name, loss: Loss = None, release: Release = None, plan: Plan = None, block: Block = None
 ) -> None:
     """How many more of a release fit."""
-    from quiltwork.cli.ledger import view
-
     stated = _loss(loss, release, plan)
     with where.reached() as ledger:
         found = ledger.forecast(name, stated, release=release, blocks=tuple(block or ()) or None)
-    where.answer(found.to_json(), lambda: view.show_forecast(found))
+    where.answer(found.to_json(), lambda view: view.show_forecast(found))

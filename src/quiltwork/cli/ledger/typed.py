@@ -7,16 +7,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from quiltwork.cli.terminal import plan_at
+from quiltwork.cli.terminal import parsed, plan_at, short
 from quiltwork.compose.loss import Loss
-from quiltwork.errors import InvalidParameter, InvalidPlan
+from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec import read_plan
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.budgets import read_budgets
 from quiltwork.spec.files.plan import Plan
-from quiltwork.spec.text.read import parse_as
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SPAN = "a number and a unit, s, m, h, d or w: 90m, 12h, 30d"
@@ -25,11 +24,8 @@ TIME = "a time with its zone: 2027-01-01T00:00Z or 2027-01-01T09:00+01:00"
 
 def loss_of(text: str) -> Loss:
     """A loss as a plan file writes it, such as "gaussian: {sigma: 40}"."""
-    try:
-        return parse_as(Recipe, text).loss()
-    except InvalidPlan as error:
-        where = "" if error.where == "the plan" else f"{error.where} "
-        raise InvalidPlan(f"loss {_short(text)!r}", f"{where}{error.problem}") from None
+    found: Recipe = parsed(Recipe, text, "loss")
+    return found.loss()
 
 
 def plan_file(path: Path) -> Plan:
@@ -50,11 +46,7 @@ def plan_loss(plan: Plan) -> Any:
 
 def notion(text: str) -> Any:
     """A notion of neighbour as a table plan writes it, such as "user: {id: person, max_records: 4}"."""
-    try:
-        return parse_as(Notion, text).notion()
-    except InvalidPlan as error:
-        where = "" if error.where == "the plan" else f"{error.where} "
-        raise InvalidPlan(f"--neighbors {_short(text)!r}", f"{where}{error.problem}") from None
+    return parsed(Notion, text, "--neighbors").notion()
 
 
 def span(name: str, text: str) -> timedelta:
@@ -65,7 +57,7 @@ def span(name: str, text: str) -> timedelta:
     """
     found = re.fullmatch(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", text.strip(), re.ASCII)
     if found is None:
-        raise InvalidParameter(name, _short(text), SPAN)
+        raise InvalidParameter(name, short(text), SPAN)
     seconds = float(found.group(1)) * UNITS[found.group(2)]
     if not 0 < seconds <= 4e9:
         raise InvalidParameter(name, text, "more than nothing, at most a hundred years")
@@ -81,11 +73,7 @@ def moment(name: str, text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InvalidParameter(name, _short(text), TIME) from None
+        raise InvalidParameter(name, short(text), TIME) from None
     if found.utcoffset() is None:
         raise InvalidParameter(name, text, TIME, "the zone is missing")
     return found
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -13,9 +13,10 @@ import typer
 from quiltwork.cli.files import unwritable, whole_file
 from quiltwork.cli.ledger.connection import Saved, Where, ledger_command, save
 from quiltwork.errors import BrokenChain, InvalidParameter
+from quiltwork.progress import reporting
 
 if TYPE_CHECKING:
-    from quiltwork.ledger.chain.receipts import Receipt
+    from quiltwork.ledger.chain.entries import Receipt
 
 
 @ledger_command("quiltwork ledger verify --receipt kept-elsewhere.json", "quiltwork ledger verify --public-key kG7...=")
@@ -29,20 +30,17 @@ def verify(
     ] = None,
 ) -> int:
     """Check that every entry and every row is as it was written; exit code 1 if not."""
-    from quiltwork.cli.ledger import view
-    from quiltwork.cli.progress import progress
-
     kept = _kept(receipt or [], public_key)
-    with where.reached() as ledger, progress("verifying") as advance:
+    with where.reached() as ledger, reporting("verifying") as advance:
         found = ledger.verify(progress=advance, receipts=kept, public_key=public_key)
-    where.answer(found.to_json(), lambda: view.say(found.explain(), "" if found else "bold red"))
+    where.answer(found.to_json(), lambda view: view.say(found.explain(), "" if found else "bold red"))
     return 0 if found else 1
 
 
 def _kept(files: Sequence[Path], public_key: str | None) -> list[Receipt]:
     """What is known from elsewhere: receipts, and the public key."""
+    from quiltwork.ledger.chain.entries import Receipt
     from quiltwork.ledger.chain.keys import is_public_key
-    from quiltwork.ledger.chain.receipts import Receipt
 
     if public_key is not None and not is_public_key(public_key):
         raise InvalidParameter("public-key", public_key, "a public key, as quiltwork ledger key prints it")
@@ -57,9 +55,6 @@ def export(
     ] = None,
 ) -> None:
     """Write the whole chain as JSON lines."""
-    from quiltwork.cli.ledger import view
-    from quiltwork.cli.progress import progress
-
     if file is None or str(file) == "-":
         if where.as_json:
             raise InvalidParameter("json", True, "left out", "an export is JSON already; or name a file")
@@ -67,7 +62,7 @@ def export(
             ledger.export(sys.stdout)
         return
     where.check_target(file)
-    with where.reached() as ledger, progress("exporting") as advance:
+    with where.reached() as ledger, reporting("exporting") as advance:
         try:
             with whole_file(file) as stream:
                 count = ledger.export(stream, advance)
@@ -76,7 +71,7 @@ def export(
                 raise
             raise unwritable("the file", file, error) from None
     value = {"schema": "quiltwork/exported/1", "file": str(file), "entries": count}
-    where.answer(value, lambda: view.say(f"wrote {_entries(count)} to {file}"))
+    where.answer(value, lambda view: view.say(f"wrote {_entries(count)} to {file}"))
 
 
 @ledger_command("quiltwork ledger import backup.jsonl --ledger restored.db", without=("token_file",))
@@ -91,7 +86,6 @@ def import_(
     ] = None,
 ) -> int:
     """Make a new ledger from an export; refused, and nothing made, when it does not hold together."""
-    from quiltwork.cli.ledger import view
     from quiltwork.ledger.ledger import Ledger
 
     kept = _kept(receipt or [], public_key)
@@ -106,14 +100,14 @@ def import_(
     value: dict[str, Any] = {"schema": "quiltwork/imported/1", "ledger": identity, "entries": None, "holds": True}
     if guarded:  # every line was checked; a wrong token here would be the first entry of the copy alone
         words = f"imported into {where.shown}: every line held. The copy asks for the same tokens as the ledger did"
-        where.answer(value, lambda: view.say(words))
+        where.answer(value, lambda view: view.say(words))
         return 0
     with Ledger(where.url, key=where.key_file) as ledger:
         found = ledger.verify(public_key=public_key)
         signs = ledger.public_key is None or ledger.receipt(1).signature is not None
     value |= {"entries": found.entries, "holds": found.holds, "known": found.known, "signs": signs}
 
-    def show() -> None:
+    def show(view: Any) -> None:
         view.say(f"imported {_entries(found.entries)} into {where.shown}. {found.explain()}")
         if not signs:
             view.say("its signing key is not here: until --key-file names it, the ledger can only be read")
@@ -125,8 +119,6 @@ def import_(
 @contextmanager
 def _lines(file: Path) -> Iterator[Iterator[str]]:
     """The lines of an export, with a bar by the bytes of the file."""
-    from quiltwork.cli.progress import progress
-
     if str(file) == "-":
         yield iter(sys.stdin)
         return
@@ -136,7 +128,7 @@ def _lines(file: Path) -> Iterator[Iterator[str]]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InvalidParameter("the file", str(file), "an export that can be read", why) from None
-    with stream, progress("importing") as advance:
+    with stream, reporting("importing") as advance:
 
         def read() -> Iterator[str]:
             done = 0
@@ -161,8 +153,7 @@ def receipt(
     target: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Save the receipt of an entry.")] = None,
 ) -> int:
     """Show a receipt and check it: a file offline, without the ledger, or that of an entry."""
-    from quiltwork.cli.ledger import view
-    from quiltwork.ledger.chain.receipts import Receipt
+    from quiltwork.ledger.chain.entries import Receipt
 
     if which.isascii() and which.isdigit():
         if target is not None:
@@ -176,7 +167,7 @@ def receipt(
     problem = _problem(found, public_key)
     value = {"schema": "quiltwork/receipt-check/1", "holds": problem is None, "problem": problem}
     value |= {"public_key_given": public_key is not None, "receipt": found.to_json()}
-    where.answer(value, lambda: view.show_check(found, problem, public_key))
+    where.answer(value, lambda view: view.show_check(found, problem, public_key))
     if target is not None and save(found, target):
         return 2
     return 0 if problem is None else 1
@@ -209,7 +200,7 @@ def key(
     else:
         public = (SigningKey.create(file) if make else SigningKey.load(file)).public
     value = {"schema": "quiltwork/key/1", "public_key": public, "file": None if file is None else str(file)}
-    where.answer(value, lambda: print("this ledger does not sign" if public is None else public))
+    where.answer(value, lambda _: print("this ledger does not sign" if public is None else public))
     if make and not where.as_json:
         print(f"wrote {file}; keep it secret, and keep a copy: nobody else can sign for its ledger", file=sys.stderr)
 
@@ -241,14 +232,13 @@ def accept_clock(
 @ledger_command("quiltwork ledger upgrade --ledger budgets.db", without=("token_file", "key_file"))
 def upgrade(where: Where) -> None:
     """Bring the tables of an older ledger to this release."""
-    from quiltwork.cli.ledger import view
     from quiltwork.ledger.store.schema import HEAD
 
     where.check_there()
     before = where.version(upgrade=True)
     words = "is up to date" if before == HEAD else f"was brought from version {before} to"
     value = {"schema": "quiltwork/upgraded/1", "before": before, "after": HEAD}
-    where.answer(value, lambda: view.say(f"the ledger {words} (version {HEAD})"))
+    where.answer(value, lambda view: view.say(f"the ledger {words} (version {HEAD})"))
 
 
 def _entries(count: int) -> str:

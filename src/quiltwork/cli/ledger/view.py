@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import attrs
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from quiltwork.cli.terminal import PIPED_WIDTH, grid
+from quiltwork.cli.terminal import console, grid
 from quiltwork.ledger import names as words
-from quiltwork.ledger.book.balances import Balance
+from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import STARTED, Principal, Reservation
-from quiltwork.ledger.book.budget import Budget
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry
-from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.chain.entries import Entry, Receipt
 from quiltwork.numbers.digits import single
 from quiltwork.report.pages.budget_history import clean, details, named, said
 
@@ -38,11 +34,6 @@ DONE = {
     "key": "another key signs from now on:",
     "clock": "went on from the time it is now",
 }
-
-
-def console() -> Console:
-    """The terminal, or a page of fixed width when piped."""
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
 
 
 def say(text: str, style: str = "") -> None:
@@ -102,14 +93,18 @@ def show_balance(balance: Balance) -> None:
     page.print(_heading(balance.budget))
     page.print(Text(f"protects {terms.protects}"))
     page.print()
-    table = grid((_whose(balance), False), ("limit", True), ("spent", True), ("left", True), ("used", True))
+    table = grid(_whose(balance), ("limit", "number"), ("spent", "number"), ("left", "number"), ("used", "number"))
     for amount in balance.amounts:
         share = attrs.evolve(balance, amounts=(amount,)).percent  # of this unit alone
         table.add_row(Text(amount.unit), *amount.texts(), share)
     page.print(table)
     page.print()
     if balance.runs:
-        page.print(_runs(balance))
+        runs = grid("release", "mechanism", ("ran", "number"), ("planned", "number"))
+        for one in terms.plan:
+            ran, most = balance.runs[one.name]
+            runs.add_row(Text(one.name), Text(said(one.loss.to_json())), f"{ran:,}", f"{most:,}")
+        page.print(runs)
         page.print()
         page.print(Text("spent is what ran, if results did not choose it; in any case the whole plan keeps the limit"))
     if balance.reading is not None:
@@ -146,30 +141,16 @@ def _whose(balance: Balance) -> str:
     return f"the {blocks.label} that is spent most" if blocks.most == 1 else many
 
 
-def _runs(balance: Balance) -> Table:
-    table = grid(("release", False), ("mechanism", False), ("ran", True), ("planned", True))
-    for one in balance.budget.terms.plan:
-        ran, most = balance.runs[one.name]
-        table.add_row(Text(one.name), Text(said(one.loss.to_json())), f"{ran:,}", f"{most:,}")
-    return table
-
-
 def show_budgets(balances: Sequence[Balance]) -> None:
     """One line a budget."""
-    page = console()
     if not balances:
-        page.print("no budget was opened yet")
+        say("no budget was opened yet")
         return
-    table = grid(
-        ("budget", False), ("limit", False), ("kind", False), ("state", False), ("used", True), ("protects", False)
-    )
+    table = grid("budget", "limit", "kind", "state", ("used", "number"), "protects")
     for one in balances:
-        terms = one.budget.terms
-        share = one.percent
-        table.add_row(
-            Text(terms.name), Text(str(terms.limit)), terms.kind, state_of(one.budget), share, Text(terms.protects)
-        )
-    page.print(table)
+        terms, state = one.budget.terms, state_of(one.budget)
+        table.add_row(Text(terms.name), Text(str(terms.limit)), terms.kind, state, one.percent, Text(terms.protects))
+    console().print(table)
 
 
 def show_forecast(found: Forecast) -> None:
@@ -184,28 +165,26 @@ def show_forecast(found: Forecast) -> None:
 def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
     """What was done, what it cost, and what is left."""
     page, content = console(), receipt.content
-    when = receipt.time[:19].replace("T", " ")
-    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f" of {when} UTC: {_done(receipt)}"))
+    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f" of {_second(receipt.time)} UTC: {_done(receipt)}"))
     if receipt.kind not in ("spend", "reserve", "refund"):
         return
-    table = grid(("", False), ("", False))
+    table = grid("", "")
     table.show_header = False
     if receipt.kind != "refund":
         times = f"{content['times']:,} x " if content["times"] > 1 else ""
-        table.add_row(
-            "what", Text(times + (clean(content["release"]) if content["loss"] is None else said(content["loss"])))
-        )
+        what = clean(content["release"]) if content["loss"] is None else said(content["loss"])
+        table.add_row("what", Text(times + what))
     if balance is not None:
         kept = balance.budget.terms.filter
         if receipt.kind != "refund" and kept is not None:
             table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
         for amount in balance.amounts:
             limit, _, left = amount.texts()
-            table.add_row("left", Text(f"{left} of {limit}{_of_block(balance)} ({amount.unit})"))
+            block = "" if balance.block is None else f" in {_whose(balance)}"
+            table.add_row("left", Text(f"{left} of {limit}{block} ({amount.unit})"))
         table.add_row("spent", Text(balance.percent))
     if receipt.kind == "reserve":
-        until = content["until"][:19].replace("T", " ")
-        table.add_row("next", Text(f"before {until} UTC: quiltwork ledger start {receipt.seq}"))
+        table.add_row("next", Text(f"before {_second(content['until'])} UTC: quiltwork ledger start {receipt.seq}"))
     page.print(table)
 
 
@@ -220,10 +199,6 @@ def _done(receipt: Receipt) -> str:
     return f"{done} {clean(about)}".strip()
 
 
-def _of_block(balance: Balance) -> str:
-    return "" if balance.block is None else f" in {_whose(balance)}"
-
-
 def show_reservations(found: Sequence[tuple[Reservation, Entry]]) -> None:
     """Reservations, each with the entry that made it."""
     page = console()
@@ -231,15 +206,11 @@ def show_reservations(found: Sequence[tuple[Reservation, Entry]]) -> None:
         page.print("no reservation is held or running")
         return
     people = any(entry.principal is not None for _, entry in found)
-    columns = [("number", True), ("budget", False), ("state", False), ("reserved (UTC)", False), ("what", False)]
-    if people:
-        columns.insert(4, ("who", False))
-    table = grid(*columns)
+    table = grid(("number", "number"), "budget", "state", "reserved (UTC)", *(["who"] if people else []), "what")
     for one, entry in found:
         held = "" if one.status == STARTED else f" until {_second(one.until)}"
-        cells = [clean(one.budget, 40), f"{clean(one.status)}{held}", _second(entry.time), details(entry, "spend")]
-        if people:
-            cells.insert(3, _or_dash(entry.principal))
+        cells = [clean(one.budget, 40), f"{clean(one.status)}{held}", _second(entry.time)]
+        cells += [*([_or_dash(entry.principal)] if people else []), details(entry, "spend")]
         table.add_row(f"{one.seq}", *map(Text, cells))
     page.print(table)
     if any(one.status == STARTED for one, _ in found):
@@ -256,15 +227,11 @@ def show_history(kept: Sequence[Entry], earlier: int) -> None:
     if earlier > 0:
         page.print(Text(f"{earlier:,} earlier entries (--all shows them)", style="dim"))
     people = any(entry.principal is not None for entry in kept)
-    columns = [("entry", True), ("time (UTC)", False), ("what", False), ("budget", False), ("details", False)]
-    if people:
-        columns.insert(4, ("who", False))
-    table = grid(*columns)
+    table = grid(("entry", "number"), "time (UTC)", "what", "budget", *(["who"] if people else []), "details")
     for entry in kept:
         cells = [_second(entry.time), clean(entry.kind), _or_dash(entry.budget)]
-        if people:
-            cells.append(_or_dash(entry.principal))
-        table.add_row(f"{entry.seq}", *map(Text, cells), Text(details(entry)))
+        cells += [*([_or_dash(entry.principal)] if people else []), details(entry)]
+        table.add_row(f"{entry.seq}", *map(Text, cells))
     page.print(table)
 
 
@@ -281,7 +248,7 @@ def show_principals(found: Sequence[Principal]) -> None:
     if not found:
         console().print("nobody was admitted: whoever reaches the database may use this ledger")
         return
-    table = grid(("name", False), ("role", False), ("token", False), ("until", False))
+    table = grid("name", "role", "token", "until")
     for one in found:
         until = "-" if one.expires is None else clean(one.expires)[:16].replace("T", " ")
         cells = (one.name, one.role, "revoked" if one.revoked else f"qw_{one.identity}_...", until)

@@ -13,6 +13,7 @@ from functools import partial
 
 import attrs
 
+from quiltwork.compose.engines.bounded_range import MAX_RELEASES, BoundedRangeEngine
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.engines.engine import Engine
@@ -23,6 +24,7 @@ from quiltwork.compose.engines.low_tilt import SMALL_CUT, USUAL_CUT, GentleGridE
 from quiltwork.compose.engines.rare_losses import JumpEngine
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 
@@ -45,6 +47,15 @@ class Method:
 
 ORDER = (
     Method("closed form", GaussianEngine.of, of=GaussianPair, max_kinds=1, settles=True),
+    Method(
+        "worst adaptive choice",
+        BoundedRangeEngine.of,
+        of=AttainedRangePair,
+        max_kinds=1,
+        max_releases=MAX_RELEASES,
+        settles=True,
+    ),
+    Method("worst adaptive choice", BoundedRangeEngine.of, of=BoundedRangePair, max_kinds=1, max_releases=MAX_RELEASES),
     Method("exact tails", SingleEngine.of, max_releases=1, settles=True),
     Method("exact atoms", partial(ExactEngine.of, most=FEW_VALUES), of=FinitePair),
     Method("lattice", LatticeEngine.of, of=FinitePair),

@@ -15,7 +15,8 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
-from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored
+from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored, sandwiched, telling
+from quiltwork.errors import Unsupported
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -23,6 +24,7 @@ from quiltwork.numbers.rounding import UNIT
 METHOD = "Rényi moments"
 COARSE = np.geomspace(1e-4, 1e6, 121)
 NO_TILTS = np.zeros(0)
+NEAR_ONE = 1e-4  # orders so near to 1 are bounded by those this far away
 LogMoments = Callable[[FloatArray], FloatArray]
 
 
@@ -171,3 +173,67 @@ def beta_bound(moments: LogMoments, reveal: float, alpha: FloatArray) -> FloatAr
     best = np.maximum(right.max(axis=0), left.max(axis=0))
     bound: FloatArray = np.maximum(best * (1 - 1e-12) - 1e-15, 0.0)
     return bound
+
+
+def renyi_ends(parts: Sequence[Part], side: str, order: float) -> tuple[float, float]:
+    """Ends of the Rényi divergence log M(order - 1) / (order - 1) of the worse direction.
+
+    It rises with the order: near order 1, where the quotient loses its digits, orders beside it bound it.
+    """
+    parts = telling(parts)
+    if not parts:
+        return 0.0, 0.0
+    if order == np.inf:
+        return (max(_tops(parts, side, optimistic=True)) if not sandwiched(parts) else 0.0), max(_tops(parts, side))
+    lower = max(_divergence(pairs, order, -1) for pairs in _sides(parts, side, optimistic=True))
+    if any(map(is_renyi, parts)):
+        theta = np.array([max(order - 1.0, NEAR_ONE)])
+        found = [composed_moments(parts, name) for name in directed(parts) if side in ("worst", name) or name == "both"]
+        upper = max(float((log_mgf(theta) / theta)[0]) if not reveal else np.inf for log_mgf, reveal in found)
+    else:
+        upper = max(_divergence(pairs, order, 1) for pairs in _sides(parts, side))
+    tilt = max(order - 1.0, NEAR_ONE)
+    if order > 1 - NEAR_ONE and not all(part.family.has_moment(tilt) for part in parts):
+        upper = np.inf  # a table that ends somewhere has the divergence of the whole law only at low orders
+    upper = min(upper, max(_tops(parts, side)))
+    return max(min(lower, upper), 0.0), upper
+
+
+def _sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Counted]:
+    found = directed(parts, optimistic)
+    return list(found.values()) if side == "worst" else [found.get(side) or found["both"]]
+
+
+def _tops(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[float]:
+    """The largest loss of each direction; a full reveal, or a bound on moments alone, leaves it open."""
+    if any(map(is_renyi, parts)) and not optimistic:
+        return [np.inf]
+    known = [Known.of(pairs) for pairs in _sides(parts, side, optimistic)]
+    return [np.inf if one.reveal[0] > 0 else one.plain_top if optimistic else one.top for one in known]
+
+
+def _divergence(pairs: Counted, order: float, outward: int) -> float:
+    """One end for one direction: `outward` is 1 for the upper and -1 for the lower one."""
+    known = Known.of(pairs)
+    if order >= 1 and known.reveal[1] > 0:
+        return np.inf if outward > 0 or known.reveal[0] > 0 else 0.0
+    engine = ContourEngine.of(pairs)
+    if engine is None:
+        raise Unsupported(
+            "the Rényi divergence of these releases",
+            "not built here: the moments of their privacy losses have no certified transform",
+            "ask for epsilon, delta or beta",
+        )
+    theta = order - 1.0
+    if abs(theta) < NEAR_ONE and not known.reveal[1] > 0:  # with reveal mass orders above 1 bound nothing
+        theta = outward * NEAR_ONE
+    try:
+        with np.errstate(all="ignore"):
+            log_mgf = float(engine.moments(np.array([theta]))[0][0])
+            room = float(np.abs(engine.room(np.array([abs(theta)]))[0]))
+    except TooCostly:
+        log_mgf, room = np.nan, 0.0
+    if not np.isfinite(log_mgf):
+        return np.inf if outward > 0 else 0.0
+    room += 1e-11 * (1 + abs(log_mgf))
+    return float((log_mgf + np.sign(theta) * outward * room) / theta)

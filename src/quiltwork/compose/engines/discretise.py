@@ -119,14 +119,22 @@ def _spread(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _tails(pair: Pair, left: float, right: float) -> tuple[float, float, float, float]:
-    """P below the grid, P above it and the hockey stick there (atoms included), P above it of the density alone."""
-    below = 0.0 if left <= pair.low else float(pair.below(np.array([left]))[0][0])
+    """P below the grid, P above it and the hockey stick there (atoms included), P above it of the density alone.
+
+    Past their errors: the first three upward, the last one downward.
+    """
+    ends = np.array([left, right])
+    with np.errstate(over="ignore"):
+        wrong = np.minimum(pair.tail_error(ends), 1e300) + 1e-13
+    below = 0.0 if left <= pair.low else min(float(pair.below(ends[:1])[0][0] * (1 + wrong[0])), 1.0)
     if right >= pair.high:
         return below, 0.0, 0.0, 0.0
-    above = float(pair.above(np.array([right]))[0][0])
+    above = float(pair.above(ends[1:])[0][0])
     atoms, masses = pair.atoms()
-    density = max(above * (1 - 1e-12) - float(masses[atoms > right].sum()), 0.0)
-    return below, above * (1 + 1e-13), float(pair.stick(np.array([right]))[0]) * (1 + 1e-12), density
+    density = max(above * (1 - 10 * min(float(wrong[1]), 1.0)) - float(masses[atoms > right].sum()), 0.0)
+    above = min(above * (1 + float(wrong[1])), 1.0)
+    stick = float(pair.stick(ends[1:])[0]) * (1 + 1e-12 + min(float(pair.stick_error(ends[1:])[0]), 1e300))
+    return below, above, min(stick, above), density
 
 
 def _upper_ends(

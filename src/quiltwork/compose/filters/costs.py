@@ -24,20 +24,6 @@ from quiltwork.errors import Unsupported
 from quiltwork.losses.family import Family
 from quiltwork.numbers.stated import Stated, typed
 
-__all__ = [
-    "Cost",
-    "added",
-    "bounded",
-    "divergences",
-    "gaussian_cost",
-    "point_costs",
-    "pure_cost",
-    "pure_to_gdp",
-    "renyi_cost",
-    "squared_cost",
-    "summed",
-]
-
 Cost = tuple[Fraction, ...]
 LONG, GRAIN = 2**200, 2**160  # denominators past LONG become GRAIN
 LONGEST, FINE = 2**512, 2**256  # the same for running sums

@@ -25,8 +25,6 @@ from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
 from quiltwork.losses.family import Family
 from quiltwork.numbers.stated import typed, typed_above
 
-__all__ = ["Amount", "CountFilter", "amount", "counted_rho"]
-
 
 @attrs.frozen
 class Amount(ZeroConcentrated):

@@ -31,8 +31,6 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 
-__all__ = ["SCHEMA", "Filter"]
-
 SCHEMA = "quiltwork/filter/1"
 MOST = 10**200  # of any amount: nothing overflows
 

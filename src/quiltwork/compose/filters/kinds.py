@@ -32,8 +32,6 @@ from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import up
 from quiltwork.numbers.stated import root, typed, typed_above
 
-__all__ = ["GaussianFilter", "PureFilter", "ZeroConcentratedFilter"]
-
 
 @attrs.frozen
 class PureFilter(Filter):

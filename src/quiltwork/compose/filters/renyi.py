@@ -23,8 +23,6 @@ from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import up
 from quiltwork.numbers.stated import typed, typed_above
 
-__all__ = ["LEAST_ORDER", "MOST_ORDER", "OrdersFilter", "RenyiFilter"]
-
 LEAST_ORDER, MOST_ORDER = 1.001, 1e6  # closer to 1 the tilt loses its digits
 SHARES = np.linspace(0.0, 1.0, 66)[1:-1]
 

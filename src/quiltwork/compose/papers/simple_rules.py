@@ -26,16 +26,6 @@ from quiltwork.losses.families.constraints import Constraint, Constraints
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.numbers.stated import typed, typed_above
 
-__all__ = [
-    "advanced",
-    "basic",
-    "dwork_rothblum_vadhan",
-    "kairouz_oh_viswanath",
-    "one_at_a_time",
-    "total_variation",
-    "with_total_variation",
-]
-
 Release = tuple[float, float, int]
 MOST = 10**6  # faces are listed one by one
 CLOSED = "closed form: every face"

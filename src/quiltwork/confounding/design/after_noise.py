@@ -1,8 +1,4 @@
-"""Tasks after releases with continuous noise: on finite data, and on continuous data that are read in bins.
-
-Reference: theory/confounding.md section 4, scaling (iv) and (v).
-
-Design after a release with continuous outputs: suggested on cells, certified on the line.
+"""Tasks after releases with continuous noise, on finite data or on data read in bins: certified on the line.
 
 Let the earlier outputs reduce to one number y, and let r(y | x) be its law for each input.  The new mechanism g splits
 the law of y into one part for each new output z, so that
@@ -37,10 +33,9 @@ from quiltwork.confounding.design.certificate import Counts, counted, without_fa
 from quiltwork.confounding.design.refinement import Refined, refine
 from quiltwork.confounding.design.task import Target, Task, finished_task, refuse_violated
 from quiltwork.confounding.finite.joint import Joint
-from quiltwork.confounding.line.binned.law import Slice
-from quiltwork.confounding.line.binned.table import STATED
+from quiltwork.confounding.line.binned.law import STATED, Slice
 from quiltwork.confounding.line.enclosure.cut import cut
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
 from quiltwork.confounding.line.laws.components import Component, Mixture, Normal, Point
 from quiltwork.confounding.line.release import Readout
 from quiltwork.curves.curve import Curve
@@ -50,19 +45,9 @@ from quiltwork.numbers.laws import outward
 from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
-    from quiltwork.confounding.design.problem import Problem
+    from quiltwork.confounding.design.program import Problem
     from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.world import World
-
-__all__ = [
-    "NoisyAfter",
-    "NoisyTask",
-    "Pieces",
-    "binned_pieces",
-    "cells_of",
-    "noisy_answer",
-    "noisy_task",
-]
 
 ENCLOSURE_WIDTH = 1e-6  # of delta: where two laws nearly tie, more digits would take very many cells
 MIN_ENCLOSURE_WIDTH = 1e-22  # the same, whatever delta is
@@ -134,23 +119,21 @@ class NoisyAfter(FromDelta):
         self.pure, self.width = width == 0.0, max(width, MIN_ENCLOSURE_WIDTH) / table.shape[1]
 
     def __repr__(self) -> str:
-        return (
-            f"<NoisyAfter of {len(self.pairs)} ordered pairs: a number on the line, and {self.table.shape[1]} outputs>"
-        )
+        outputs = self.table.shape[1]
+        return f"<NoisyAfter of {len(self.pairs)} ordered pairs: a number on the line, and {outputs} outputs>"
 
     @cached_property
     def _tests(self) -> list[list[tuple[float, float, TwoLaws | None]]]:
         """For each pair and new output: both masses, and both laws of y."""
-        parts: dict[int, list[tuple[float, Mixture | None]]] = {}
-        for row in np.unique(self.pairs).tolist():
-            parts[row] = [self.pieces.part(row, shares) for shares in self.table.T]
-        found = []
-        for first, second in self.pairs.tolist():
-            tests = []
-            for (p, one), (q, two) in zip(parts[first], parts[second], strict=True):
-                tests.append((p, q, None if one is None or two is None else TwoLaws(one, two)))
-            found.append(tests)
-        return found
+        rows = np.unique(self.pairs).tolist()
+        parts = {row: [self.pieces.part(row, shares) for shares in self.table.T] for row in rows}
+        return [
+            [
+                (p, q, None if one is None or two is None else TwoLaws(one, two))
+                for (p, one), (q, two) in zip(parts[first], parts[second], strict=True)
+            ]
+            for first, second in self.pairs.tolist()
+        ]
 
     def end(self, epsilon: float, side: int) -> float:
         """delta from below (side 0) or above (side 1), the worst over the pairs.
@@ -268,10 +251,8 @@ def noisy_task(
 
 def finite_pieces(world: World, existing: Readout) -> Pieces:
     """Each value of the data with its own law of the noisy output."""
-    alone = attrs.evolve(
-        existing.world, laws=tuple(Mixture.of(Point.of(value)) for value in world.exact_values)
-    )  # fmt: skip
-    reduced = alone.reduced(existing.readings)
+    laws = tuple(Mixture.of(Point.of(value)) for value in world.exact_values)
+    reduced = attrs.evolve(existing.world, laws=laws).reduced(existing.readings)
     if not isinstance(reduced, tuple):
         raise Unsupported("a design after this release", "its outputs do not reduce to one number")
     parts = tuple(law.components[0] for law in reduced)
@@ -294,9 +275,9 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
         raise Unsupported("a design after this release", "it shows the data themselves")
     variance = 1 / (precision * factor**2)
     borders = [Fraction(float(edge)) if np.isfinite(edge) else None for edge in edges]
-    weights, places, parts, error, lost = [], [], [], STATED, 0.0
+    rows, error, lost = [], STATED, 0.0
     for law in world.read([Fraction(1)]):
-        row: list[tuple[float, int, Any]] = []
+        row: list[tuple[float, int, Slice]] = []
         for weight, part in zip(law.weights, law.components, strict=True):
             if not isinstance(part, Normal):
                 raise Unsupported("a design after this release", "the data are no mixture of normal laws")
@@ -304,19 +285,13 @@ def binned_pieces(world: ContinuousWorld, existing: Readout, edges: FloatArray) 
             known = low > MIN_PROBABILITY
             lost += float(high[~known].sum())
             for place in np.flatnonzero(known).tolist():
-                middle = 0.5 * (low[place] + high[place])
-                row.append(
-                    (
-                        middle,
-                        place,
-                        Slice.of(part.exact[0], part.exact[1], borders[place], borders[place + 1], variance),
-                    )
-                )
+                seen = Slice.of(part.exact[0], part.exact[1], borders[place], borders[place + 1], variance)
+                row.append((0.5 * (low[place] + high[place]), place, seen))
                 error = max(error, STATED + float((high[place] - low[place]) / low[place]))
-        weights.append(np.array([entry[0] for entry in row]))
-        places.append(np.array([entry[1] for entry in row]))
-        parts.append(tuple(entry[2] for entry in row))
-    return Pieces(tuple(weights), tuple(places), tuple(parts), edges.size - 1, error, lost)
+        chances, bins, slices = zip(*row, strict=True)
+        rows.append((np.array(chances), np.array(bins), slices))
+    weights, places, parts = zip(*rows, strict=True)
+    return Pieces(weights, places, parts, edges.size - 1, error, lost)
 
 
 def noisy_answer(
@@ -355,9 +330,7 @@ def noisy_answer(
     return table, attrs.evolve(best, lower_bound=found.lower_bound, rounds=rounds, seconds=seconds)
 
 
-def _mixed(
-    task: NoisyTask, table: Counts, excess: float, bits: int, left: Callable[[], float | None]
-) -> Counts:  # fmt: skip
+def _mixed(task: NoisyTask, table: Counts, excess: float, bits: int, left: Callable[[], float | None]) -> Counts:
     """The table mixed with a constant: delta is convex along the way, and at its end that of the earlier release.
 
     So a share of excess/(excess + room) is enough; where that is much, less is tried by bisection.

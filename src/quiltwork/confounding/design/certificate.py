@@ -19,8 +19,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import Unreachable
 from quiltwork.numbers.laws import Laws
 
-__all__ = ["Counts", "certified_counts", "counted", "without_faint"]
-
 FIRST = 2.0**-44  # the smallest share of a mixture that is tried after none
 HALVINGS = 12
 NEGLIGIBLE_OUTPUT = 1e-9  # outputs that no input returns more often than this are dropped before rounding
@@ -87,19 +85,15 @@ def certified_counts(
     plain = counted(clean, bits)
     if holds(plain):
         return plain
-    best: tuple[float, Counts] | None = None
-    for constant in mixes:
-        found = _first_that_holds(clean, constant, bits, holds)
-        if found is not None:
-            price = cost(found.channel)
-            best = (price, found) if best is None or price < best[0] else best
-    if best is None:
+    mixed = [_first_that_holds(clean, constant, bits, holds) for constant in mixes]
+    found = [table for table in mixed if table is not None]
+    if not found:
         raise Unreachable(
             "the target with a certificate",
             "mixtures of the best channel with one that tells nothing",
             "the existing release meets the target with no room to spare; loosen delta by a little",
         )
-    return best[1]
+    return min(found, key=lambda table: cost(table.channel))
 
 
 def without_faint(channel: FloatArray) -> FloatArray:

@@ -18,8 +18,6 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import Exact
 from quiltwork.numbers.stated import fraction
 
-__all__ = ["Cost", "cost_of", "remapped"]
-
 NAMED: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "absolute": lambda x, z: abs(x - z),
     "squared": lambda x, z: (x - z) ** 2,
@@ -69,9 +67,8 @@ def cost_of(cost: Any, values: tuple[Fraction, ...], outputs: Any = None) -> Cos
         targets = _numbers("outputs", outputs)
     rows = _rows(cost)
     if not rows or len(rows) != len(values) or any(len(row) != len(rows[0]) or not row for row in rows):
-        given = (
-            "no table" if not rows else f"rows of lengths {', '.join(str(len(row)) for row in rows[:MAX_SHOWN_ROWS])}"
-        )
+        lengths = ", ".join(str(len(row)) for row in (rows or ())[:MAX_SHOWN_ROWS])
+        given = f"rows of lengths {lengths}" if rows else "no table"
         raise InvalidParameter("cost", given, f"a table of {len(values)} rows of one length, one for each input")
     if outputs is not None and len(targets) != len(rows[0]):
         raise InvalidParameter("outputs", f"{len(targets)} numbers", f"{len(rows[0])}, one for each column of the cost")

@@ -26,7 +26,7 @@ from quiltwork.confounding.design.exact.design import solve_exactly
 from quiltwork.confounding.design.refinement import refine, reporter
 from quiltwork.confounding.design.task import Target, Task, relaxed, split_options, task_of
 from quiltwork.confounding.finite.release import Release, WorstPair
-from quiltwork.confounding.line.binned.table import checked_edges
+from quiltwork.confounding.line.binned.law import checked_edges
 from quiltwork.confounding.line.release import Readout
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from quiltwork.confounding.design.exact.design import RationalSolution
     from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.world import World
-
-__all__ = ["Design", "design", "searched", "task_after"]
 
 BITS = 50
 MOST_BITS = 52
@@ -238,7 +236,7 @@ class Design:
 
 def design(
     world: World,
-    existing: Release | None = None,
+    existing: Release | Readout | None = None,
     *,
     epsilon: Any = None,
     delta: Any = 0,
@@ -264,21 +262,13 @@ def design(
     certificate is for all of them.
     """
     task = task_after(world, existing, Target(epsilon, delta, cost, outputs, odds, reads), clusters)
-    return searched(
-        task, exact=exact, gap=gap, time_limit=time_limit, clusters=clusters, bits=bits, progress=progress
-    )  # fmt: skip
+    return searched(task, exact, gap, time_limit, clusters, bits, progress)
 
 
 def searched(
-    task: Task,
-    *,
-    exact: bool = False,
-    gap: float = 1e-6,
-    time_limit: float | None = None,
-    clusters: int | None = None,
-    bits: int = BITS,
-    progress: bool | None = None,
-) -> Design:
+    task: Task, exact: bool = False, gap: float = 1e-6, time_limit: float | None = None, clusters: int | None = None,
+    bits: int = BITS, progress: bool | None = None,
+) -> Design:  # fmt: skip
     """The cheapest mechanism of a task, or the best certified one when the time is over."""
     bits, clusters = checked_bits(bits), None if clusters is None else checks.count("clusters", clusters, least=1)
     gap = checks.non_negative("gap", gap)
@@ -364,7 +354,6 @@ def _ends(bracket: Bracket) -> str:
 
 
 def _written(value: Design) -> dict[str, Any]:
-
     task = value.task
     if type(task) is not Task:
         raise Unsupported(

@@ -21,12 +21,11 @@ from quiltwork.confounding.design.design import BITS, Design, checked_bits, task
 from quiltwork.confounding.design.task import Target, Task
 from quiltwork.confounding.finite.channels import noise_channel
 from quiltwork.confounding.finite.release import Release
+from quiltwork.confounding.line.release import Readout
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
-
-__all__ = ["calibrated"]
 
 FAMILIES = ("laplace", "gaussian")
 HALVINGS = 60
@@ -35,7 +34,7 @@ MAX_RELATIVE_SCALE = 1e6  # scales that are searched, over the range of the valu
 
 def calibrated(
     world: World,
-    existing: Release | None = None,
+    existing: Release | Readout | None = None,
     *,
     epsilon: Any = None,
     delta: Any = 0,

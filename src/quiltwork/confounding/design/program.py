@@ -1,7 +1,14 @@
-"""The relaxed linear program of a partition, grown cell by cell and solved warm by HiGHS.
+"""The design of the next release as a finite problem, and its relaxed linear program, grown cell by cell in HiGHS.
 
-A cell c of (pair p, output z) is a set of old outputs y; a_c[x] is the sum of M[i, x, y] - odds M[j, x, y] over it, and
-its one hinge asks u_c >= a_c . g[:, z], u_c >= 0, with sum of u_c over the cells of p at most delta.
+Data: M[r, x, y] = P(x, y | r), where a row r is a secret under one prior and y is all that was released before;
+ordered pairs of rows; the target (odds = e^epsilon, delta); weights w[t, x, z].  Wanted: a row-stochastic g[x, z] with
+
+    min max_t sum w[t, x, z] g[x, z]   subject to, for each pair (i, j),
+    sum_yz ( sum_x (M[i, x, y] - odds M[j, x, y]) g[x, z] )_+ <= delta.
+
+The program of a partition.  A cell c of (pair p, output z) is a set of old outputs y; a_c[x] is the sum of
+M[i, x, y] - odds M[j, x, y] over it, and its one hinge asks u_c >= a_c . g[:, z], u_c >= 0, with sum of u_c over the
+cells of p at most delta.
 
 Splitting keeps what the simplex method knows.  With the slack s_c >= 0 written out, a cell's row is
 a_c . g - u_c + s_c = 0.  Cutting the cell b out of c leaves c's row as it is, except that it now is the *sum* of the
@@ -34,7 +41,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.design.problem import Problem
 from quiltwork.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -43,13 +49,50 @@ if TYPE_CHECKING:
 Places = NDArray[np.int32]
 Values = NDArray[np.float64]
 
-__all__ = ["Answer", "Program"]
-
 TOLERANCE = 1e-10  # of rows, bounds and reduced costs, in the units of the module docstring
 DUST = 1e-12  # entries of the channel below it are rounding of the solver, and stand for zero
 HARD = 2e-11  # a smaller delta is taken for zero in the program; the evaluation outside knows the true one
 MIN_DIVISOR = 1e-7  # no row is divided by less than this part of |a|_c, whatever delta and the odds: HiGHS refuses 1e15
 MIN_MATRIX_ENTRY = 1e-12  # matrix entries below it are dropped; HiGHS allows no less
+
+
+@attrs.frozen(eq=False)
+class Problem:
+    """One design problem in floats; the answers are certified elsewhere, with the rounding of the inputs."""
+
+    joint: FloatArray  # (R, X, Y)
+    pairs: np.ndarray  # (P, 2), ordered
+    odds: float
+    delta: float
+    weights: FloatArray  # (T, X, Z)
+
+    @property
+    def inputs(self) -> int:
+        """How many values the new mechanism may read."""
+        return int(self.joint.shape[1])
+
+    @property
+    def outputs(self) -> int:
+        """How many values it may return."""
+        return int(self.weights.shape[2])
+
+    def signed(self, pair: int) -> FloatArray:
+        """(Y, X): M[i] - odds M[j], whose product with g is what the hinges see."""
+        first, second = self.pairs[pair]
+        return np.ascontiguousarray((self.joint[first] - self.odds * self.joint[second]).T)
+
+    def deltas(self, channel: FloatArray) -> FloatArray:
+        """The delta of the whole composition for each pair; plain floats, no certificate."""
+        return np.array([np.maximum(self.signed(p) @ channel, 0.0).sum() for p in range(len(self.pairs))])
+
+    def cost(self, channel: FloatArray) -> float:
+        """The worst expected cost over the priors; plain floats."""
+        return float(np.tensordot(self.weights, channel, axes=2).max())
+
+    def constant(self) -> FloatArray:
+        """The cheapest channel that tells nothing: one law of outputs for every input."""
+        best = np.argmin(self.weights.sum(axis=1).max(axis=0))
+        return np.tile(np.eye(self.outputs)[best], (self.inputs, 1))
 
 
 @attrs.frozen(eq=False)
@@ -73,7 +116,7 @@ class Program:
         self._unit = float(weights.max()) or 1.0
         offsets = problem.weights.min(axis=2).sum(axis=1)
         several = len(weights) > 1
-        self._solver = _solver()
+        self._solver = highs()
         self._columns = self._rows = 0
         # parents, rows and scales of each call of `cut`; for each cell its row and those it was cut out of, with scales
         self._batches: list[tuple[np.ndarray, np.ndarray, FloatArray]] = []
@@ -214,7 +257,7 @@ def _packed(entries: list[Any]) -> tuple[Places, Places, Values]:
     return starts.astype(np.int32), places.astype(np.int32), values.astype(np.float64)
 
 
-def _solver() -> Highs:
+def highs() -> Highs:
     """A silent, deterministic, single-threaded solver: dual simplex, steepest edge, tight tolerances."""
     try:
         from highspy import Highs

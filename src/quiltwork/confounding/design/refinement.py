@@ -23,13 +23,10 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray, non_negative
-from quiltwork.confounding.design.problem import Problem
-from quiltwork.confounding.design.program import Answer, Program
+from quiltwork.confounding.design.program import Answer, Problem, Program
 from quiltwork.errors import Unreachable
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.progress import Progress
-
-__all__ = ["Refined", "Report", "lower_bound", "refine", "reporter"]
 
 Report = Callable[[int, float, float, int], None]  # round, lower, upper, cells
 

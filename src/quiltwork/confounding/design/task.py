@@ -19,8 +19,8 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.design.certificate import Counts, certified_counts, counted
 from quiltwork.confounding.design.costs import Cost, cheapest_law, cost_of
-from quiltwork.confounding.design.problem import Problem
-from quiltwork.confounding.finite.channels import merged
+from quiltwork.confounding.design.program import Problem
+from quiltwork.confounding.finite.channels import grouped, merged
 from quiltwork.confounding.finite.clusters import clustered
 from quiltwork.confounding.finite.joint import Joint, joint_of
 from quiltwork.confounding.finite.release import Release, WorstPair
@@ -33,8 +33,6 @@ from quiltwork.numbers.stated import double_above, double_below, fraction
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
-
-__all__ = ["Target", "Task", "finished_task", "refuse_violated", "relaxed", "split_options", "task_of"]
 
 MAX_EXACT_ENTRIES = 20_000  # of a table that is evaluated in fractions
 MIN_PROBABILITY, MAX_RELATIVE_WIDTH = 1e-250, 1e-6  # of probabilities: beyond these they are taken as unknown
@@ -135,23 +133,42 @@ class Task:
         return min(found, counted(self.cheapest(), bits), key=lambda table: self.price(table.channel))
 
 
+def _share(delta: Any) -> Fraction:
+    found = fraction(delta)
+    if found is None or not 0 <= found < 1:
+        raise InvalidParameter("delta", delta, "a number in [0, 1)")
+    return found
+
+
 @attrs.frozen(eq=False)
 class Target:
-    """What was asked for, unchecked: the privacy, the price, and what the mechanism reads."""
+    """What was asked for: the privacy, checked; the price, which `cost_of` checks; and what the mechanism reads."""
 
-    epsilon: Any
-    delta: Any
-    cost: Any
+    epsilon: Any = None
+    delta: Fraction = attrs.field(default=Fraction(0), converter=_share)
+    cost: Any = "squared"
     outputs: Any = None
     odds: Any = None
     reads: str = "data"
+    privacy: tuple[float, Fraction | None] = attrs.field(init=False)  # epsilon, and e^epsilon if it is a fraction
+
+    @privacy.default
+    def _checked_privacy(self) -> tuple[float, Fraction | None]:
+        if (self.epsilon is None) == (self.odds is None):
+            raise InvalidParameter("the target", "both or none of epsilon and odds", "epsilon, or odds = e^epsilon")
+        if self.odds is None:
+            strength = checks.non_negative("epsilon", self.epsilon)
+            return strength, Fraction(1) if strength == 0 else None
+        exact = fraction(self.odds)
+        if exact is None or not 1 <= exact <= MAX_ODDS:
+            raise InvalidParameter("odds", self.odds, "a rational number from 1 to 1e300, such as Fraction(2)")
+        return math.log(exact), exact
 
 
 def split_options(options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
     """What is asked for, and how it is searched."""
-    defaults: dict[str, Any] = {"epsilon": None, "delta": 0, "cost": "squared"}
-    asked = {field.name for field in attrs.fields(Target)}
-    target = Target(**defaults | {name: value for name, value in options.items() if name in asked})
+    asked = {field.name for field in attrs.fields(Target) if field.init}
+    target = Target(**{name: value for name, value in options.items() if name in asked})
     return target, {name: value for name, value in options.items() if name not in asked}
 
 
@@ -171,30 +188,13 @@ def task_of(world: World, existing: Release | None, target: Target) -> Task:
 
 def finished_task(world: World, existing: Release, target: Target, joint: Joint) -> Task:
     """The task on this tensor, with everything checked but the existing release."""
-    strength, exact_odds = _target(target.epsilon, target.odds)
-    share = fraction(target.delta)
-    if share is None or not 0 <= share < 1:
-        raise InvalidParameter("delta", target.delta, "a number in [0, 1)")
+    (strength, exact_odds), share = target.privacy, target.delta
     outputs, cost, reads = target.outputs, target.cost, target.reads
     if outputs is None and reads == "data and output" and (isinstance(cost, str) or callable(cost)):
         outputs = world.exact_values  # the input lists each value of the data once for each earlier output
     priced = cost_of(cost, _inputs(world, existing, reads), outputs)
     weights, slack = _weights(joint, world, priced, reads)
-    return Task(
-        world, existing, strength, exact_odds, float(share), share, priced, reads, joint, weights, slack
-    )  # fmt: skip
-
-
-def _target(epsilon: Any, odds: Any) -> tuple[float, Fraction | None]:
-    if (epsilon is None) == (odds is None):
-        raise InvalidParameter("the target", "both or none of epsilon and odds", "epsilon, or odds = e^epsilon")
-    if odds is None:
-        strength = checks.non_negative("epsilon", epsilon)
-        return strength, Fraction(1) if strength == 0 else None
-    exact = fraction(odds)
-    if exact is None or not 1 <= exact <= MAX_ODDS:
-        raise InvalidParameter("odds", odds, "a rational number from 1 to 1e300, such as Fraction(2)")
-    return math.log(exact), exact
+    return Task(world, existing, strength, exact_odds, float(share), share, priced, reads, joint, weights, slack)
 
 
 def _inputs(world: World, existing: Release, reads: str) -> tuple[Fraction, ...]:
@@ -280,6 +280,5 @@ def _fewer(task: Task, clusters: int | None) -> tuple[FloatArray, int]:
     table = task.existing.table
     labels = merged(table, digits=11)[1] if clusters is None else clustered(table, clusters).labels
     rows, inputs, outputs = values.shape
-    found = np.zeros((int(labels.max()) + 1, rows * inputs))
-    np.add.at(found, labels, values.reshape(rows * inputs, outputs).T)
-    return np.ascontiguousarray(found.T).reshape(rows, inputs, -1), int(np.bincount(labels).max())
+    found = grouped(values.reshape(rows * inputs, outputs), labels)
+    return found.reshape(rows, inputs, -1), int(np.bincount(labels).max())

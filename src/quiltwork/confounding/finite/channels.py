@@ -7,21 +7,24 @@ when they are given them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.numbers.laws import LEAST, Exact, Laws, laws, outward
 
-__all__ = ["adaptive", "channel", "independent", "merged", "noise_channel", "randomized_response", "repeated"]
+if TYPE_CHECKING:
+    from quiltwork.confounding.world import World
 
 MOST_ENTRIES = 50_000_000  # of a joint table
+MAX_DISTANCE = 1e-9  # in total, of a law of outputs that counts as realised
 
 
 def channel(name: str, value: Any, inputs: int | None = None) -> Laws:
@@ -182,7 +185,7 @@ def adaptive(first: Any, then: Any) -> Laws:
     parts = [_column(table, index).beside(part) for index, part in enumerate(following)]
     exponents = np.concatenate([part.exponents for part in parts])
     low, high = np.hstack([part.low for part in parts]), np.hstack([part.high for part in parts])
-    return Laws(low, high, exponents, lambda: _exact_columns(parts))
+    return Laws(low, high, exponents, lambda: stacked_fractions(parts, np.hstack))
 
 
 def _column(table: Laws, index: int) -> Laws:
@@ -195,9 +198,10 @@ def _column(table: Laws, index: int) -> Laws:
     )
 
 
-def _exact_columns(parts: list[Laws]) -> Exact | None:
-    tables = [part.exact for part in parts]
-    return None if any(table is None for table in tables) else np.hstack([t for t in tables if t is not None])
+def stacked_fractions(parts: Sequence[Laws], stack: Callable[[Sequence[Exact]], Exact]) -> Exact | None:
+    """The fractions of several tables in one; None when some table has none."""
+    tables = [part.exact for part in parts if part.exact is not None]
+    return stack(tables) if len(tables) == len(parts) else None
 
 
 def merged(value: Any, *, digits: int | None = None) -> tuple[Laws, np.ndarray]:
@@ -218,7 +222,7 @@ def merged(value: Any, *, digits: int | None = None) -> tuple[Laws, np.ndarray]:
     rays = np.where(largest > 0, values / np.where(largest > 0, largest, 1.0), 0.0)
     _, labels = np.unique(np.round(rays, places).T, axis=0, return_inverse=True)
     labels = np.ravel(labels)
-    low, high = (_grouped(end, labels) for end in table.masses)
+    low, high = (grouped(end, labels) for end in table.masses)
     return Laws(*outward(low, high, table.shape[1] + 1.0, high > 0)), labels
 
 
@@ -236,7 +240,8 @@ def _exact_merge(table: Laws) -> tuple[Laws, np.ndarray]:
     return laws("channel", found), labels
 
 
-def _grouped(values: FloatArray, labels: np.ndarray) -> FloatArray:
+def grouped(values: FloatArray, labels: np.ndarray) -> FloatArray:
+    """The columns with one label summed, for each label."""
     found = np.zeros((labels.max() + 1, len(values)))
     np.add.at(found, labels, values.T)
     return np.ascontiguousarray(found.T)
@@ -277,3 +282,54 @@ def noise_channel(values: Any, outputs: Any, scale: float, kind: str = "gaussian
             exponent = 0.5 * exponent * ((distance + nearest) / spread)
         weights = np.exp(-exponent)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def realised(world: World, alpha: Any) -> FloatArray:
+    """A channel on the data whose effective mechanism is alpha, to 1e-9; refused with the least distance if none is.
+
+    alpha(z | s) = sum_x P(x | s) g(z | x) must have a solution g, which is a linear program.  Where it has one, the law
+    of the new output alone is alpha; together with earlier outputs it is that of g, not of alpha with noise of its own,
+    so evaluate the release again.
+
+    Reference: theory/confounding.md section 3(b) (an alpha that no g realises) and section 4.
+
+    >>> from quiltwork.confounding.world import World
+    >>> world = World(data=[[0.6, 0.4], [0.4, 0.6]])
+    >>> np.round(realised(world, [[0.55, 0.45], [0.45, 0.55]]), 6) + 0.0
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    if world.priors > 1:
+        raise Unsupported("alpha under several priors", "it is one law for each secret", "choose one prior")
+    wanted = laws("alpha", alpha, world.count, row_word="secret").values
+    channel, distance = _nearest_channel(world.data, wanted)
+    if distance > MAX_DISTANCE:
+        raise Unreachable(
+            "these laws of outputs",
+            "all mechanisms that see the data only",
+            f"the nearest one is {distance:.3g} away in total; let it read the secret, or design on the data",
+        )
+    return channel
+
+
+def _nearest_channel(data: FloatArray, wanted: FloatArray) -> tuple[FloatArray, float]:
+    """The channel with the least sum of |A g - alpha|, by linear programming."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, hstack, identity, kron, vstack
+
+    secrets, inputs = data.shape
+    outputs = wanted.shape[1]
+    effect = kron(coo_array(data), identity(outputs))
+    size = secrets * outputs
+    normal = kron(identity(inputs), coo_array(np.ones((1, outputs))))
+    zero = coo_array((inputs, 2 * size))
+    blocks: Any = vstack([hstack([effect, identity(size), -identity(size)]), hstack([normal, zero])])
+    rows = blocks.tocsr()
+    cost = np.concatenate([np.zeros(inputs * outputs), np.ones(2 * size)])
+    target = np.concatenate([wanted.ravel(), np.ones(inputs)])
+    found: Any = linprog(cost, A_eq=rows, b_eq=target, bounds=(0.0, None), method="highs")
+    if found.status != 0:
+        raise Unsupported("this law of outputs", f"the solver stopped: {found.message}")
+    channel = np.clip(found.x[: inputs * outputs].reshape(inputs, outputs), 0.0, None)
+    channel = channel / channel.sum(axis=1, keepdims=True)
+    return channel, float(np.abs(data @ channel - wanted).sum())

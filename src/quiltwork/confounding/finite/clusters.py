@@ -22,7 +22,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.finite.channels import channel
+from quiltwork.confounding.finite.channels import channel, grouped
 from quiltwork.curves.finite import odds_ends
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
@@ -31,8 +31,6 @@ from quiltwork.numbers.rounding import UNIT, up
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
-
-__all__ = ["Clustered", "clustered"]
 
 LLOYD_ROUNDS = 12  # of Lloyd's algorithm; more change little
 BLOCK_ENTRIES = 1 << 22
@@ -65,22 +63,16 @@ def clustered(value: Any, count: int, *, seed: int = 0) -> Clustered:
     table, count = channel("channel", value), checks.count("count", count, least=1)
     labels = _labels(table.values, count, seed)
     low, high = table.masses
-    sums = [_summed(end, labels) for end in (low, high)]
+    sums = [grouped(end, labels) for end in (low, high)]
     whole = Laws(*outward(sums[0], sums[1], low.shape[1] + 1.0, sums[1] > 0))
     values = table.values
     weights = values.sum(axis=0)
     totals = np.bincount(labels, weights)[labels]
     share = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
-    spread = _summed(values, labels)[:, labels] * share
+    spread = grouped(values, labels)[:, labels] * share
     gaps = np.abs(values - spread) + (high - low) + 32.0 * UNIT * low.shape[1] * (values + spread)
     distances = np.array([up(0.5 * math.fsum(row) * (1.0 + 8.0 * UNIT)) for row in gaps])
     return Clustered(whole, labels, np.minimum(distances, 1.0))
-
-
-def _summed(values: FloatArray, labels: np.ndarray) -> FloatArray:
-    found = np.zeros((labels.max() + 1, len(values)))
-    np.add.at(found, labels, values.T)
-    return np.ascontiguousarray(found.T)
 
 
 def _labels(values: FloatArray, count: int, seed: int) -> np.ndarray:

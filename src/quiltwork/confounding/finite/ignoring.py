@@ -24,8 +24,6 @@ from quiltwork.kinds import document
 if TYPE_CHECKING:
     from quiltwork.confounding.finite.release import Release
 
-__all__ = ["Ignoring"]
-
 UNDER, OVER, SAME, BOTH, UNKNOWN = "underestimates", "overestimates", "agrees", "crosses", "undecided"
 MOST_KNOTS = 4096
 
@@ -65,10 +63,7 @@ class Ignoring(SameCurve):
         said = {self._said(true[index], claimed[index]) for index in range(epsilons.size)}
         if {UNDER, OVER} <= said:
             return BOTH
-        for word in (UNDER, OVER, UNKNOWN):
-            if word in said:
-                return word
-        return SAME
+        return next((word for word in (UNDER, OVER, UNKNOWN) if word in said), SAME)
 
     def _knots(self) -> Any:
         """Where the order of the two curves is decided.

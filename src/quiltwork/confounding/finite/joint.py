@@ -23,8 +23,6 @@ from quiltwork.numbers.laws import Exact, Laws, outward
 if TYPE_CHECKING:
     from quiltwork.confounding.finite.release import Release
 
-__all__ = ["READS", "Joint", "joint_of"]
-
 READS = ("data", "secret", "data and output")
 MOST_ENTRIES = 50_000_000
 
@@ -102,33 +100,33 @@ def joint_of(existing: Release, reads: str) -> Joint:
 
 def _of_secret(existing: Release) -> Joint:
     """x := s: the mechanism reads the secret itself, with noise of its own."""
-    world = existing.world
-    low, high = existing.laws.masses
-    which = np.arange(len(low)) % world.count
+    rows, count = len(existing.laws.low), existing.world.count
 
-    def placed(table: Any, nothing: Any) -> Any:
-        found = np.full((len(table), world.count, table.shape[1]), nothing, dtype=table.dtype)
-        found[np.arange(len(table)), which] = table
+    def placed(table: Any) -> Any:
+        found = np.full((rows, count, table.shape[1]), _nothing(table), dtype=table.dtype)
+        found[np.arange(rows), np.arange(rows) % count] = table
         return found
 
-    def exact() -> Exact | None:
-        table = existing.laws.exact
-        return None if table is None else placed(table, Fraction(0))
-
-    return Joint(placed(low, 0.0), placed(high, 0.0), exact)
+    return _placed(placed, *existing.laws.masses, lambda: existing.laws.exact)
 
 
 def _spread(plain: Joint) -> Joint:
     """x := (x, y): the mechanism reads the data and what was released before."""
 
-    def placed(tensor: Any, nothing: Any) -> Any:
+    def placed(tensor: Any) -> Any:
         rows, inputs, outputs = tensor.shape
-        found = np.full((rows, inputs, outputs, outputs), nothing, dtype=tensor.dtype)
+        found = np.full((rows, inputs, outputs, outputs), _nothing(tensor), dtype=tensor.dtype)
         index = np.arange(outputs)
         found[:, :, index, index] = tensor
         return found.reshape(rows, inputs * outputs, outputs)
 
-    def exact() -> Exact | None:
-        return None if plain.exact is None else placed(plain.exact, Fraction(0))
+    return _placed(placed, plain.low, plain.high, lambda: plain.exact)
 
-    return Joint(placed(plain.low, 0.0), placed(plain.high, 0.0), exact)
+
+def _nothing(table: Any) -> Any:
+    return Fraction(0) if table.dtype == object else 0.0
+
+
+def _placed(place: Callable[[Any], Any], low: Any, high: Any, exact: Callable[[], Exact | None]) -> Joint:
+    """Both ends, and the fractions when they are known, put into a tensor of zeros."""
+    return Joint(place(low), place(high), lambda: None if (known := exact()) is None else place(known))

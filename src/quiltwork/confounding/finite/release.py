@@ -12,15 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.finite.channels import channel, independent, refuse_large, repeated
-from quiltwork.confounding.finite.law_documents import overlapping, same
+from quiltwork.confounding.finite.channels import adaptive, channel, independent, refuse_large, repeated
 from quiltwork.curves import finite as rational
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import FiniteTest, contrast, odds_ends
@@ -28,7 +27,7 @@ from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.curves.maximum import Maximum
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.numbers.laws import Laws
+from quiltwork.numbers.laws import Laws, laws, outward
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import fraction
 
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from quiltwork.confounding.finite.ignoring import Ignoring
     from quiltwork.confounding.world import World
 
-__all__ = ["Release", "WorstPair"]
-
 METHOD = "joint law"
+MOST_EXACT = 20_000  # entries of a computed table whose fractions are worth writing
+SLACK = 1e-6  # by which the sums of ends may miss one; a computed table of a million columns stays within
 
 
 class WorstPair(Maximum):
@@ -141,10 +140,7 @@ class Release(WorstPair):
     def product(self) -> Laws:
         """The law of outputs if each effective mechanism drew on its own: what ignoring the confounder assumes."""
         refuse_large(len(self.world.laws.low), math.prod(map(float, self.sizes)))
-        found = self._alone_given_secret(0)
-        for index in range(1, len(self.sizes)):
-            found = found.beside(self._alone_given_secret(index))
-        return found
+        return reduce(Laws.beside, map(self._alone_given_secret, range(len(self.sizes))))
 
     def _alone_given_secret(self, index: int) -> Laws:
         """The effective mechanism, with every use of a repeated one on its own."""
@@ -173,10 +169,8 @@ class Release(WorstPair):
     def then(self, *channels: Any) -> Release:
         """This release and further mechanisms that read the data with noise of their own."""
         more = [channel(f"channel {index}", value, self.table.shape[0]) for index, value in enumerate(channels)]
-        table = self.table
-        refuse_large(table.shape[0], math.prod([float(table.shape[1]), *(float(part.shape[1]) for part in more)]))
-        for part in more:
-            table = table.beside(part)
+        refuse_large(self.table.shape[0], math.prod(float(part.shape[1]) for part in (self.table, *more)))
+        table = reduce(Laws.beside, more, self.table)
         parts = None if self._parts is None else (*self._parts, *more)
         sizes = (*self.sizes, *(part.shape[1] for part in more))
         told = sum(size > 1 for size in self.sizes) + len(more)
@@ -185,8 +179,6 @@ class Release(WorstPair):
 
     def then_adaptive(self, then: Any) -> Release:
         """This release and one more mechanism chosen after its outputs: `then[y]` is the channel after output y."""
-        from quiltwork.confounding.finite.channels import adaptive
-
         table = adaptive(self.table, then)
         return Release(self.world, table, (table.shape[1],), None, f"{self.words}, then one that reads its output")
 
@@ -222,8 +214,6 @@ class Release(WorstPair):
 
 def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:
     """The channel of one of several outputs, summed out of the joint table."""
-    from quiltwork.numbers.laws import laws, outward
-
     inputs = table.shape[0]
     axes = tuple(axis + 1 for axis in range(len(sizes)) if axis != index)
     if table.exact is not None:
@@ -232,7 +222,104 @@ def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:
     return Laws(*outward(ends[0], ends[1], table.shape[1] + 1.0, ends[1] > 0))
 
 
-# ---- as a document
+# ---- tables of probabilities as documents
+
+
+def same(one: Laws, two: Laws) -> bool:
+    """Whether two tables have the same ends, to the last digit."""
+    return bool(
+        np.array_equal(one.low, two.low)
+        and np.array_equal(one.high, two.high)
+        and np.array_equal(one.exponents, two.exponents)
+        and (one.uses is None) == (two.uses is None)
+    )
+
+
+def _write_laws(value: Laws) -> dict[str, Any]:
+    """The shortest form from which the same two ends are computed again.
+
+    A table of fractions is written as texts such as 1/3, one of decimals as numbers, one that counts the uses of
+    another by that other one; what comes from a computation is written as its two ends, to the last digit, with the
+    fractions beside them where they are known.
+    """
+    if value.uses is not None and same(repeated(*value.uses), value):
+        return {"of": value.uses[0], "times": value.uses[1]}
+    exact = value.exact if value.low.size <= MOST_EXACT else None
+    if exact is not None:
+        texts = [[str(entry) for entry in row] for row in exact]
+        if same(laws("table", texts), value):
+            return {"table": texts}
+        floats = [[float(entry) for entry in row] for row in exact]
+        if same(laws("table", np.array(floats)), value):
+            return {"table": floats}
+    scaled = bool(value.exponents.any())
+    return {
+        "low": value.low,
+        "high": value.high,
+        "exponents": value.exponents if scaled else None,
+        "exact": exact,
+    }
+
+
+def _read_laws(
+    table: Any = None, low: Any = None, high: Any = None, exponents: Any = None, exact: Any = None, of: Any = None,
+    times: Any = None,
+) -> Laws:  # fmt: skip
+    """The table with these fields."""
+    if of is not None:
+        if not isinstance(of, Laws) or type(times) is not int or times < 1:
+            raise InvalidParameter("of", of, "a table, and times, how often it is used")
+        return repeated(of, times)
+    if table is not None:
+        plain = all(isinstance(entry, float) for row in table for entry in row)
+        return laws("table", np.array(table) if plain else table)
+    if not isinstance(low, np.ndarray) or not isinstance(high, np.ndarray):
+        raise InvalidParameter("table", None, "rows of probabilities, or the arrays low and high")
+    powers = np.zeros(low.shape[-1], dtype=np.int64) if exponents is None else np.asarray(exponents)
+    _checked(low, high, powers)
+    if exact is not None:
+        _inside(exact, low, high, powers)
+    return Laws(low, high, powers, None if exact is None else lambda: exact)
+
+
+def _checked(low: np.ndarray, high: np.ndarray, powers: np.ndarray) -> None:
+    """Both ends must be those of laws: ordered, none negative, and sums of one between them."""
+    plain = low.ndim == 2 and low.shape == high.shape and low.dtype == high.dtype == np.float64 and low.size > 0
+    if not plain or powers.shape != low.shape[1:] or powers.dtype.kind != "i":
+        raise InvalidParameter("low", low.shape, "two tables of floats of one shape, and a whole exponent a column")
+    if not bool(np.all((low >= 0) & (low <= high) & np.isfinite(high))):
+        raise InvalidParameter("low", "other numbers", "ends with 0 <= low <= high")
+    with np.errstate(under="ignore", over="ignore"):
+        least, most = np.ldexp(low, powers).sum(axis=1), np.ldexp(high, powers).sum(axis=1)
+    if not bool(np.all((least <= 1 + SLACK) & (most >= 1 - SLACK) & (most - least <= 1))):
+        raise InvalidParameter("high", most.tolist()[:3], "rows that sum to 1, between their two ends")
+
+
+def _inside(exact: Any, low: np.ndarray, high: np.ndarray, powers: np.ndarray) -> None:
+    if not isinstance(exact, np.ndarray) or exact.dtype != object or exact.shape != low.shape:
+        raise InvalidParameter("exact", "another table", "fractions, one for each entry")
+    for row, below, above in zip(exact, low, high, strict=True):
+        scale = [Fraction(2) ** int(power) for power in powers]
+        inside = (Fraction(a) * s <= x <= Fraction(b) * s for x, a, b, s in zip(row, below, above, scale, strict=True))
+        if sum(row) != 1 or not all(inside):
+            raise InvalidParameter("exact", "a row that does not fit", "fractions between both ends, of sum 1")
+
+
+def overlapping(one: Laws, two: Laws) -> None:
+    """Refuse laws that cannot be those of the same release."""
+    if one.shape != two.shape:
+        raise InvalidParameter("laws", one.shape, f"a table of shape {two.shape}, as its channel gives")
+    (low, high), (other_low, other_high) = one.masses, two.masses
+    if not bool(np.all((low <= other_high) & (other_low <= high))):
+        raise InvalidParameter("laws", "other numbers", "what the world and the channel give, up to rounding")
+
+
+document("laws/1", fields="", optional="table low high exponents exact of times", write=_write_laws, read=_read_laws)(
+    Laws
+)
+
+
+# ---- releases as documents
 
 
 def _read_pairs(laws: Laws, pairs: Any, method: str, certified: bool) -> WorstPair:

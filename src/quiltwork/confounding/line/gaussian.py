@@ -33,8 +33,6 @@ from quiltwork.numbers.digits import pair
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import root, typed
 
-__all__ = ["GaussianCurve", "marginal_separations", "product", "root_ends", "separations", "worst_square"]
-
 Vector = Sequence[Fraction]
 Matrix = Sequence[Sequence[Fraction]]
 Squares = list[list[Fraction | None]]  # None stands for infinite

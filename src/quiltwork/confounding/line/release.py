@@ -10,8 +10,7 @@ import numpy as np
 from quiltwork.confounding.finite import ignoring as words
 from quiltwork.confounding.line.enclosure.curve import EnclosedCurve
 from quiltwork.confounding.line.gaussian import GaussianCurve, marginal_separations, separations, worst_square
-from quiltwork.confounding.line.laws.component import exactly
-from quiltwork.confounding.line.laws.components import Mixture, Point
+from quiltwork.confounding.line.laws.components import Mixture, Point, exactly
 from quiltwork.confounding.line.readings import Readings
 from quiltwork.confounding.line.simulation import estimate
 from quiltwork.curves.bracket import Bracket, Quantity
@@ -23,8 +22,6 @@ from quiltwork.numbers.stated import typed_above
 
 if TYPE_CHECKING:
     from quiltwork.confounding.line.world import ContinuousWorld
-
-__all__ = ["IgnoringGaussian", "Readout"]
 
 
 @document(

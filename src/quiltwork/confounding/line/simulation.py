@@ -23,13 +23,11 @@ from scipy.special import logsumexp
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
 from quiltwork.confounding.line.laws.components import Mixture
 from quiltwork.confounding.line.readings import Readings
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
-
-__all__ = ["FiniteDraws", "LineDraws", "Sampler", "VectorDraws", "estimate", "half_width"]
 
 CHUNK = 1 << 21  # numbers held at once
 ROUNDING = 1e-12  # of the terms, far below any half width

@@ -18,17 +18,16 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.binned.table import binned_table, checked_edges, middles
+from quiltwork.confounding.line.binned.law import binned_table, checked_edges, middles
 from quiltwork.confounding.line.enclosure.curve import EnclosedCurve
 from quiltwork.confounding.line.gaussian import GaussianCurve, product, separations, worst_square
-from quiltwork.confounding.line.laws.component import Component, exactly
-from quiltwork.confounding.line.laws.components import Mixture, Point, Unimodal
-from quiltwork.confounding.line.laws.mixture import table_weights
+from quiltwork.confounding.line.laws.components import Component, Mixture, Point, exactly, table_weights
+from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.confounding.line.laws.vectors import NormalVectors, Square, exact_vector
 from quiltwork.confounding.line.readings import Readings, readings
 from quiltwork.confounding.line.release import Readout
 from quiltwork.confounding.line.simulation import FiniteDraws, LineDraws, Sampler, VectorDraws
-from quiltwork.confounding.pairs import ordered_pairs
+from quiltwork.confounding.pairs import ordered_pairs, protected, unordered
 from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
@@ -37,8 +36,6 @@ from quiltwork.numbers.laws import laws as table
 if TYPE_CHECKING:
     from quiltwork.confounding.design.design import Design
     from quiltwork.confounding.world import World
-
-__all__ = ["ContinuousWorld", "gaussian_world", "mixture_world", "noisy"]
 
 Law = Mixture | NormalVectors
 
@@ -73,11 +70,7 @@ class ContinuousWorld:
         """Which secrets are not told apart."""
         if self.finite is not None:
             return str(self.finite.protects)
-        pairs = sorted({tuple(sorted(pair)) for pair in self.ordered.tolist()})
-        if len(pairs) == self.count * (self.count - 1) // 2:
-            return f"which of {self.count} secrets is true, any two of them"
-        named = ", ".join(f"secret {i} or secret {j}" for i, j in pairs[:4])
-        return f"{len(pairs)} pairs of secrets: {named}" + (", ..." if len(pairs) > 4 else "")
+        return protected(self.ordered, [f"secret {index}" for index in range(self.count)])
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -127,12 +120,9 @@ class ContinuousWorld:
         places = checked_edges(edges)
         if self.dimension != 1 or self.finite is not None:
             raise Unsupported("bins", "they are made for continuous data on the line")
-        pairs = sorted({(min(i, j), max(i, j)) for i, j in self.ordered.tolist()})
+        values = middles(places) if values is None else values
         return World(
-            self.secret[None, :],
-            binned_table(self, places),
-            pairs,
-            values=middles(places) if values is None else values,
+            self.secret[None, :], binned_table(self, places), unordered(self.ordered, self.count), values=values
         )
 
     def design(self, existing: Readout | None = None, *, edges: Any, values: Any = None, **options: Any) -> Design:

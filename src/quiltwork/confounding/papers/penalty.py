@@ -19,7 +19,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.design.design import task_after
-from quiltwork.confounding.design.problem import Problem
+from quiltwork.confounding.design.program import Problem
 from quiltwork.confounding.design.task import relaxed, split_options
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.kinds import document
@@ -27,8 +27,6 @@ from quiltwork.numbers.laws import laws
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
-
-__all__ = ["PaperPenalty", "Penalised", "paper_objective", "penalised", "penalised_design"]
 
 _STAGES = 10  # how often the weight of the penalty grows, and by what
 _GROWTH = 2.5

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from quiltwork.checks import FloatArray
 from quiltwork.numbers.rounding import UNIT, difference, down, scaled, up
 
-__all__ = ["Lines", "certified_epsilon"]
-
 IndexArray = NDArray[np.intp]
 
 

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from quiltwork.checks import FloatArray
 from quiltwork.numbers.rounding import UNIT, difference
 
-__all__ = ["convex", "convex_one", "drops", "falls", "profile_hull", "profile_slopes", "tradeoff_hull"]
-
 IndexArray = NDArray[np.intp]
 
 _SPLIT = 2.0**27 + 1.0

@@ -15,8 +15,6 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.numbers.rounding import UNIT, down, up
 
-__all__ = ["mixture"]
-
 
 def mixture(parts: Iterable[tuple[float, Profile | TradeOff | Region]]) -> Profile:
     """The profile of a mechanism that picks part i with probability w_i and shows which.

@@ -13,6 +13,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import Lines
 from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
+from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
@@ -23,9 +24,6 @@ from quiltwork.numbers.rounding import UNIT, down, up
 
 if TYPE_CHECKING:
     from quiltwork.curves.polygons.region import Region
-    from quiltwork.curves.polygons.tradeoff import TradeOff
-
-__all__ = ["Profile"]
 
 _SCHEMA = "quiltwork/profile/1"
 _METHOD = "exact profile"
@@ -202,8 +200,6 @@ class Profile(BaseCurve):
         The convex conjugate is exact: edges of D become vertices of f.  Each vertex is rounded down and left, so the
         result never exceeds the true trade-off function, and `powers` keep small deltas to full relative precision.
         """
-        from quiltwork.curves.polygons.tradeoff import TradeOff
-
         return TradeOff(*self._lines.vertices(), hull=True)
 
     def region(self) -> Region:

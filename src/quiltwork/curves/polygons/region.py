@@ -22,8 +22,6 @@ from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import check_schema
 
-__all__ = ["Region"]
-
 ERRORS = ("type I error (false alarms)", "type II error (misses)")
 _SCHEMA = "quiltwork/region/1"
 _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from quiltwork.curves.polygons.profile import Profile
     from quiltwork.curves.polygons.region import Region
 
-__all__ = ["TradeOff"]
-
 _SCHEMA = "quiltwork/tradeoff/1"
 _METHOD = "exact trade-off"
 _DENT = 1e-12  # a vertex may lie this far above its neighbours' chord by rounding; further up it is a mistake
@@ -240,9 +238,7 @@ class TradeOff(BaseCurve):
 
     def region(self) -> Region:
         """The set of error pairs that some test may reach."""
-        from quiltwork.curves.polygons.region import Region
-
-        return Region(self.profile())
+        return self.profile().region()
 
     def _heading(self) -> str:
         rows = [(at_least(alpha, 6), at_least(beta, 6)) for alpha, beta in self.vertices.tolist()]

@@ -10,7 +10,9 @@ Libraries that only this room needs, imported when a table is opened.
 from __future__ import annotations
 
 import contextlib
+import glob
 import importlib
+import tempfile
 import uuid
 import warnings
 from abc import ABC, abstractmethod
@@ -22,10 +24,19 @@ from quiltwork.checks import flag, text
 from quiltwork.errors import InvalidParameter, MissingExtra, QuiltworkError, Unsupported
 from quiltwork.kinds import not_written
 
+CSV = {
+    "header": True,
+    "all_varchar": True,
+    "delim": ",",
+    "quote": '"',
+    "escape": '"',
+    "union_by_name": True,
+    "hive_partitioning": False,
+}
+
+
 if TYPE_CHECKING:
     from quiltwork.data.sequences import Sequences
-
-__all__ = ["Engine", "asked", "calm", "fresh", "ibis", "opening", "pyarrow", "pyspark_sql", "spark_backend"]
 
 
 def _module(name: str, package: str, extra: str) -> Any:
@@ -128,8 +139,6 @@ class Engine(ABC):
             raise InvalidParameter("settings", settings, "a dict of the engine's own settings")
         scheme, found, place = text("url", url, f"one of {URLS}").partition("://")
         if found and scheme == "duckdb":
-            from quiltwork.data.engines.duckdb import DuckEngine
-
             return DuckEngine.started(place, settings or {}, progress)
         if found and scheme in ("spark", "pyspark"):
             from quiltwork.data.engines.spark import SparkEngine
@@ -140,7 +149,6 @@ class Engine(ABC):
     @staticmethod
     def using(connection: Any, *, progress: bool | None = None) -> Engine:
         """An ibis connection that is already open (a cluster with its own settings); close leaves it open."""
-        from quiltwork.data.engines.duckdb import DuckEngine
         from quiltwork.data.engines.spark import SparkEngine
 
         kinds: dict[str, type[Engine]] = {"duckdb": DuckEngine, "pyspark": SparkEngine}
@@ -210,3 +218,61 @@ class Engine(ABC):
     @abstractmethod
     def csv(self, paths: Sequence[str]) -> Any:
         """CSV files with a header as one ibis table, every column as text."""
+
+
+class DuckEngine(Engine):
+    """DuckDB, the default: counts inside this process."""
+
+    name = "duckdb"
+
+    @classmethod
+    def started(cls, place: str, settings: Mapping[str, Any], progress: bool | None) -> DuckEngine:
+        """A database in memory, or the file after duckdb:///."""
+        backend = ibis().duckdb
+        if place and not place.startswith("/"):
+            raise InvalidParameter("url", f"duckdb://{place}", "duckdb:// or duckdb:///FILE", "a file takes three /")
+        with contextlib.ExitStack() as undo:
+            # DuckDB would spill into the working directory; a temporary one is for its owner's eyes only
+            directory = undo.enter_context(tempfile.TemporaryDirectory(prefix="quiltwork-"))
+            own = {"temp_directory": directory, "preserve_insertion_order": False, **settings}
+            connection = opening(lambda: backend.connect(place or ":memory:", **own), f"duckdb://{place}")
+            undo.callback(connection.disconnect)
+            return cls(connection, progress=progress, undo=undo.pop_all())
+
+    def kept(self, table: Any) -> Any:
+        """A temporary table, which spills to disk when memory is short."""
+        name = fresh()
+        self.connection.raw_sql(f"CREATE TEMPORARY TABLE {name} AS {self.connection.compile(table)}")
+        self._undo.callback(self.connection.raw_sql, f"DROP TABLE {name}")
+        return self.table(name)
+
+    def fetch(self, expression: Any) -> Any:
+        """The answer as an Arrow table."""
+        return self.connection.to_pyarrow(expression)
+
+    def arrow(self, table: Any) -> Any:
+        """A table that is in memory, not copied."""
+        name = fresh()
+        self.connection.con.register(name, table)
+        self._undo.callback(self.connection.con.unregister, name)
+        return self.table(name)
+
+    def parquet(self, paths: Sequence[str]) -> Any:
+        """Parquet files."""
+        return self._read(self.connection.read_parquet, paths, {"hive_partitioning": False})
+
+    def csv(self, paths: Sequence[str]) -> Any:
+        """CSV files, every column as text."""
+        return self._read(self.connection.read_csv, paths, CSV)
+
+    def _read(self, read: Callable[..., Any], paths: Sequence[str], options: Mapping[str, Any]) -> Any:
+        name = fresh()
+        with calm():
+            table = read([_literal(path) for path in paths], table_name=name, **options)
+        self._undo.callback(self.connection.raw_sql, f"DROP VIEW {name}")
+        return table
+
+
+def _literal(path: str) -> str:
+    """The path as a pattern that matches only itself."""
+    return path if "://" in path else glob.escape(path)

@@ -21,8 +21,6 @@ from quiltwork.data.engines import engine as optional
 from quiltwork.data.engines.engine import Engine, fresh, opening
 from quiltwork.errors import InvalidParameter, Unsupported
 
-__all__ = ["SparkEngine", "java", "master_of", "start"]
-
 QUIET = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr

@@ -12,31 +12,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from quiltwork import __version__
-from quiltwork.document.blocks import (
-    Block,
-    Bullets,
-    Cell,
-    Chart,
-    Code,
-    Details,
-    Fact,
-    Facts,
-    Grid,
-    Picture,
-    Section,
-    Terms,
-    Words,
-    clean,
-    nested,
-    slug,
-)
+from quiltwork.document import blocks
+from quiltwork.document.blocks import clean, nested, slug
 from quiltwork.document.draw.style import COLOURS
 from quiltwork.document.draw.svg import apart, pictured
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
-
-__all__ = ["cell", "fragment", "html_text", "page", "style"]
 
 LISTED = 3  # sections up to which a page needs no table of contents
 DEEPEST = 6  # levels of headings
@@ -78,7 +60,7 @@ def style() -> str:
 
 def fragment(report: Report, level: int = 2) -> str:
     """What stands on the page, for a page of one's own; its title is a heading of this level."""
-    writer = _Writer(names={block.name for block in nested(report.sections) if isinstance(block, Section)})
+    writer = _Writer(names={block.name for block in nested(report.sections) if isinstance(block, blocks.Section)})
     body = "\n".join(writer.all(report.sections, level + 1))
     lead = f'\n<p class="lead">{html_text(report.lead)}</p>' if report.lead else ""
     head = f"<h{level}>{html_text(report.title)}</h{level}>{lead}"
@@ -112,12 +94,12 @@ class _Writer:
     used: set[str] = attrs.field(factory=set)  # those of them that are on the page by now
     pictures: int = 0
 
-    def all(self, blocks: Iterable[Block], level: int) -> list[str]:
+    def all(self, content: Iterable[blocks.Block], level: int) -> list[str]:
         """Each block; pictures that follow each other stand side by side."""
         found: list[str] = []
         row: list[str] = []
-        for block in blocks:
-            if isinstance(block, Picture | Chart):
+        for block in content:
+            if isinstance(block, blocks.Picture | blocks.Chart):
                 row.append(self._picture(block))
                 continue
             found += _side_by_side(row)
@@ -125,26 +107,26 @@ class _Writer:
             found.extend(self._block(block, level))
         return [*found, *_side_by_side(row)]
 
-    def _block(self, block: Block, level: int) -> Iterator[str]:
-        if isinstance(block, Words):
+    def _block(self, block: blocks.Block, level: int) -> Iterator[str]:
+        if isinstance(block, blocks.Words):
             yield from (f"<p>{html_text(part)}</p>" for part in re.split(r"\n\s*\n", block.text) if part.strip())
-        elif isinstance(block, Bullets) and block.items:
+        elif isinstance(block, blocks.Bullets) and block.items:
             yield "<ul>\n" + "\n".join(f"<li>{html_text(item)}</li>" for item in block.items) + "\n</ul>"
-        elif isinstance(block, Code):
+        elif isinstance(block, blocks.Code):
             yield f'<pre tabindex="0"><code>{html_text(block.text)}</code></pre>'
-        elif isinstance(block, Facts) and block.items:
+        elif isinstance(block, blocks.Facts) and block.items:
             yield '<div class="facts">\n' + "\n".join(map(_fact, block.items)) + "\n</div>"
-        elif isinstance(block, Terms) and block.items:
+        elif isinstance(block, blocks.Terms) and block.items:
             yield '<dl class="terms">\n' + "\n".join(map(_term, block.items)) + "\n</dl>"
-        elif isinstance(block, Grid):
+        elif isinstance(block, blocks.Grid):
             yield _table(block)
-        elif isinstance(block, Details):
+        elif isinstance(block, blocks.Details):
             inner = "\n".join(self.all(block.blocks, level))
             yield f"<details>\n<summary>{html_text(block.summary)}</summary>\n{inner}\n</details>"
-        elif isinstance(block, Section):
+        elif isinstance(block, blocks.Section):
             yield self._section(block, level)
 
-    def _section(self, block: Section, level: int) -> str:
+    def _section(self, block: blocks.Section, level: int) -> str:
         name = block.name
         if not name or name in self.used:
             name = self._name(name or slug(block.heading) or "section")
@@ -165,13 +147,13 @@ class _Writer:
         self.names.add(name)
         return name
 
-    def _picture(self, block: Picture | Chart) -> str:
+    def _picture(self, block: blocks.Picture | blocks.Chart) -> str:
         """A chart has its numbers below it, for those who cannot see it."""
         self.pictures += 1
-        shown = pictured(block) if isinstance(block, Chart) else block
+        shown = pictured(block) if isinstance(block, blocks.Chart) else block
         caption = f"\n<figcaption>{html_text(block.caption)}</figcaption>" if block.caption else ""
         numbers = ""
-        if isinstance(block, Chart) and block.table is not None:
+        if isinstance(block, blocks.Chart) and block.table is not None:
             numbers = f"\n<details>\n<summary>{NUMBERS}</summary>\n{_table(block.table)}\n</details>"
         return f"<figure>\n{apart(shown.svg, f'picture{self.pictures}-')}{caption}{numbers}\n</figure>"
 
@@ -187,20 +169,22 @@ def _tone(tone: str, more: str = "") -> str:
     return f' class="{classes}"' if classes else ""
 
 
-def _fact(fact: Fact) -> str:
-    note = f"\n<small>{html_text(fact.note)}</small>" if fact.note else ""
+def _note(fact: blocks.Fact) -> str:
+    return f"\n<small>{html_text(fact.note)}</small>" if fact.note else ""
+
+
+def _fact(fact: blocks.Fact) -> str:
     value = f"<strong{_tone(fact.tone)}>{html_text(fact.value)}</strong>"
-    return f'<div class="fact">\n<span class="muted">{html_text(fact.label)}</span>\n{value}{note}\n</div>'
+    return f'<div class="fact">\n<span class="muted">{html_text(fact.label)}</span>\n{value}{_note(fact)}\n</div>'
 
 
-def _term(fact: Fact) -> str:
+def _term(fact: blocks.Fact) -> str:
     value = html_text(fact.value)
     value = f'<span class="badge {fact.tone}">{value}</span>' if fact.tone else value
-    note = f"\n<small>{html_text(fact.note)}</small>" if fact.note else ""
-    return f"<dt>{html_text(fact.label)}</dt>\n<dd>{value}{note}</dd>"
+    return f"<dt>{html_text(fact.label)}</dt>\n<dd>{value}{_note(fact)}</dd>"
 
 
-def _table(grid: Grid) -> str:
+def _table(grid: blocks.Grid) -> str:
     caption = f"\n<caption>{html_text(grid.caption)}</caption>" if grid.caption else ""
     narrow = ' class="narrow"' if _width(grid) <= NARROW else ""
     head = "".join(
@@ -215,17 +199,16 @@ def _table(grid: Grid) -> str:
     )
 
 
-def _width(grid: Grid) -> int:
+def _width(grid: blocks.Grid) -> int:
     """Characters that a line takes when every column is as wide as its longest cell."""
-    rows = (*grid.rows, *(() if grid.foot is None else (grid.foot,)))
     longest = [
-        max(len(name), *(max(len(row[index].text), len(row[index].note)) for row in rows), 0)
+        max(len(name), *(max(len(row[index].text), len(row[index].note)) for row in grid.all_rows), 0)
         for index, (name, _) in enumerate(grid.columns)
     ]
     return sum(longest) + 4 * len(longest)
 
 
-def _row(row: tuple[Cell, ...], grid: Grid) -> str:
+def _row(row: tuple[blocks.Cell, ...], grid: blocks.Grid) -> str:
     """A row; its first cell names it, unless that is a number."""
     cells = []
     for index, (cell, (_, number)) in enumerate(zip(row, grid.columns, strict=True)):
@@ -234,7 +217,7 @@ def _row(row: tuple[Cell, ...], grid: Grid) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _inside(cell: Cell) -> str:
+def _inside(cell: blocks.Cell) -> str:
     text = html_text(cell.text)
     if cell.link:
         text = f'<a href="#{cell.link}">{text}</a>'

@@ -7,25 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from quiltwork import __version__
-from quiltwork.document.blocks import (
-    Block,
-    Bullets,
-    Cell,
-    Chart,
-    Code,
-    Details,
-    Facts,
-    Grid,
-    Picture,
-    Terms,
-    Words,
-    clean,
-)
+from quiltwork.document import blocks
+from quiltwork.document.blocks import clean
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
-
-__all__ = ["document"]
 
 DEEPEST = 6  # levels of headings
 _MARKS = re.compile(r"([\\`*\[\]<>|~$!#&{}]|(?<![^\W_])_|_(?![^\W_]))")
@@ -42,40 +28,35 @@ def document(report: Report, pictures: Mapping[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _all(blocks: Iterable[Block], level: int, names: Mapping[int, str]) -> list[str]:
-    return [part for block in blocks for part in _parts(block, level, names)]
+def _all(content: Iterable[blocks.Block], level: int, names: Mapping[int, str]) -> list[str]:
+    return [part for block in content for part in _parts(block, level, names)]
 
 
-def _parts(block: Block, level: int, names: Mapping[int, str]) -> list[str]:
-    if isinstance(block, Words):
+def _parts(block: blocks.Block, level: int, names: Mapping[int, str]) -> list[str]:
+    if isinstance(block, blocks.Words):
         return [markdown_line(part) for part in re.split(r"\n\s*\n", block.text) if part.strip()]
-    if isinstance(block, Bullets):
+    if isinstance(block, blocks.Bullets):
         return ["\n".join(f"- {markdown_line(item)}" for item in block.items)] if block.items else []
-    if isinstance(block, Facts):
-        return ["\n".join(_fact(item.label, item.value, item.note) for item in block.items)] if block.items else []
-    if isinstance(block, Terms):
-        return ["\n".join(_term(item.label, item.value, item.note) for item in block.items)] if block.items else []
-    if isinstance(block, Code):
+    if isinstance(block, blocks.Facts | blocks.Terms):
+        look = "- {}: **{}**{}" if isinstance(block, blocks.Facts) else "- **{}:** {}{}"
+        return ["\n".join(_fact(item, look) for item in block.items)] if block.items else []
+    if isinstance(block, blocks.Code):
         return [_fenced(block.text)]
-    if isinstance(block, Grid):
+    if isinstance(block, blocks.Grid):
         return [*([markdown_line(block.caption)] if block.caption else []), _table(block)]
-    if isinstance(block, Picture | Chart):
-        return [*_picture(block, names), *([] if isinstance(block, Picture) else _numbers(block))]
-    if isinstance(block, Details):
+    if isinstance(block, blocks.Picture | blocks.Chart):
+        table = None if isinstance(block, blocks.Picture) else block.table
+        return [*_picture(block, names), *([] if table is None else _parts(table, level, names))]
+    if isinstance(block, blocks.Details):
         return [f"**{markdown_line(block.summary)}**", *_all(block.blocks, level, names)]
     anchor = [f'<a id="{block.name}"></a>'] if block.name else []  # hosts name headings in ways of their own
     heading = f"{'#' * min(level, DEEPEST)} {markdown_line(block.heading)}"
     return [*anchor, heading, *_all(block.blocks, level + 1, names)]
 
 
-def _fact(label: str, value: str, note: str) -> str:
-    more = f" ({markdown_line(note)})" if note else ""
-    return f"- {markdown_line(label)}: **{markdown_line(value)}**{more}"
-
-
-def _term(label: str, value: str, note: str) -> str:
-    more = f" ({markdown_line(note)})" if note else ""
-    return f"- **{markdown_line(label)}:** {markdown_line(value)}{more}"
+def _fact(fact: blocks.Fact, look: str) -> str:
+    more = f" ({markdown_line(fact.note)})" if fact.note else ""
+    return look.format(markdown_line(fact.label), markdown_line(fact.value), more)
 
 
 def _fenced(text: str) -> str:
@@ -86,7 +67,7 @@ def _fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _picture(block: Picture | Chart, names: Mapping[int, str]) -> list[str]:
+def _picture(block: blocks.Picture | blocks.Chart, names: Mapping[int, str]) -> list[str]:
     words = [f"*{markdown_line(block.caption)}*"] if block.caption else []
     place = names.get(id(block))
     if place is None:
@@ -95,12 +76,7 @@ def _picture(block: Picture | Chart, names: Mapping[int, str]) -> list[str]:
     return [f"![{markdown_line(block.title)}](<{place}>)", *words]
 
 
-def _numbers(block: Chart) -> list[str]:
-    table = block.table
-    return [] if table is None else [*([markdown_line(table.caption)] if table.caption else []), _table(table)]
-
-
-def _table(block: Grid) -> str:
+def _table(block: blocks.Grid) -> str:
     rows = [
         _line(markdown_cell(name) for name, _ in block.columns),
         _line("---:" if number else "---" for _, number in block.columns),
@@ -115,7 +91,7 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _shown(cell: Cell, strong: bool = False) -> str:
+def _shown(cell: blocks.Cell, strong: bool = False) -> str:
     text = markdown_cell(cell.text)
     if cell.link:
         text = f"[{text}](#{cell.link})"

@@ -19,23 +19,6 @@ from quiltwork.checks import FloatArray
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
 
-__all__ = [
-    "MOST_ROWS",
-    "Frame",
-    "block",
-    "capped",
-    "details",
-    "errors",
-    "items",
-    "muted",
-    "paragraphs",
-    "polygon",
-    "profile",
-    "steps",
-    "strong",
-    "table",
-]
-
 MOST_ROWS = 12  # rows that a notebook shows; the rest is counted
 
 _LINE = "border-bottom:1px solid rgba(128,128,128,.35)"

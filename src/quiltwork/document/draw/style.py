@@ -14,8 +14,6 @@ from typing import Any
 
 from quiltwork.errors import InvalidParameter, MissingExtra
 
-__all__ = ["COLOURS", "FORMATS", "STYLE", "drawn_figure", "figure_format", "inlined", "rendered"]
-
 # A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
 COLOURS = {
     "ink": "#24292f",

@@ -14,8 +14,6 @@ import numpy as np
 from quiltwork.document.blocks import Axis, Chart, Picture, Trace
 from quiltwork.document.draw.style import COLOURS, inlined, rendered
 
-__all__ = ["alone", "apart", "beside", "draw_chart", "figure", "picture", "pictured", "plain", "plain_powers"]
-
 SIZE = (4.6, 3.9)
 DASHES: dict[str, Any] = {"": "-", "dash": (0, (4, 3)), "dot": (0, (1, 2))}
 MARKS = {"circle": "o", "x": "X", "diamond": "D"}
@@ -28,18 +26,6 @@ def picture(name: str, title: str, caption: str, draw: Draw, size: tuple[float, 
     """A block of one drawing; `draw` is given matplotlib axes, the title is what a screen reader says."""
     found = rendered(size, lambda figure: draw(figure.subplots()), "svg", name, "none")
     return Picture(name, title, caption, inlined(found, html.escape(title, quote=True)))
-
-
-def beside(draws: Sequence[Draw], kind: str, salt: str, title: str = "", size: tuple[float, float] = SIZE) -> bytes:
-    """Drawings side by side under one title, as the bytes of a file; the same drawings give the same bytes."""
-
-    def draw(figure: Any) -> None:
-        for one, axes in zip(draws, np.ravel(figure.subplots(1, len(draws))), strict=True):
-            one(axes)
-        if title:
-            figure.suptitle(plain(title), fontsize=10.5)
-
-    return rendered((size[0] * len(draws), size[1]), draw, kind, salt)
 
 
 def plain(text: str) -> str:
@@ -68,9 +54,21 @@ def pictured(chart: Chart) -> Picture:
     return picture(chart.name, chart.title, chart.caption, partial(draw_chart, chart))
 
 
+def row_of_charts(charts: Sequence[Chart], title: str = "") -> Draw:
+    """Draws charts side by side, under one title, on a matplotlib figure."""
+
+    def draw(figure: Any) -> None:
+        for chart, axes in zip(charts, np.ravel(figure.subplots(1, len(charts))), strict=True):
+            draw_chart(chart, axes)
+        if title:
+            figure.suptitle(plain(title), fontsize=10.5)
+
+    return draw
+
+
 def figure(charts: Sequence[Chart], kind: str, salt: str, title: str = "") -> bytes:
-    """Charts side by side, as the bytes of a file."""
-    return beside([partial(draw_chart, chart) for chart in charts], kind, salt, title)
+    """Charts side by side, as the bytes of a file; the same charts give the same bytes."""
+    return rendered((SIZE[0] * len(charts), SIZE[1]), row_of_charts(charts, title), kind, salt)
 
 
 def draw_chart(chart: Chart, axes: Any) -> None:

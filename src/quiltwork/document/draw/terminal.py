@@ -11,25 +11,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from quiltwork.document.blocks import (
-    Block,
-    Bullets,
-    Cell,
-    Code,
-    Details,
-    Fact,
-    Facts,
-    Grid,
-    Section,
-    Terms,
-    Words,
-    clean,
-)
+from quiltwork.document import blocks
+from quiltwork.document.blocks import clean
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
-
-__all__ = ["Line", "lines"]
 
 Line = tuple[tuple[str, str], ...]
 GAP = "  "
@@ -46,32 +32,32 @@ def lines(report: Report, width: int) -> Iterator[Line]:
     yield from _all(report.sections, width)
 
 
-def _all(blocks: Iterable[Block], width: int) -> Iterator[Line]:
-    before: Block | None = None
-    for block in blocks:
-        if before is not None and (isinstance(block, Grid) or isinstance(before, Grid)):
+def _all(content: Iterable[blocks.Block], width: int) -> Iterator[Line]:
+    before: blocks.Block | None = None
+    for block in content:
+        if before is not None and (isinstance(block, blocks.Grid) or isinstance(before, blocks.Grid)):
             yield EMPTY
         yield from _block(block, width)
         before = block
 
 
-def _block(block: Block, width: int) -> Iterator[Line]:
-    if isinstance(block, Section | Details):
+def _block(block: blocks.Block, width: int) -> Iterator[Line]:
+    if isinstance(block, blocks.Section | blocks.Details):
         yield EMPTY
-        yield from _wrapped(block.heading if isinstance(block, Section) else block.summary, width, "strong")
+        yield from _wrapped(block.heading if isinstance(block, blocks.Section) else block.summary, width, "strong")
         yield from _all(block.blocks, width)
-    elif isinstance(block, Words):
+    elif isinstance(block, blocks.Words):
         for part in clean(block.text).splitlines():
             yield from _wrapped(part, width) if part.strip() else [EMPTY]
-    elif isinstance(block, Code):
+    elif isinstance(block, blocks.Code):
         yield from (((line, ""),) for line in clean(block.text).splitlines())
-    elif isinstance(block, Bullets):
+    elif isinstance(block, blocks.Bullets):
         for item in block.items:
             yield from _wrapped(item, width, first="- ", later="  ")
-    elif isinstance(block, Facts | Terms):
+    elif isinstance(block, blocks.Facts | blocks.Terms):
         for fact in block.items:
             yield from _fact(fact, width)
-    elif isinstance(block, Grid):
+    elif isinstance(block, blocks.Grid):
         yield from _table(block, width)
 
 
@@ -80,7 +66,7 @@ def _wrapped(text: str, width: int, tone: str = "", first: str = "", later: str 
         yield ((line, tone),)
 
 
-def _fact(fact: Fact, width: int) -> Iterator[Line]:
+def _fact(fact: blocks.Fact, width: int) -> Iterator[Line]:
     """The value has its tone; what does not fit stands below."""
     label, value = f"{clean(fact.label)}: ", clean(fact.value)
     note = f" ({clean(fact.note)})" if fact.note else ""
@@ -92,19 +78,18 @@ def _fact(fact: Fact, width: int) -> Iterator[Line]:
     yield from _wrapped(fact.note, width, first="  ", later="  ")
 
 
-def _table(grid: Grid, width: int) -> Iterator[Line]:
+def _table(grid: blocks.Grid, width: int) -> Iterator[Line]:
     if grid.caption:
         yield from _wrapped(grid.caption, width, "faint")
-    texts = [[_said(cell) for cell in row] for row in (*grid.rows, *(() if grid.foot is None else (grid.foot,)))]
-    widths = _widths([[name for name, _ in grid.columns], *texts], [number for _, number in grid.columns], width)
-    yield from _row([name for name, _ in grid.columns], ["strong"] * len(widths), grid, widths)
-    for index, row in enumerate(texts):
+    heads, texts = [name for name, _ in grid.columns], [[_said(cell) for cell in row] for row in grid.all_rows]
+    widths = _widths([heads, *texts], [number for _, number in grid.columns], width)
+    yield from _row(heads, ["strong"] * len(widths), grid, widths)
+    for index, (text, row) in enumerate(zip(texts, grid.all_rows, strict=True)):
         last = index == len(grid.rows)
-        source = grid.foot if last and grid.foot is not None else grid.rows[index]
-        yield from _row(row, [cell.tone or ("strong" if cell.strong or last else "") for cell in source], grid, widths)
+        yield from _row(text, [cell.tone or ("strong" if cell.strong or last else "") for cell in row], grid, widths)
 
 
-def _said(cell: Cell) -> str:
+def _said(cell: blocks.Cell) -> str:
     return " ".join(clean(f"{cell.text} ({cell.note})" if cell.note else cell.text).split())
 
 
@@ -132,7 +117,7 @@ def _shrink(found: list[int], numbers: Sequence[bool], room: int, least: int) ->
         found[index] -= 1
 
 
-def _row(texts: Sequence[str], tones: Sequence[str], grid: Grid, widths: Sequence[int]) -> Iterator[Line]:
+def _row(texts: Sequence[str], tones: Sequence[str], grid: blocks.Grid, widths: Sequence[int]) -> Iterator[Line]:
     """A row takes as many lines as its longest cell."""
     parted = [_parted(text, wide) for text, wide in zip(texts, widths, strict=True)]
     for index in range(max(len(part) for part in parted)):

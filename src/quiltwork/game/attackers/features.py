@@ -1,4 +1,4 @@
-"""What a release says about each person, as a few numbers that attackers with shared weights learn from.
+"""What a release says about each person, as a few numbers, and the attackers with shared weights that learn from them.
 
 From the row d_k, the reference people and the output x alone (T2), for shares of binary attributes:
 
@@ -10,28 +10,31 @@ With all candidates' rows and the mechanism (T1), besides: each of these turned 
 simulated releases, and the log-odds of the linear-Gaussian attacker, or of ridge regression where that has no closed
 form.
 
-Reference: theory/game.md section 3 (pooled AUC hides individual offsets; the feature head); Carlini et al. 2022 for
+Reference: theory/game.md section 3 (pooled AUC hides individual offsets; the feature head: at least as strong as the
+best LRT in cross-entropy, not in AUC); seed 004 section 5 (support vectors, decision tree); Carlini et al. 2022 for
 calibration by simulated releases.  A matched filter is Fisher's linear discriminant between d_k in and out of the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import Unsupported
-from quiltwork.game.attackers.knowledge import Budget, Fitted
+from quiltwork.errors import MissingExtra, Unsupported
+from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge, Scoring
 from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
-from quiltwork.game.attackers.linear_gaussian import LinearGaussian
-from quiltwork.game.attackers.ridge import Ridge, log_odds, outputs_of
+from quiltwork.game.attackers.linear import LinearGaussian, Ridge, log_odds, outputs_of
+from quiltwork.game.attackers.neural import Batch, descend, evaluate, seeded
 from quiltwork.game.people.population import Population
-from quiltwork.game.releases.release import Draws, Release
-
-__all__ = ["Features", "examples", "matched_filters", "sample"]
+from quiltwork.game.releases import Draws, Release
+from quiltwork.kinds import document
 
 SHRINKAGES = (1.0, 10.0)  # of the mean variance of an attribute: c above, for little and for much noise
 _CLIP = 8.0  # standard deviations, and log-odds: beyond it one release would decide a training step alone
@@ -131,11 +134,7 @@ class Features:
         flat = raw.reshape(len(draws) * people, -1)
         spread = flat.std(axis=0)
         return attrs.evolve(
-            start,
-            slope=slope,
-            offset=offset,
-            centre=flat.mean(axis=0),
-            spread=np.where(spread > _TINY, spread, 1.0),
+            start, slope=slope, offset=offset, centre=flat.mean(axis=0), spread=np.where(spread > _TINY, spread, 1.0)
         )
 
     @property
@@ -168,15 +167,18 @@ class Features:
             columns.append(self.linear.scores(clean)[:, :, None])
         return np.asarray(np.clip(np.concatenate(columns, axis=2), -_CLIP, _CLIP))
 
-    def each(self, outputs: FloatArray, score: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """One number a release and person from features; `score` maps (persons, features) to (persons,)."""
+    def scoring(self, score: Callable[[FloatArray], FloatArray]) -> Scoring:
+        """A fitted attacker from a function that maps (persons, features) to (persons,)."""
         people = self.release.population.size[0]
         size = max(1, _MAX_FEATURE_ENTRIES // (people * self.width))  # so that the features of one part fit into memory
-        scores = np.empty((len(outputs), people))
-        for start in range(0, len(outputs), size):
-            values = self(outputs[start : start + size])
-            scores[start : start + size] = score(values.reshape(-1, self.width)).reshape(-1, people)
-        return scores
+
+        def scores(outputs: FloatArray) -> FloatArray:
+            clean = outputs_of(outputs, self.release.dimension)
+            parts = (self(clean[start : start + size]) for start in range(0, len(clean), size))
+            found = [np.asarray(score(part.reshape(-1, self.width)), dtype=float).reshape(-1, people) for part in parts]
+            return np.concatenate([np.empty((0, people)), *found])
+
+        return Scoring(scores)
 
 
 def sample(release: Release, rng: np.random.Generator, budget: Budget, count: int) -> Draws:
@@ -200,3 +202,134 @@ def examples(
             "raise the budget or use a prior that is less extreme",
         )
     return flat[chosen], labels[chosen]
+
+
+_BATCH_PEOPLE = 4096  # persons in one step
+_RATE = 1e-2
+_EXAMPLES = 100_000
+_LEAF = 50  # examples in a leaf, so that its share is known to about 0.07
+
+
+@attrs.frozen
+class _OnFeatures:
+    """What attackers on features have in common: `linear=True` gives them the features of T1 instead of those of T2."""
+
+    linear: bool = False
+
+    _names: ClassVar[tuple[str, str]]  # with the features of T1, and without
+
+    def __attrs_post_init__(self) -> None:
+        checks.flag("linear", self.linear)
+
+    @property
+    def name(self) -> str:
+        """Which features it has."""
+        return self._names[0] if self.linear else self._names[1]
+
+    @property
+    def knows(self) -> Knowledge:
+        """What its features need."""
+        return Knowledge.T1 if self.linear else Knowledge.T2
+
+
+@document("feature_head/1")
+@attrs.frozen
+class FeatureHead(_OnFeatures):
+    """One small function for everybody, from what a release says about a person to log-odds.
+
+        logit = w'phi + v' tanh(A phi + a) + c,      phi the standardised features
+
+    The weights are shared, so that they carry over to people who were not in the training; its linear part contains
+    every affine map of each feature, that is, every likelihood-ratio or score attack that phi contains.
+
+    `linear=True` gives it the linear-Gaussian log-odds and a calibration for each person (T1); without, it reads a
+    person's row and the reference sample only (T2), and simulated releases only shape its few shared weights.
+    """
+
+    linear: bool = True
+    hidden: int = 16
+
+    _names = ("feature head", "feature head, reference only")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        checks.count("hidden", self.hidden, 1)
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Calibrate on half of the simulated releases, train on the other half less a validation quarter."""
+        with seeded(rng) as torch:
+            features = Features.of(release, rng, budget, self.linear)
+            draws = sample(release, rng, budget, budget.train // 2)
+            inputs = torch.from_numpy(features(draws.outputs).astype(np.float32))
+            targets = torch.from_numpy(draws.members.astype(np.float32))[:, :, None]
+            held = max(1, len(draws) // 4)
+            nn = torch.nn
+            straight = nn.Linear(features.width, 1)
+            bent = nn.Sequential(nn.Linear(features.width, self.hidden), nn.Tanh(), nn.Linear(self.hidden, 1))
+            for layer in (straight, bent[2]):
+                nn.init.zeros_(layer.weight)
+                nn.init.zeros_(layer.bias)
+            parts = nn.ModuleList([straight, bent])
+            size = max(1, _BATCH_PEOPLE // release.population.size[0])
+
+            def batch(step: int) -> Batch:
+                chosen = torch.from_numpy(rng.integers(held, len(draws), size))
+                return inputs[chosen], targets[chosen]
+
+            check = inputs[:held], targets[:held]
+            descend(parts, batch, check, steps=budget.steps, rate=_RATE, decay=1e-4)
+        return features.scoring(lambda values: evaluate(parts, values)[:, 0])
+
+
+@document("tree_attacker/1")
+@attrs.frozen
+class Tree(_OnFeatures):
+    """A decision tree: the share of members among the training examples in the same leaf."""
+
+    depth: int = 6
+
+    _names = ("decision tree, all rows", "decision tree")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        checks.count("depth", self.depth, 1)
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Grow it on at most 100,000 examples."""
+        trees = _scikit_learn("sklearn.tree")
+        features = Features.of(release, rng, budget, self.linear)
+        values, labels = examples(features, rng, budget, _EXAMPLES)
+        leaf = min(_LEAF, max(1, len(values) // 20))
+        seed = int(rng.integers(2**31))
+        tree = trees.DecisionTreeClassifier(max_depth=self.depth, min_samples_leaf=leaf, random_state=seed)
+        tree.fit(values, labels)
+        return features.scoring(lambda values: tree.predict_proba(values)[:, 1])
+
+
+@document("support_vector/1")
+@attrs.frozen
+class SupportVector(_OnFeatures):
+    """A support vector machine with Gaussian kernels, on `examples` persons."""
+
+    examples: int = 3000
+
+    _names = ("support vectors, all rows", "support vectors")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        checks.count("examples", self.examples, 16)
+
+    def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
+        """Solve it on a subsample: time grows with the square of the examples."""
+        machines = _scikit_learn("sklearn.svm")
+        features = Features.of(release, rng, budget, self.linear)
+        machine = machines.SVC(C=1.0, kernel="rbf", gamma="scale")
+        machine.fit(*examples(features, rng, budget, self.examples))
+        return features.scoring(machine.decision_function)
+
+
+def _scikit_learn(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtra("scikit-learn", "game") from None

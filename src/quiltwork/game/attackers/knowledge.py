@@ -5,6 +5,7 @@ Reference: theory/game.md section 3: an attack that knows more is no better infe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
@@ -14,11 +15,9 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.priors import Members
-from quiltwork.game.releases.release import Release
+from quiltwork.game.people.population import Members
+from quiltwork.game.releases import Release
 from quiltwork.kinds import document, not_written
-
-__all__ = ["Attacker", "Budget", "Fitted", "Knowledge"]
 
 
 class Knowledge(Enum):
@@ -57,6 +56,17 @@ class Fitted(Protocol):
     def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
         """One score a release and candidate; larger means more likely a member."""
         ...
+
+
+@attrs.frozen(eq=False)
+class Scoring:
+    """A fitted attacker whose scores are a function of what was released: it need not know the other members."""
+
+    score: Callable[[FloatArray], FloatArray]
+
+    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
+        """One score a release and candidate; larger means more likely a member."""
+        return np.asarray(self.score(outputs))
 
 
 @not_written("it is what attackers have in common, not a value")

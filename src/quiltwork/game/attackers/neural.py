@@ -6,18 +6,12 @@
 
 A network has weights for each candidate: it learns these rows and does not carry over to other people.
 
-Reference: seed 004 section 4 and P.3; theory/game.md sections 3 (timings, memorisation) and 4 (hybrid).
+Learned attackers are sums of small networks, trained until validation stops to improve.  The caller's random state is
+left alone: torch is seeded from the caller's numpy generator inside a fork of its own state, and everything runs on one
+thread, so that one seed gives one attacker, and because small steps on two threads wait for each other.
 
-torch, asked for when a network is trained: one thread, because small steps on two threads wait for each other.
-
-Reference: theory/game.md section 0, item 7 (684 ms against 12 ms a step on a busy machine).
-
-Gradient descent for the learned attackers: a sum of small networks, trained until validation stops to improve.
-
-The caller's random state is left alone: torch is seeded from the caller's numpy generator inside a fork of its own
-state, and everything runs on one thread, so that one seed gives one attacker.
-
-Reference: theory/game.md sections 0 (item 7) and 3; seed 004 P.3 (Adam, binary cross-entropy).
+Reference: seed 004 section 4 and P.3 (Adam, binary cross-entropy); theory/game.md sections 0 (item 7: 684 ms against
+12 ms a step on a busy machine), 3 (timings, memorisation) and 4 (hybrid).
 """
 
 from __future__ import annotations
@@ -34,13 +28,11 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, MissingExtra
-from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
-from quiltwork.game.attackers.ridge import Decoder, outputs_of
-from quiltwork.game.people.priors import Members
-from quiltwork.game.releases.release import Release
+from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge, Scoring
+from quiltwork.game.attackers.linear import Decoder, outputs_of
+from quiltwork.game.people.population import Members
+from quiltwork.game.releases import Release
 from quiltwork.kinds import document
-
-__all__ = ["Batch", "Neural", "descend", "evaluate", "seeded", "torch"]
 
 
 def torch() -> Any:
@@ -75,13 +67,7 @@ def total(parts: Sequence[Any], inputs: Any) -> Any:
 
 
 def descend(
-    parts: Any,
-    batch: Callable[[int], Batch],
-    validation: Batch,
-    *,
-    steps: int,
-    rate: float,
-    decay: float = 0.0,
+    parts: Any, batch: Callable[[int], Batch], validation: Batch, *, steps: int, rate: float, decay: float = 0.0
 ) -> float:
     """Adam on the binary cross-entropy with a cosine schedule; the state with the best validation loss is kept.
 
@@ -136,21 +122,6 @@ _WIDEST = 512
 _RATE, _LINEAR_RATE = 1e-3, 3e-4
 _DECAY = 1e-4
 _SCORED_RELEASES = 4096  # releases that are scored at once
-
-
-@attrs.frozen(eq=False)
-class _FittedNetwork:
-    parts: Any
-    centre: FloatArray
-    spread: FloatArray
-    people: int
-
-    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
-        values = (outputs_of(outputs, len(self.centre)) - self.centre) / self.spread
-        scores = np.empty((len(values), self.people))
-        for start in range(0, len(values), _SCORED_RELEASES):
-            scores[start : start + _SCORED_RELEASES] = evaluate(self.parts, values[start : start + _SCORED_RELEASES])
-        return scores
 
 
 def _sizes(value: Any) -> tuple[int, int] | None:
@@ -213,7 +184,14 @@ class Neural:
             rate = _LINEAR_RATE if self.linear else _RATE
             validation = ready(check.outputs, check.members)
             descend(parts, batch, validation, steps=budget.steps, rate=rate, decay=_DECAY)
-        return _FittedNetwork(parts, centre, spread, release.population.size[0])
+
+        def scores(outputs: FloatArray) -> FloatArray:
+            values = (outputs_of(outputs, release.dimension) - centre) / spread
+            starts = range(0, len(values), _SCORED_RELEASES)
+            found = [evaluate(parts, values[start : start + _SCORED_RELEASES]) for start in starts]
+            return np.concatenate([np.empty((0, release.population.size[0])), *found])
+
+        return Scoring(scores)
 
     def _parts(
         self, torch: Any, release: Release, decoder: Decoder | None, centre: FloatArray, spread: FloatArray

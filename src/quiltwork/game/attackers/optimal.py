@@ -20,13 +20,9 @@ from scipy.special import log_ndtr
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import members_of
-from quiltwork.game.releases.channel import Channel
-from quiltwork.game.releases.release import Release, SummaryStatistics
+from quiltwork.game.people.population import Members, members_of
+from quiltwork.game.releases import Channel, Release, SummaryStatistics
 from quiltwork.kinds import document
-
-__all__ = ["OptimalTest", "log_ratio"]
 
 _AT_ONCE = 2_000_000  # numbers of releases that are held at once: 16 MB
 

@@ -12,8 +12,7 @@ Reference: seed 004 appendix P.5; theory/game.md sections 3 and 8.
 from __future__ import annotations
 
 from quiltwork.game.classifier.attackers import RowAssignment, RowMatching, row_attackers
-from quiltwork.game.classifier.digits import DigitsGame, PublicClassifier, digits_game, train_classifier
-from quiltwork.game.classifier.shares import query_shares
+from quiltwork.game.classifier.digits import DigitsGame, PublicClassifier, digits_game, query_shares, train_classifier
 from quiltwork.game.classifier.table import QueryRows
 
 __all__ = [

@@ -1,13 +1,6 @@
-"""All attackers that can read a table with one row a query, for `ladder`.
+"""Attackers that can read a table with one row a query: rows are matched one at a time, or assigned all at once.
 
-Reference: theory/game.md section 3; seed 004 Figure 1h (Bayesian, decision tree, support vectors).
-
-The attacker that matches rows to candidates one at a time.
-
-Reference: the closed form in `row_matching`; theory/game.md section 3 (T1).
-
-The attacker that assigns rows to candidates all at once: no image is queried twice, and each row has an image.
-
+Matching is the closed form in `row_matching`.  In an assignment no image is queried twice, and each row has an image.
 The posterior of a query set is a sum over assignments of rows to different candidates (a permanent), which nobody can
 sum for 50 rows.  Messages between rows and candidates (belief propagation) approach the marginals:
 
@@ -18,7 +11,8 @@ sum for 50 rows.  Messages between rows and candidates (belief propagation) appr
 with w_k the prior odds of k.  Exact for one row; close to the truth on all games small enough to sum (see tests).
 
 Reference: Williams and Lau 2014 (data association by belief propagation); Vontobel 2013 (the Bethe permanent);
-theory/game.md section 3 (T1: the marginal posterior is the best score).
+theory/game.md section 3 (T1: the marginal posterior is the best score); seed 004 Figure 1h (Bayesian, decision tree,
+support vectors).
 """
 
 from __future__ import annotations
@@ -30,27 +24,15 @@ from scipy.special import logit
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
-from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge
-from quiltwork.game.classifier.row_laws import others, relative
-from quiltwork.game.classifier.row_matching import CERTAIN, Evidence, matching_odds
+from quiltwork.game.attackers.features import FeatureHead, SupportVector, Tree
+from quiltwork.game.attackers.knowledge import Attacker, Budget, Fitted, Knowledge, Scoring
+from quiltwork.game.attackers.linear import Ridge
+from quiltwork.game.attackers.neural import Neural
+from quiltwork.game.classifier.row_matching import CERTAIN, matching_odds, others, relative
 from quiltwork.game.classifier.table import QueryRows
-from quiltwork.game.people.priors import Members
-from quiltwork.game.releases.release import Release
+from quiltwork.game.people.population import Members
+from quiltwork.game.releases import Release
 from quiltwork.kinds import document
-
-__all__ = ["FittedReader", "RowAssignment", "RowMatching", "assignment_odds", "row_attackers", "table_of"]
-
-
-@attrs.frozen(eq=False)
-class FittedReader:
-    """Scores that are read off the likelihoods of rows and candidates."""
-
-    release: QueryRows
-    read: Evidence
-
-    def scores(self, outputs: FloatArray, members: Members | None = None) -> FloatArray:
-        """Log-odds of membership, one a release and candidate."""
-        return self.release.evidence(outputs, self.read)
 
 
 def table_of(release: Release, name: str) -> QueryRows:
@@ -70,7 +52,8 @@ class RowMatching:
 
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Nothing is drawn: the law of the noise and all candidates are known."""
-        return FittedReader(table_of(release, self.name), matching_odds)
+        table = table_of(release, self.name)
+        return Scoring(lambda outputs: table.evidence(outputs, matching_odds))
 
 
 _ASSIGNED_FLOOR = -280.0  # with the cap on messages, products stay above the smallest float
@@ -116,16 +99,11 @@ class RowAssignment:
         def read(logs: FloatArray, filled: Members, prior: FloatArray) -> FloatArray:
             return assignment_odds(logs, filled, prior, weights, self.rounds)
 
-        return FittedReader(table, read)
+        return Scoring(lambda outputs: table.evidence(outputs, read))
 
 
 def row_attackers(*, quick: bool = False) -> tuple[Attacker, ...]:
     """Those with a closed form, ridge, and those that learn from features; `quick` leaves out networks and machines."""
-    from quiltwork.game.attackers.feature_head import FeatureHead
-    from quiltwork.game.attackers.neural import Neural
-    from quiltwork.game.attackers.ridge import Ridge
-    from quiltwork.game.attackers.sklearn import SupportVector, Tree
-
     few: tuple[Attacker, ...] = (RowAssignment(), RowMatching(), Ridge(), Tree())
     if checks.flag("quick", quick):
         return few

@@ -1,23 +1,19 @@
 """The MNIST game: who is among the images that a public digit classifier was asked about?
 
 The images are shuffled and cut into three parts that share nothing: the classifier's training set, the candidates, and
-a reference sample of other images.
+a reference sample of other images.  The classifier is multinomial logistic regression, or a small network with one
+hidden layer, both from scikit-learn; what it answers is made exact rows of probabilities: in [0, 1], with sums of 1 up
+to rounding.
 
 Reference: seed 004 appendix P.5, Figure 1h and Table 4.  The paper states neither the number of queries, nor what is
 released, nor the classifier: its figures (0.7422, 0.6609, 0.5226) cannot be compared with those of this game.
-
-The public classifier: trained on images that nobody in the game is in.
-
-Multinomial logistic regression, or a small network with one hidden layer, both from scikit-learn.  What it answers is
-made exact rows of probabilities: in [0, 1], with sums of 1 up to rounding.
-
-Reference: seed 004 appendix P.5 (a classifier trained on the training set, queried with other images).
 """
 
 from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, Literal
 
 import attrs
@@ -27,15 +23,45 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, MissingExtra
-from quiltwork.game.classifier.shares import EDGES, query_shares
 from quiltwork.game.classifier.table import QueryRows
 from quiltwork.game.defenders.noise import Gaussian, Laplace
-from quiltwork.game.people.population import Population, rows_of_people
-from quiltwork.game.people.priors import Half, Prior
+from quiltwork.game.people.population import Half, Population, Prior, rows_of_people
 from quiltwork.game.people.sources.digits import digit_images
 from quiltwork.kinds import not_written
 
-__all__ = ["DigitsGame", "Kind", "PublicClassifier", "digits_game", "train_classifier"]
+EDGES = (0.01, 0.1, 0.5, 0.9, 0.99)  # class probabilities crowd at both ends
+
+
+def query_shares(population: Population, edges: Any = EDGES) -> Population:
+    """The same people, described by the bins of their class probabilities: [0, e1), [e1, e2), ..., [last, 1].
+
+    >>> rows = Population([[0.05, 0.95], [0.6, 0.4]], [[0.5, 0.5]])
+    >>> binned = query_shares(rows, [0.5])
+    >>> binned.candidates.astype(int).tolist(), binned.attributes[:2]
+    ([[1, 0, 0, 1], [0, 1, 1, 0]], ('P(class 0) in [0, 0.5)', 'P(class 0) in [0.5, 1]'))
+    """
+    if not isinstance(population, Population):
+        raise InvalidParameter("population", population, "a Population of class probabilities")
+    cuts = checks.numbers("edges", edges, "increasing numbers in (0, 1)", 0.0, 1.0)
+    if cuts.ndim != 1 or cuts[0] <= 0.0 or cuts[-1] >= 1.0 or bool(np.any(np.diff(cuts) <= 0)):
+        raise InvalidParameter("edges", edges, "increasing numbers in (0, 1)")
+    ends = ["0", *(f"{cut:g}" for cut in cuts), "1"]
+    bins = [f"[{low}, {high}{']' if high == '1' else ')'}" for low, high in pairwise(ends)]
+    names = population.attributes or tuple(f"P(class {label})" for label in range(population.size[1]))
+    attributes = [f"{name} in {each}" for name in names for each in bins]
+    return Population(
+        _binned(population.candidates, cuts),
+        _binned(population.reference, cuts),
+        population.prior,
+        f"{population.source}, in {len(bins)} bins a class",
+        attributes,
+    )
+
+
+def _binned(rows: FloatArray, cuts: FloatArray) -> FloatArray:
+    place = np.searchsorted(cuts, rows, side="right")
+    return np.asarray(np.eye(len(cuts) + 1)[place].reshape(len(rows), -1))
+
 
 Kind = Literal["logistic", "network"]
 _HIDDEN = 64

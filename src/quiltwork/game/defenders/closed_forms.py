@@ -28,16 +28,12 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.compose.loss import compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.defenders.certified_channel import PlainDefence, statistic_of
-from quiltwork.game.defenders.distances import Rows, neighbours, widest
+from quiltwork.game.defenders.certificates import PlainDefence, Rows, neighbours, statistic_of, widest
 from quiltwork.game.defenders.noise import POOL, prices, stated
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.channel import Channel
+from quiltwork.game.people.population import Population, Statistic
+from quiltwork.game.releases import Channel
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down, up
-
-__all__ = ["RateDistortion", "WaterFilling"]
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 _RANK = 1e-10  # of the largest variance: directions below it are not released at all

@@ -1,21 +1,20 @@
-"""Independent noise on each share: Gaussian and Laplace, with their certified curves.
+"""Independent noise on each share, Gaussian or Laplace, with its certified curve; and its ends: a constant, or none.
 
 With prices kappa_j the noise is spread so that the priced error sum_j kappa_j E|noise_j| is least for its guarantee:
 sigma_j = sigma kappa_j^(-1/3) at a given sum_j sigma_j^-2, scale_j = scale kappa_j^(-1/2) at a given sum_j 1/scale_j.
+kappa_j says how much an error in attribute j costs; 0 says that nobody needs it, and then it is not published at all:
+its reference frequency stands in, which tells nothing about members.
 
-Reference: theory/game.md sections 0 (item 2) and 1 (Theorem 3: mu^2 = sum_j M_j^2, sensitivity 1/K' a coordinate).
+A defence that is worse than a constant at its own error is useless; that is the test every learned defence must pass.
 
-Prices of the attributes: kappa_j says how much an error in attribute j costs; 0 says that nobody needs it.
-
-An attribute of price 0 is not published at all: its reference frequency stands in, which tells nothing about members.
-
-Reference: seed 004 P.3 (position-dependent weights); theory/game.md section 4.
+Reference: theory/game.md sections 0 (item 2), 1 (Theorem 3: mu^2 = sum_j M_j^2, sensitivity 1/K' a coordinate) and 4;
+seed 004 P.3 (position-dependent weights).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -25,16 +24,20 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp, laplace
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import InvalidParameter
-from quiltwork.game.defenders.certified_channel import PlainDefence, statistic_of
-from quiltwork.game.defenders.distances import MIN_MU, Neighbours, Rows, neighbours, widest
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.channel import Channel
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.defenders.certificates import (
+    MIN_MU,
+    Neighbours,
+    PlainDefence,
+    Rows,
+    neighbours,
+    statistic_of,
+    widest,
+)
+from quiltwork.game.people.population import Population, Statistic
+from quiltwork.game.releases import Channel
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down, up
-
-__all__ = ["Gaussian", "Laplace", "prices", "stated"]
 
 _HIGHEST = 1e6
 
@@ -64,13 +67,40 @@ _HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 POOL = "the candidates' rows are public; the guarantee is for this pool of candidates and no other"
 
 
+@attrs.frozen
+class _Independent:
+    """Noise of one family on each share; shares of price 0 are replaced by their reference frequencies."""
+
+    _family: ClassVar[Literal["gaussian", "laplace"]]
+
+    @property
+    def name(self) -> str:
+        """With its size."""
+        size, weights = attrs.astuple(self, recurse=False)
+        return f"{self._family.title()} {size:g}" + ("" if weights is None else ", weighted")
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The defence of one statistic."""
+        size, weights = attrs.astuple(self, recurse=False)
+        statistic = statistic_of(population, denominator)
+        price = prices(weights, statistic.population.size[1])
+        kept = price > 0
+        power, variance, proof = _FAMILIES[self._family]
+        sizes = np.where(kept, size * np.where(kept, price, 1.0) ** power, 0.0)
+        centre = np.where(kept, 0.0, statistic.population.frequencies)
+        channel = Channel(self._family, variance * sizes**2, kept.astype(float), centre)
+        return PlainDefence(self.name, statistic, channel, lambda rows: proof(statistic, sizes, kept, rows))
+
+
 @document("gaussian_defender/1")
 @attrs.frozen
-class Gaussian:
+class Gaussian(_Independent):
     """Gaussian noise of standard deviation `sigma` on each share."""
 
     sigma: float
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
+
+    _family = "gaussian"
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sigma", self.sigma)
@@ -80,28 +110,16 @@ class Gaussian:
         """The noise whose mean absolute value is `error`, before clipping."""
         return cls(checks.moderate("error", error) / _HALF_NORMAL)
 
-    @property
-    def name(self) -> str:
-        """With its size."""
-        return f"Gaussian {self.sigma:g}" + ("" if self.weights is None else ", weighted")
-
-    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
-        """The defence of one statistic."""
-        statistic = statistic_of(population, denominator)
-        price = prices(self.weights, statistic.population.size[1])
-        kept = price > 0
-        spread = np.where(kept, self.sigma * np.where(kept, price, 1.0) ** (-1.0 / 3.0), 0.0)
-        channel = _independent("gaussian", spread**2, kept, statistic)
-        return PlainDefence(self.name, statistic, channel, lambda rows: _gaussian_proof(statistic, spread, kept, rows))
-
 
 @document("laplace_defender/1")
 @attrs.frozen
-class Laplace:
+class Laplace(_Independent):
     """Laplace noise of this scale on each share."""
 
     scale: float
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
+
+    _family = "laplace"
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("scale", self.scale)
@@ -110,26 +128,6 @@ class Laplace:
     def at_error(cls, error: float) -> Laplace:
         """The noise whose mean absolute value is `error`, before clipping."""
         return cls(checks.moderate("error", error))
-
-    @property
-    def name(self) -> str:
-        """With its size."""
-        return f"Laplace {self.scale:g}" + ("" if self.weights is None else ", weighted")
-
-    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
-        """The defence of one statistic."""
-        statistic = statistic_of(population, denominator)
-        price = prices(self.weights, statistic.population.size[1])
-        kept = price > 0
-        scales = np.where(kept, self.scale * np.where(kept, price, 1.0) ** -0.5, 0.0)
-        channel = _independent("laplace", 2.0 * scales**2, kept, statistic)
-        return PlainDefence(self.name, statistic, channel, lambda rows: _laplace_proof(statistic, scales, kept, rows))
-
-
-def _independent(family: Any, variance: FloatArray, kept: Any, statistic: Statistic) -> Channel:
-    """Noise on each share; shares that are not published are replaced by their reference frequencies."""
-    centre = np.where(kept, 0.0, statistic.population.frequencies)
-    return Channel(family, variance, kept.astype(float), centre)
 
 
 def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: Rows | None) -> Guarantee:
@@ -163,6 +161,10 @@ def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Ro
     values, counts = (scales[kept][:1], [count]) if equal else np.unique(scales[kept], return_counts=True)
     parts = [int(n) * _one_share(float(value), moves.step) for value, n in zip(values, counts, strict=True)]
     return _guarantee(moves, compose(*parts), chosen, pair, "composition of Laplace mechanisms, one a share")
+
+
+# the power of a price that the noise is spread by, its variance at size 1, and its certificate
+_FAMILIES = {"gaussian": (-1.0 / 3.0, 1.0, _gaussian_proof), "laplace": (-0.5, 2.0, _laplace_proof)}
 
 
 def _one_share(scale: float, step: float) -> Loss:
@@ -200,3 +202,57 @@ def _guarantee(moves: Neighbours, loss: Loss, rows: Rows, pair: tuple[int, int] 
         words = f"candidate {pair[0]} in the place of candidate {pair[1]}" if moves.swap else f"candidate {pair[0]}"
         witness = words
     return Guarantee(loss, moves.protects, assumes, (because,), witness)
+
+
+@document("constant_defender/1")
+@attrs.frozen
+class Constant:
+    """The mean over all candidates (`at="candidates"`, whose rows are then public), or the reference frequencies."""
+
+    at: Literal["candidates", "reference"] = "candidates"
+
+    def __attrs_post_init__(self) -> None:
+        if self.at not in ("candidates", "reference"):
+            raise InvalidParameter("at", self.at, "'candidates' or 'reference'")
+
+    @property
+    def name(self) -> str:
+        """What is published."""
+        return "constant: candidates' mean" if self.at == "candidates" else "constant: reference frequencies"
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The defence of one statistic."""
+        statistic = statistic_of(population, denominator)
+        attributes = statistic.population.size[1]
+        centre = statistic.mean if self.at == "candidates" else statistic.population.frequencies
+        channel = Channel("none", np.zeros(attributes), np.zeros(attributes), centre)
+        assumes = (POOL,) if self.at == "candidates" else ("the reference sample is public",)
+        because = ("what is released does not depend on the members",)
+
+        def prove(rows: Rows | None) -> Guarantee:
+            asked_rows(rows)
+            return Guarantee(compose(), neighbours(statistic).protects, assumes, because)
+
+        return PlainDefence(self.name, statistic, channel, prove)
+
+
+@document("exact_defender/1")
+@attrs.frozen
+class Exact:
+    """No defence: the statistic itself."""
+
+    @property
+    def name(self) -> str:
+        """None at all."""
+        return "no defence"
+
+    def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
+        """The release without noise."""
+        statistic = statistic_of(population, denominator)
+        attributes = statistic.population.size[1]
+        channel = Channel("none", np.zeros(attributes), np.ones(attributes), np.zeros(attributes))
+
+        def prove(rows: Rows | None) -> Guarantee:
+            raise Unsupported("a certificate of a release without noise", "it protects nobody")
+
+        return PlainDefence(self.name, statistic, channel, prove)

@@ -1,11 +1,9 @@
 """Membership games on finite sets, in rational numbers: best responses, equilibria, and what the theorems really say.
 
-    games.py          FiniteGame: a law of membership vectors and a channel; everything an attacker can reach
-    equilibria.py     stackelberg, nash: the channel a defender should choose, certified from both sides
-    propositions.py   Propositions 1 and 2 (corrected), the identity of the posterior
-    composition.py    Proposition 4 (corrected): several releases together, with total correlations
-    privacy_tests.py  Proposition 6 (corrected): odds given all others, and what marginal posteriors imply
-    gaussian_tests.py Theorem 2, Lemma 1 and Theorem 3 (corrected): tests between Gaussian releases
+    FiniteGame             a law of membership vectors and a channel; everything an attacker can reach
+    stackelberg, nash      the channel a defender should choose, certified from both sides
+    theorems               Propositions 1, 2 and 4, Theorems 2 and 3 and Lemma 1, corrected
+    odds_test              Proposition 6 (corrected): odds given all others, and what marginal posteriors imply
 
 Reference: seed 004; theory/game.md sections 1 and 7.
 """
@@ -17,16 +15,18 @@ from quiltwork.game.finite.equilibria.equilibria import Equilibrium, nash, stack
 from quiltwork.game.finite.game import FiniteGame
 from quiltwork.game.finite.membership import exactly_half, independent, uniform
 from quiltwork.game.finite.odds import OddsTest, Worst, implied_level, odds_test
-from quiltwork.game.finite.theorems.composition import CompositionIdentity, Terms, composition_identity
 from quiltwork.game.finite.theorems.gaussian_tests import GaussianTest, alpha_critical, gaussian_test
 from quiltwork.game.finite.theorems.identities import (
+    CompositionIdentity,
     LossIdentity,
     PosteriorIdentity,
+    Terms,
     bwma_loss_identity,
+    composition_identity,
     dominates,
     posterior_identity,
 )
-from quiltwork.game.measures.advantage import ExpectedCounts
+from quiltwork.game.measures import ExpectedCounts
 
 __all__ = [
     "CompositionIdentity",

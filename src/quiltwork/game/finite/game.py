@@ -21,19 +21,16 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves import Bracket, TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.finite.membership import bits, independent, individuals, uniform
+from quiltwork.game.finite.membership import bits, independent, individuals, summary_channel, uniform
 from quiltwork.game.finite.odds import STATED, Worst, worst_informed, worst_of_laws
-from quiltwork.game.finite.summary import summary_channel
 from quiltwork.game.finite.theorems.gaussian_tests import Vertex, trade_off_of, vertices_of
-from quiltwork.game.measures.advantage import ExpectedCounts
+from quiltwork.game.measures import ExpectedCounts
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, doubles, is_exact, number, read_laws, read_table
 from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
-
-__all__ = ["FiniteGame"]
 
 _PRIOR = "probabilities of the 2^K membership vectors, of sum 1"
 _CHANNEL = "a table of 2^K laws, one a membership vector"

@@ -4,10 +4,6 @@ A channel is epsilon-DP if and only if |logit P(b_k = 1 | x, b_-k) - logit theta
 that is, if rows of neighbouring membership vectors are within a factor e^epsilon.  Marginal posteriors show less:
 x = b_1 XOR b_2 has all of them at 1/2 and no finite epsilon.
 
-Reference: seed 004 Proposition 6, corrected in theory/game.md section 1.
-
-Posteriors and pure differential privacy: Proposition 6 of seed 004, corrected.
-
 The paper bounds marginal posteriors: theta e^-eps <= p <= theta e^eps, and the same for 1 - p and 1 - theta.  That
 implies differential privacy for one candidate only, and at a larger level,
 
@@ -17,7 +13,7 @@ implies differential privacy for one candidate only, and at a larger level,
 with equality at theta = 1 / (1 + e^eps).  For several candidates it implies nothing (XOR); the odds have to be bounded
 given all others, or for every product prior.
 
-Reference: theory/game.md section 1, Proposition 6.
+Reference: seed 004 Proposition 6, corrected in theory/game.md section 1.
 """
 
 from __future__ import annotations
@@ -37,8 +33,6 @@ from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, is_exact, number, read_laws
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.numbers.stated import double_above, double_below, log_ends
-
-__all__ = ["OddsTest", "Worst", "implied_level", "level", "odds_test", "worst_informed", "worst_of_laws"]
 
 STATED = 10.0  # units of roundoff of a ratio of two doubles, each a rounded decimal divided by the sum of its row
 

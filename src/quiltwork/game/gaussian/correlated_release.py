@@ -21,17 +21,12 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.defenders.distances import MIN_MU, Rows, neighbours, widest
+from quiltwork.game.defenders.certificates import MIN_MU, Rows, neighbours, widest
 from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.gaussian.total import as_loss, total
-from quiltwork.game.people.population import Population, rows_of_people
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.channel import LinearModel
-from quiltwork.game.releases.release import Draws, drawn_members
+from quiltwork.game.people.population import Members, Population, Statistic, rows_of_people
+from quiltwork.game.releases import Draws, LinearModel, drawn_members
 from quiltwork.numbers.stated import typed
-
-__all__ = ["CorrelatedGaussian"]
 
 
 def _numbers(values: Any) -> tuple[float, ...]:

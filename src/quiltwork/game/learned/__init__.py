@@ -4,8 +4,7 @@ A learned defence is no guarantee.  torch is asked for when training begins.
 """
 
 from quiltwork.game.learned.certified_end import BoundedOdds, Certified, Finish, bisect_odds, finished
-from quiltwork.game.learned.defence import Learned, Trained
-from quiltwork.game.learned.gate import Accepted, Measured, accept, gate_attackers
+from quiltwork.game.learned.defence import Accepted, Learned, Measured, Trained, accept, gate_attackers
 from quiltwork.game.learned.options import Generative
 from quiltwork.game.learned.run import train
 from quiltwork.game.learned.training import History, InLoop

@@ -36,20 +36,15 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
-from quiltwork.game.defenders.distances import Rows
+from quiltwork.game.defenders.certificates import Rows
 from quiltwork.game.finite.membership import individuals
 from quiltwork.game.finite.odds import worst_informed
-from quiltwork.game.people.population import rows_of_people
-from quiltwork.game.people.priors import Members
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.channel import Channel
-from quiltwork.game.releases.release import Defence
+from quiltwork.game.people.population import Members, Statistic, rows_of_people
+from quiltwork.game.releases import Channel, Defence
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.laws import Table, read_laws
 from quiltwork.numbers.rounding import UNIT, up
-
-__all__ = ["BoundedOdds", "Certified", "Finish", "bisect_odds", "finished", "reach"]
 
 _WIDEN = 1.0 + 1e-9
 _TRIES = 60

@@ -9,6 +9,7 @@ Reference: seed 004 sections 3.2, P.2 and P.8; theory/game.md sections 0 and 4 (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -18,12 +19,14 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 
-__all__ = ["ARCHITECTURES", "IN_LOOP", "OBJECTIVES", "Generative", "Settings"]
-
 ARCHITECTURES = ("noisy", "paper")
 OBJECTIVES = ("cel", "tpr")
 IN_LOOP = ("linear", "neural")
 PAPER_NU = 30
+
+
+def _pair(widths: Sequence[int]) -> tuple[int, int]:
+    return int(widths[0]), int(widths[1])
 
 
 @attrs.frozen
@@ -34,21 +37,21 @@ class Settings:
     objective: str
     attacker: str
     nu: int
-    hidden: tuple[int, int]
-    attacker_hidden: tuple[int, int]
-    kappa: float
+    hidden: tuple[int, int] = attrs.field(converter=_pair)
+    attacker_hidden: tuple[int, int] = attrs.field(converter=_pair)
+    kappa: float = attrs.field(converter=float)
     weights: tuple[float, ...] | None
     attacker_steps: int
-    learning_rate: float
-    attacker_rate: float
-    weight_decay: float
-    batch: int
-    initial_noise: float
+    learning_rate: float = attrs.field(converter=float)
+    attacker_rate: float = attrs.field(converter=float)
+    weight_decay: float = attrs.field(converter=float)
+    batch: int = attrs.field(converter=int)
+    initial_noise: float = attrs.field(converter=float)
     odds_limit: float | None
-    odds_weight: float
+    odds_weight: float = attrs.field(converter=float)
     patience: int | None
-    window: int
-    tolerance: float
+    window: int = attrs.field(converter=int)
+    tolerance: float = attrs.field(converter=float)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
@@ -157,27 +160,17 @@ class Generative:
         limit = self.odds_limit
         if limit is None and self.certify is not None:
             limit = self.certify[0]
-        return Settings(
-            self.architecture,
-            self.objective or ("tpr" if paper else "cel"),
-            attacker,
-            self.nu or (PAPER_NU if paper else max(candidates, PAPER_NU)),
-            _widths("hidden", self.hidden),
-            _widths("attacker_hidden", self.attacker_hidden),
-            float(self.kappa),
-            self.weights,
-            self.attacker_steps or (2 if paper else 6),
-            float(self.learning_rate or (1e-3 if paper else 3e-4)),
-            float(self.attacker_rate or (1e-3 if attacker == "neural" else 3e-3)),
-            float(self.weight_decay),
-            int(self.batch),
-            float(self.initial_noise),
-            limit,
-            float(self.odds_weight),
-            self.patience,
-            int(self.window),
-            float(self.tolerance),
+        chosen = attrs.evolve(
+            self,
+            objective=self.objective or ("tpr" if paper else "cel"),
+            attacker=attacker,
+            nu=self.nu or (PAPER_NU if paper else max(candidates, PAPER_NU)),
+            attacker_steps=self.attacker_steps or (2 if paper else 6),
+            learning_rate=self.learning_rate or (1e-3 if paper else 3e-4),
+            attacker_rate=self.attacker_rate or (1e-3 if attacker == "neural" else 3e-3),
+            odds_limit=limit,
         )
+        return Settings(**{field.name: getattr(chosen, field.name) for field in attrs.fields(Settings)})
 
     def prepare(self, population: Any, *, denominator: str = "members", seed: int = 0) -> Any:
         """Train with these options, pass the gate, and return the defence; `train` offers more."""

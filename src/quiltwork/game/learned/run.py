@@ -1,13 +1,11 @@
 """`train`: from a defender and a population to a defence in force.
 
+The state of a run in a file is written whole or not at all, and read only by the run it belongs to.  A file is a line
+that names the format, a line with the SHA-256 of the rest, and the rest as torch writes it (tensors and plain values
+only: it is read with `weights_only=True`, so that a file cannot bring code along).  Ctrl-C is heard between two steps,
+so that what is written is a state that training can go on from.
+
 Reference: seed 004 section 3.2; theory/game.md sections 0 and 4 (settings, acceptance gate).
-
-The state of a training run in a file: written whole or not at all, and read only by the run it belongs to.
-
-A file is a line that names the format, a line with the SHA-256 of the rest, and the rest as torch writes it (tensors
-and plain values only: it is read with `weights_only=True`, so that a file cannot bring code along).
-
-Ctrl-C between two steps, so that what is written is a state that training can go on from.
 """
 
 from __future__ import annotations
@@ -33,31 +31,18 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game.attackers.knowledge import Attacker, Budget
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.defenders.certified_channel import statistic_of
+from quiltwork.game.defenders.certificates import statistic_of
 from quiltwork.game.learned.certified_end import Certified, finished, reach
-from quiltwork.game.learned.defence import Learned, Trained
-from quiltwork.game.learned.gate import accept, error_of
+from quiltwork.game.learned.defence import Learned, Trained, accept, error_of
 from quiltwork.game.learned.options import IN_LOOP, Generative
 from quiltwork.game.learned.training import Game, History, InLoop
-from quiltwork.game.measures.roc import auc
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.statistic import Statistic
-from quiltwork.game.releases.release import Defence, SummaryStatistics
+from quiltwork.game.measures import auc
+from quiltwork.game.people.population import Population, Statistic
+from quiltwork.game.releases import Defence, SummaryStatistics
 from quiltwork.progress import steps as bar
 
-__all__ = ["Interruptible", "fingerprint", "restore", "save", "train"]
-
 _FORMAT = b"quiltwork/generative/1\n"
-_PARTS = {
-    "fingerprint",
-    "generator",
-    "log_scale",
-    "attacker",
-    "generator_adam",
-    "attacker_adam",
-    "rng",
-    "rows",
-}
+_PARTS = {"fingerprint", "generator", "log_scale", "attacker", "generator_adam", "attacker_adam", "rng", "rows"}
 _ALLOWED = "a file that train(..., checkpoint=...) wrote"
 
 

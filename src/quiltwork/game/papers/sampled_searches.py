@@ -34,10 +34,9 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.game.gaussian.next_mechanism import NextMechanism, next_mechanism
+from quiltwork.game.people.population import generator
 from quiltwork.kinds import document
 from quiltwork.numbers.stated import exactly
-
-__all__ = ["Approximate", "LogOdds", "penalty_method", "sampled_bisection"]
 
 
 @document("next_approximate/1")
@@ -120,13 +119,6 @@ class LogOdds:
         order = np.argpartition(odds, (low, high))
         pair, share = order[[low, high]], np.array([1.0 - (place - low), place - low])
         return float(share @ odds[pair]), float(share @ (slope * (new + normals[pair, 1])))
-
-
-def generator(rng: Any) -> np.random.Generator:
-    """Simulations take a generator of their own."""
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
-    return rng
 
 
 _STEPS = 50

@@ -1,24 +1,119 @@
-"""The people of the game: candidates, of whom some are in the data, and a reference sample of others.
+"""The people of the game: candidates, of whom some are in the data by a prior, a reference sample, and their statistic.
 
-Reference: seed 004 section 4; theory/game.md section 2 (rows of simulated genomes come ordered by population: without a
-shuffle, candidates and reference differ in ancestry, and the likelihood-ratio attacks look weaker than they are).
+Two priors of the membership vector b in {0, 1}^K are usual.  `Half`: exactly half of the candidates, each half equally
+likely (the paper's).  `Independent`: each candidate by a coin of its own, which one-run audits need, because under
+`Half` the members tell about each other.
+
+Reference: seed 004 section 4; theory/game.md sections 2 (rows of simulated genomes come ordered by population: without
+a shuffle, candidates and reference differ in ancestry, and the likelihood-ratio attacks look weaker than they are), 3,
+4 (covariance of exactly-half sampling) and 6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.priors import Half, Prior
-from quiltwork.kinds import not_written
+from quiltwork.kinds import document, not_written
 
-__all__ = ["Population", "rows_of_people"]
+Members = NDArray[np.bool_]
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Simulations take a generator of their own."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
+    return rng
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """A law of membership vectors of any number of candidates."""
+
+    def check(self, candidates: int) -> None: ...
+
+    def draw(self, count: int, candidates: int, rng: np.random.Generator) -> Members: ...
+
+    def rates(self, candidates: int) -> FloatArray: ...
+
+    def covariance(self, candidates: int) -> FloatArray: ...
+
+
+@document("half/1")
+@attrs.frozen
+class Half:
+    """Exactly half of the candidates are members (rounded down), each such set equally likely."""
+
+    def check(self, candidates: int) -> None:
+        """At least two candidates, so that there are members and others."""
+        if candidates < 2:
+            raise InvalidParameter("candidates", candidates, "at least 2 under the exactly-half prior")
+
+    def size(self, candidates: int) -> int:
+        """How many members there are."""
+        return candidates // 2
+
+    def draw(self, count: int, candidates: int, rng: np.random.Generator) -> Members:
+        """Membership of `count` data sets, one a row."""
+        self.check(candidates)
+        order = rng.random((count, candidates)).argsort(axis=1)
+        members = np.zeros((count, candidates), dtype=np.bool_)
+        np.put_along_axis(members, order[:, : self.size(candidates)], True, axis=1)
+        return members
+
+    def rates(self, candidates: int) -> FloatArray:
+        """P(b_k = 1)."""
+        return np.full(candidates, self.size(candidates) / candidates)
+
+    def covariance(self, candidates: int) -> FloatArray:
+        """Cov(b) = n (K - n) / (K (K - 1)) (I - 11'/K), which is K / (4 (K - 1)) (I - 11'/K) for even K."""
+        self.check(candidates)
+        n = self.size(candidates)
+        scale = n * (candidates - n) / (candidates * (candidates - 1.0))
+        return scale * (np.eye(candidates) - 1.0 / candidates)
+
+
+def _rate(value: Any) -> float | tuple[float, ...]:
+    """Rates strictly between 0 and 1: a sure member has no membership to infer."""
+    rates = checks.numbers("rate", value, "in (0, 1)", 0.0, 1.0)
+    if rates.ndim > 1 or bool(np.any((rates == 0) | (rates == 1))):
+        raise InvalidParameter("rate", value, "one number in (0, 1), or a list of them")
+    return float(rates) if rates.ndim == 0 else tuple(float(rate) for rate in rates)
+
+
+@document("independent_members/1")
+@attrs.frozen
+class Independent:
+    """Each candidate is a member by a coin of its own; `rate` is one number, or one a candidate."""
+
+    rate: float | tuple[float, ...] = attrs.field(default=0.5, converter=_rate)
+
+    def check(self, candidates: int) -> None:
+        """One rate for all, or as many as candidates."""
+        if isinstance(self.rate, tuple) and len(self.rate) != candidates:
+            raise InvalidParameter("rate", len(self.rate), f"one rate, or {candidates}: one a candidate")
+
+    def draw(self, count: int, candidates: int, rng: np.random.Generator) -> Members:
+        """Membership of `count` data sets, one a row."""
+        return np.asarray(rng.random((count, candidates)) < self.rates(candidates))
+
+    def rates(self, candidates: int) -> FloatArray:
+        """P(b_k = 1)."""
+        self.check(candidates)
+        return np.broadcast_to(np.asarray(self.rate, dtype=float), (candidates,)).copy()
+
+    def covariance(self, candidates: int) -> FloatArray:
+        """Cov(b), which is diagonal."""
+        rates = self.rates(candidates)
+        return np.diag(rates * (1.0 - rates))
+
 
 _ALLOWED = "a matrix of numbers in [0, 1], one row a person"
 MAX_ENTRIES = 2_000_000_000  # entries of a matrix of rows: 16 GB
@@ -137,3 +232,89 @@ class Population:
     def __str__(self) -> str:
         people, attributes = self.size
         return f"{people} candidates, {len(self.reference)} reference people, {attributes} attributes: {self.source}"
+
+
+DENOMINATORS = ("members", "fixed")
+
+
+def members_of(value: Any, candidates: int) -> Members:
+    """Membership vectors, one a row, as booleans."""
+    allowed = f"a matrix of 0 and 1 with {candidates} columns, one row a data set"
+    try:
+        members = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        raise InvalidParameter("members", value, allowed) from None
+    if members.ndim != 2 or members.shape[1] != candidates or members.dtype.kind not in "biuf":
+        raise InvalidParameter("members", f"{members.dtype} of shape {members.shape}", allowed)
+    if not bool(np.all((members == 0) | (members == 1))):
+        raise InvalidParameter("members", "other numbers", allowed)
+    return np.asarray(members, dtype=np.bool_)
+
+
+@rows_of_people
+@attrs.frozen(eq=False)
+class Statistic:
+    """The exact summary statistic of a set of members: what would be published without a defence.
+
+        members   x(b) = sum_k b_k d_k / sum_k b_k      the mean row of the members; an empty set gives 0
+        fixed     x(b) = (2 / K) sum_k b_k d_k          a public denominator, as audits in one run need
+
+    Around the prior mean, x(b) = mean + gain (b - E b): exactly so for a fixed denominator and for the exactly-half
+    prior, to first order for independent members with a random size.
+    """
+
+    population: Population = attrs.field()
+    denominator: str = attrs.field(default="members")
+
+    @population.validator
+    def _people(self, _: Any, value: Any) -> None:
+        if not isinstance(value, Population):
+            raise InvalidParameter("population", value, "a Population")
+
+    @denominator.validator
+    def _known(self, _: Any, value: str) -> None:
+        if value not in DENOMINATORS:
+            raise InvalidParameter("denominator", value, " or ".join(map(repr, DENOMINATORS)))
+
+    def exact(self, members: Members) -> FloatArray:
+        """The statistic of each data set, one a row."""
+        inside = members_of(members, self.population.size[0])
+        sums = inside.astype(float) @ self.population.candidates
+        if self.denominator == "fixed":
+            return np.asarray(sums * (2.0 / inside.shape[1]))
+        return np.asarray(sums / np.maximum(inside.sum(axis=1, keepdims=True), 1))
+
+    @property
+    def fixed_size(self) -> int | None:
+        """The number of members when it is public: under the exactly-half prior."""
+        prior = self.population.prior
+        return prior.size(self.population.size[0]) if isinstance(prior, Half) else None
+
+    @property
+    def mean(self) -> FloatArray:
+        """E x(b), to first order for a random size."""
+        rates = self.population.prior.rates(self.population.size[0])
+        total = rates @ self.population.candidates
+        return np.asarray(total * (2.0 / len(rates)) if self.denominator == "fixed" else total / rates.sum())
+
+    @property
+    def gain(self) -> FloatArray:
+        """m x K, with rows that sum to 0 under the exactly-half prior, where the sum of b - E b is 0 as well."""
+        rows, (people, _) = self.population.candidates, self.population.size
+        if self.denominator == "fixed":
+            centre = rows.mean(axis=0) if self.fixed_size is not None else 0.0
+            return np.asarray((rows - centre).T * (2.0 / people))
+        return np.asarray((rows - self.mean).T / self.population.prior.rates(people).sum())
+
+    @property
+    def variances(self) -> FloatArray:
+        """v with Cov(b) acting as diag(v) on the gain: the variances, scaled up by K / (K - 1) for exactly half."""
+        people = self.population.size[0]
+        rates = self.population.prior.rates(people)
+        scale = people / (people - 1.0) if self.fixed_size is not None else 1.0
+        return rates * (1.0 - rates) * scale
+
+    @property
+    def factor(self) -> FloatArray:
+        """F with Cov(x) = F F'."""
+        return self.gain * np.sqrt(self.variances)

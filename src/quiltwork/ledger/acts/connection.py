@@ -1,13 +1,12 @@
-"""A ledger that is reached: its store, its key, who asks, and transactions on it."""
+"""A ledger that is reached: its store, its key, who asks, transactions on it, and its entries read back."""
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import attrs
@@ -20,25 +19,17 @@ from quiltwork.ledger import tokens
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry, parsed
+from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, message
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.chain.receipts import Receipt, message
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, file_of
-from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at
+from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, first_entries, in_batches, newest_entries
 from quiltwork.ledger.store.store import Clock, Store, read_head
 
-__all__ = ["KeyFile", "Session", "connect"]
-
 KEY_VARIABLE = "QUILTWORK_LEDGER_KEY"
+MOST_LAST = 100_000  # entries that are read in one view
 KeyFile = str | os.PathLike[str]
 Result = TypeVar("Result")
-
-
-@lru_cache(maxsize=256)
-def _terms(text: str) -> Terms:
-    """Terms never change, so their text is read once."""
-    return Terms.from_json(parsed(text))
 
 
 class Seen:
@@ -130,6 +121,11 @@ class Session:
     seen: Seen = attrs.Factory(Seen)
     known: dict[str, Terms] = attrs.Factory(dict)
 
+    @property
+    def name(self) -> str | None:
+        """Of the principal who asks, if any."""
+        return None if self.who is None else self.who[0]
+
     def signed_in(self, token: str) -> Session:
         """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
         try:
@@ -160,10 +156,9 @@ class Session:
             with self.store.writing(key) as locked:
                 self._check_key(locked.head.public_key)
                 self.seen.check(locked.head, self.seen.newest)
-                writer = Writer(locked, self.identity, self.key, _terms, backwards)
+                writer = Writer(locked, self.identity, self.key, self.name, backwards)
                 account = None if budget is None else writer.book.account(budget)
                 rules.check_right(writer.book, writer.guarded, self.who, act, writer.now, account)
-                writer.principal = None if self.who is None else self.who[0]
                 made.append(work(writer))
                 writer.finish()
         except AccessDenied as denied:
@@ -208,7 +203,7 @@ class Session:
             with self.store.reading() as connection:
                 now, head = self.store.now(connection), read_head(connection)
                 self.seen.check(head, before)
-                book = LiveBook(connection, _terms)
+                book = LiveBook(connection)
                 rules.check_right(book, bool(head.guarded), self.who, "read", now)
                 return work(book, now)
         except AccessDenied as refused:
@@ -225,8 +220,7 @@ class Session:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
         with suppress(QuiltworkError), self.store.writing() as locked:
             self._check_key(locked.head.public_key)
-            writer = Writer(locked, self.identity, self.key, _terms)
-            writer.principal = None if self.who is None else self.who[0]
+            writer = Writer(locked, self.identity, self.key, self.name)
             known = None if budget is None or writer.book.account(budget) is None else budget
             writer.append("denied", known, {"act": denied.act, "why": denied.why})
             writer.finish()
@@ -244,6 +238,42 @@ class Session:
         if name not in self.known:
             self.known[name] = self.read(lambda book, now: book.opened(name), act=act).terms
         return self.known[name]
+
+    def receipt(self, seq: int) -> Receipt:
+        """The receipt of an entry, once more."""
+        seq = checks.count("seq", seq, least=1)
+
+        def work(book: LiveBook, now: datetime) -> Receipt:
+            entry = entry_at(book.connection, seq)
+            if entry is None:
+                raise InvalidParameter("seq", seq, "the number of an entry")
+            return self.vouched(book.connection, entry)
+
+        return self.read(work)
+
+    def history(
+        self, name: str | None, after: int, limit: int | None, last: int | None, before: int | None
+    ) -> Iterator[Entry]:
+        """Entries in order: those after a number, at most so many, or only the last ones."""
+        after = checks.count("after", after)
+        before = None if before is None else checks.count("before", before, least=1)
+        if before is not None and last is None:
+            raise InvalidParameter("before", before, "given with last", "how many entries before it?")
+        limit = None if limit is None else checks.count("limit", limit)
+        if name is not None:
+            self.terms(name)
+        if last is not None:
+            count = checks.count("last", last)
+            if count > MOST_LAST or after or limit is not None:
+                raise InvalidParameter("last", last, f"at most {MOST_LAST:,}, and without after and limit")
+            return iter(self.read(lambda book, now: newest_entries(book.connection, name, count, before)))
+        self.read(lambda book, now: None)  # who may not read is told so before the first entry
+
+        def batch(after: int | None, count: int) -> list[Entry]:
+            """A short view: entries never change, and nobody keeps a transaction open between two batches."""
+            return self.read(lambda book, now: first_entries(book.connection, after, name, count))
+
+        return in_batches(batch, after, limit)
 
 
 def _sign_in(connection: Connection, token: Any, now: datetime) -> rules.Who:

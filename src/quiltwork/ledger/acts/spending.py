@@ -1,39 +1,128 @@
-"""Spending: at once, or reserved, started and settled by a job."""
+"""Spending: priced before the ledger is locked, then taken at once, or reserved, started and settled by a job.
+
+And the questions about it, which spend nothing and wait for no writer.
+"""
 
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
+
+import attrs
 
 from quiltwork import checks
-from quiltwork.errors import AlreadyRun, InvalidParameter, NotOpen
+from quiltwork.compose.filters.opening import Cost
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.book import rules
-from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Reservation
-from quiltwork.ledger.book.requests import TAB, Request
-from quiltwork.ledger.chain.entries import Entry, stamp
-from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.book.balances import Budget
+from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Charge, Reservation
+from quiltwork.ledger.book.changes import give_back
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
 from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
 
-__all__ = ["move", "take"]
+TAB = "\t"  # before the number of a key that was freed
+LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
+
+
+@attrs.frozen
+class Request:
+    """A spend of one budget with its cost; the period is known once the ledger is locked."""
+
+    budget: str
+    loss: dict[str, Any] | None  # of adaptive budgets: that of a planned release is in its plan
+    release: str | None
+    times: int
+    cost: Cost
+    blocks: tuple[str, ...] | None
+
+    def charge(self, account: Account, now: datetime) -> Charge:
+        """What it takes from the budget now."""
+        return Charge(account.period(now), self.cost, self.blocks, self.release, self.times)
+
+    def body(self, charge: Charge, note: str) -> dict[str, Any]:
+        """The content of its entry."""
+        return {**charge.fields(), "loss": self.loss, "note": note}
+
+    def check_same(self, entry: Entry, kind: str, charge: Charge, principal: str | None) -> None:
+        """AlreadyRun unless the entry under the same key is this request, by the same principal, in this period."""
+        mine, theirs = self.body(charge, ""), entry.content
+
+        def agree(*names: str) -> bool:
+            return all(canonical(mine[name]) == canonical(theirs.get(name)) for name in names)
+
+        same = entry.kind == kind and agree("loss", "release", "times", "blocks")
+        if same and entry.principal == principal and agree("period"):
+            return
+        why = "it was done by another principal or in an earlier period" if same else "it stands for another request"
+        which = f"key {str(entry.key).partition(TAB)[0]!r} of budget {self.budget!r}"
+        raise AlreadyRun(which, f"{why}, entry {entry.seq}", "give every release a key of its own")
+
+
+def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
+    """Check a spend against what was fixed at opening, and price it."""
+    times = checks.count("times", times, least=1)
+    if terms.kind == "planned":
+        if blocks is not None:
+            raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} is planned")
+        return Request(terms.name, None, _planned(terms, loss, release), times, (), None)
+    if release is not None:
+        raise InvalidParameter("release", release, "left out", f"budget {terms.name!r} is adaptive: say the loss")
+    if terms.blocks is None and blocks is not None:
+        raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} has none")
+    chosen = None if terms.blocks is None or blocks is None else terms.blocks.chosen(blocks)
+    if isinstance(loss, Guarantee):  # taken when it protects what the budget does
+        if loss.protects != terms.protects:
+            given, allowed = f"a guarantee for {loss.protects!r}", f"for what budget {terms.name!r} protects"
+            raise InvalidParameter("loss", given, allowed, f"{terms.protects!r}")
+        loss = loss.curve
+    stated = words.loss(loss)
+    written = stated.to_json()
+    if len(canonical(written)) > LONGEST_LOSS:
+        raise InvalidParameter("loss", "a very long one", "of at most a million characters of JSON")
+    if terms.filter is None:
+        raise Unsupported("spending", f"budget {terms.name!r} has no filter")
+    cost = tuple(times * one for one in terms.filter.cost(stated))
+    return Request(terms.name, written, None, times, cost, chosen)
+
+
+def _planned(terms: Terms, loss: Any, release: Any) -> str:
+    """The planned release that is meant: by its name, or by its loss when no other one has the same."""
+    if release is not None:
+        found = terms.release(words.name("release", release))
+        if loss is not None and words.loss(loss) != found.loss:
+            raise InvalidParameter("loss", loss, f"that of {found.name!r}, {found.loss}", "or left out")
+        return found.name
+    if loss is None:
+        raise InvalidParameter("release", release, "the name of a planned release", "name what is about to run")
+    stated = words.loss(loss)
+    same = [one.name for one in terms.plan if one.loss == stated]
+    if not same:
+        shown = ", ".join(one.name for one in terms.plan[:8])
+        raise InvalidParameter("loss", loss, f"that of a planned release of budget {terms.name!r}: {shown}")
+    if len(same) > 1:
+        raise InvalidParameter("release", release, "named", f"planned with that loss: {', '.join(same[:5])}")
+    return same[0]
 
 
 def take(session: Session, asked: Request, note: str, key: str | None, lease: timedelta | None = None) -> Receipt:
     """Spend a request; with a lease it is only held."""
     note = words.note(note)
-    fresh = key is None
     chosen = uuid.uuid4().hex if key is None else words.name("key", key)
     kind = "spend" if lease is None else "reserve"
 
     def work(writer: Writer) -> Entry:
         account = _swept(writer, asked.budget)
-        used, before = (chosen, None) if fresh else _under_key(writer, asked.budget, chosen)
+        charge = asked.charge(account, writer.now)
+        used, before = (chosen, None) if key is None else _under_key(writer, asked.budget, chosen)
         if before is not None:
-            asked.check_same(before, kind, account.period(writer.now), writer.principal)
+            asked.check_same(before, kind, charge, writer.principal)
             return session.vouched(writer.connection, before).entry
         rules.check_open(account, writer.now)
-        charge = asked.charge(account, writer.now)
         rules.admit(writer.book, account, charge)
         body = asked.body(charge, note)
         if lease is not None:  # no lease outlasts its period or its budget: what starts later counts in the wrong one
@@ -95,3 +184,33 @@ def _reserved(book: LiveBook, seq: int, act: str) -> Reservation:
             "reserve what may not run, and refund before it starts",
         )  # fmt: skip
     raise InvalidParameter("reservation", seq, "the number of a reservation of this ledger")
+
+
+# ---- questions
+
+
+def current(book: LiveBook, name: str, now: datetime) -> Account:
+    """The budget as of now: leases that ended count as given back although nobody wrote it down yet."""
+    account = book.opened(name)
+    if account.standing.held:
+        for one in book.over(name, stamp(now)):
+            give_back(book, one)
+    return book.opened(name)
+
+
+def exceeds(book: LiveBook, now: datetime, asked: Request) -> bool:
+    """Whether a spend would be refused, for its cost or because the budget is not open."""
+    account = current(book, asked.budget, now)
+    try:
+        rules.check_open(account, now)
+        rules.admit(book, account, asked.charge(account, now))
+    except (BudgetExceeded, NotOpen):
+        return True
+    return False
+
+
+def forecast(book: LiveBook, now: datetime, asked: Request) -> rules.Forecast:
+    """How many more of a request fit."""
+    account = current(book, asked.budget, now)
+    found = rules.forecast(book, account, asked.charge(account, now))
+    return attrs.evolve(found, state=Budget.of(account, now).state)

@@ -1,4 +1,4 @@
-"""What was spent of a budget and what is left, in every unit that its filter counts."""
+"""A budget as a ledger shows it; what was spent of it and what is left, in every unit that its filter counts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,80 @@ from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Account, Book
-from quiltwork.ledger.book.budget import Budget
+from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import typed, typed_above
 
-__all__ = ["Amount", "Balance", "balance_of"]
-
 USUAL = 1e-6  # the odometer's delta for budgets that state none
+
+
+@document("budget_view/1")
+@attrs.frozen
+class Budget:
+    """A budget: what was fixed when it was opened, and whether it is open."""
+
+    terms: Terms
+    state: str
+    opened: datetime
+    entries: int
+
+    @property
+    def name(self) -> str:
+        return self.terms.name
+
+    @property
+    def kind(self) -> str:
+        """Adaptive or planned."""
+        return self.terms.kind
+
+    @classmethod
+    def of(cls, account: Account, now: datetime) -> Budget:
+        """The budget now: an open one may have expired."""
+        standing, expires = account.standing, account.terms.expires
+        over = standing.state == "open" and expires is not None and now >= expires
+        return cls(account.terms, "expired" if over else standing.state, moment(standing.since), standing.entries)
+
+    def explain(self) -> str:
+        """Its promise in plain language."""
+        terms = self.terms
+        lines = [f"Budget {terms.name!r} ({self.state}): {terms.limit}.", f"Protected: {terms.protects}."]
+        if terms.filter is not None:
+            lines.append(
+                "Adaptive: later releases may depend on earlier results. Kept by a filter: "
+                f"{terms.filter.because}; limit {terms.filter.shown(terms.filter.limit, left=True)}."
+            )
+        else:
+            runs = sum(one.times for one in terms.plan)
+            lines.append(
+                f"Planned: {runs} runs of {len(terms.plan)} releases, fixed at opening and composed as a whole."
+            )
+        if terms.blocks is not None:
+            touched = "one block" if terms.blocks.most == 1 else f"{terms.blocks.most} blocks"
+            lines.append(
+                f"Each {terms.blocks.label} has the whole budget; the protected change touches at most {touched}."
+            )
+        if terms.refresh is not None:
+            lines.append(
+                f"Refreshed every {words.length(terms.refresh)}: the promise is for one period, and n periods together "
+                "are n budgets."
+            )
+        if terms.expires is not None:
+            lines.append(f"Expires {terms.expires.isoformat()}.")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.terms.to_json(), "state": self.state, "opened": stamp(self.opened), "entries": self.entries
+        }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return markup.block(markup.paragraphs(self.explain().splitlines()))
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.terms.limit} ({self.kind}, {self.state})"
 
 
 @document("balance_amount/1")
@@ -229,17 +293,8 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         )
         delta = _rare(kept, terms.limit.delta)
         reading = kept.reading(used, delta)
-    return Balance(
-        Budget.of(account, now),
-        amounts,
-        reading,
-        delta,
-        account.standing.held,
-        account.standing.period,
-        ends,
-        block,
-        runs,
-    )
+    shown, standing = Budget.of(account, now), account.standing
+    return Balance(shown, amounts, reading, delta, standing.held, standing.period, ends, block, runs)
 
 
 def _units(kept: Filter) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -20,10 +20,10 @@ from quiltwork.ledger import names as words
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import canonical, moment, parsed
 
-__all__ = ["Account", "Book", "Charge", "MemoryBook", "Principal", "Reservation", "Standing"]
-
 HELD, STARTED, SETTLED, REFUNDED, LAPSED = "held", "started", "settled", "refunded", "lapsed"
 _AMOUNT = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
+Key = TypeVar("Key")
+Found = TypeVar("Found")
 ENDED = (SETTLED, REFUNDED, LAPSED)
 
 
@@ -85,7 +85,11 @@ class Account:
         if period <= self.standing.period:
             return self
         spent = tuple(Fraction(0) for _ in self.standing.spent)
-        return attrs.evolve(self, standing=attrs.evolve(self.standing, period=period, spent=spent))
+        return self.standing_at(period=period, spent=spent)
+
+    def standing_at(self, **changes: Any) -> Account:
+        """The same budget with some of its standing changed."""
+        return attrs.evolve(self, standing=attrs.evolve(self.standing, **changes))
 
 
 @attrs.frozen
@@ -100,25 +104,15 @@ class Charge:
 
     def fields(self) -> dict[str, Any]:
         """As an entry holds it."""
-        return {
-            "period": self.period,
-            "cost": list(map(str, self.cost)),
-            "blocks": None if self.blocks is None else list(self.blocks),
-            "release": self.release,
-            "times": self.times,
-        }
+        blocks = None if self.blocks is None else list(self.blocks)
+        return {**attrs.asdict(self), "cost": list(map(str, self.cost)), "blocks": blocks}
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Charge:
         """From the body of an entry."""
-        blocks = value["blocks"]
-        return cls(
-            value["period"],
-            tuple(map(exact, value["cost"])),
-            None if blocks is None else tuple(blocks),
-            value["release"],
-            value["times"],
-        )
+        cost, blocks = tuple(map(exact, value["cost"])), value["blocks"]
+        named = None if blocks is None else tuple(blocks)
+        return cls(value["period"], cost, named, value["release"], value["times"])
 
 
 @attrs.frozen
@@ -146,13 +140,14 @@ class Principal:
 
 def reservation_row(reservation: Reservation) -> dict[str, Any]:
     """A reservation as its table holds it."""
-    return {
-        "seq": reservation.seq,
-        "budget": reservation.budget,
-        "status": reservation.status,
-        "until": reservation.until,
-        "charge": canonical(reservation.charge.fields()),
-    }
+    return {**attrs.asdict(reservation), "charge": canonical(reservation.charge.fields())}
+
+
+def _known(rows: dict[Key, Found], key: Key, load: Callable[[Key], Found | None]) -> Found | None:
+    """A row that is kept, or read now."""
+    if key not in rows and (found := load(key)) is not None:
+        rows[key] = found
+    return rows.get(key)
 
 
 class Book(ABC):
@@ -193,9 +188,7 @@ class Book(ABC):
     # ---- what is known
 
     def account(self, name: str) -> Account | None:
-        if name not in self.accounts and (found := self.load_account(name)) is not None:
-            self.accounts[name] = found
-        return self.accounts.get(name)
+        return _known(self.accounts, name, self.load_account)
 
     def opened(self, name: str) -> Account:
         """A budget that must be there."""
@@ -219,14 +212,10 @@ class Book(ABC):
         return self.amounts.get(place)
 
     def reservation(self, seq: int) -> Reservation | None:
-        if seq not in self.reservations and (found := self.load_reservation(seq)) is not None:
-            self.reservations[seq] = found
-        return self.reservations.get(seq)
+        return _known(self.reservations, seq, self.load_reservation)
 
     def principal(self, name: str) -> Principal | None:
-        if name not in self.principals and (found := self.load_principal(name)) is not None:
-            self.principals[name] = found
-        return self.principals.get(name)
+        return _known(self.principals, name, self.load_principal)
 
     def mark(self, kind: str, place: Any) -> None:
         """Remember that a row must be written back."""
@@ -267,9 +256,7 @@ class MemoryBook(Book):
 
     def fingerprint(self, row: dict[str, Any]) -> int:
         """A number that stands for a row."""
-        return int.from_bytes(
-            hashlib.blake2b(canonical(row).encode(), key=self._secret, digest_size=32).digest(), "big"
-        )
+        return int.from_bytes(hashlib.blake2b(canonical(row).encode(), key=self._secret, digest_size=32).digest())
 
     def mark(self, kind: str, place: Any) -> None:
         return None

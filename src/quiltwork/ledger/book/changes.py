@@ -14,26 +14,11 @@ import attrs
 
 from quiltwork.compose.filters.opening import Cost, added
 from quiltwork.errors import BrokenChain
-from quiltwork.ledger.book.book import (
-    HELD,
-    LAPSED,
-    REFUNDED,
-    SETTLED,
-    STARTED,
-    Account,
-    Book,
-    Charge,
-    Principal,
-    Reservation,
-    Standing,
-    amount_text,
-    amounts,
-)
+from quiltwork.ledger.book import book as books
+from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, Standing, amount_text, amounts
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, moment, stamp
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
-
-__all__ = ["apply", "give_back", "handover"]
 
 
 def apply(book: Book, entry: Entry) -> None:
@@ -48,8 +33,7 @@ def apply(book: Book, entry: Entry) -> None:
             raise
         raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
     if entry.budget is not None and (account := book.account(entry.budget)) is not None:
-        standing = attrs.evolve(account.standing, entries=account.standing.entries + 1, last=entry.seq)
-        book.put_account(attrs.evolve(account, standing=standing))
+        book.put_account(account.standing_at(entries=account.standing.entries + 1, last=entry.seq))
 
 
 def _account(book: Book, entry: Entry) -> Account:
@@ -105,8 +89,7 @@ def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
         used = int(book.amount(terms.name, charge.period, str(charge.release)) or 0)
         book.put_amount(terms.name, charge.period, str(charge.release), str(used + sign * charge.times))
     elif charge.blocks is None:
-        spent = changed(account.standing.spent, charge.cost, sign)
-        account = attrs.evolve(account, standing=attrs.evolve(account.standing, spent=spent))
+        account = account.standing_at(spent=changed(account.standing.spent, charge.cost, sign))
     else:
         book.fetch(terms.name, charge.period, charge.blocks)
         for name in charge.blocks:
@@ -131,13 +114,12 @@ def changed(spent: Cost, cost: Cost, sign: int) -> Cost:
 def _reserve(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     _spend(book, entry, content)
     until, charge = stamp(moment(content["until"])), Charge.read(content)
-    book.put_reservation(Reservation(entry.seq, str(entry.budget), HELD, until, charge))
+    book.put_reservation(Reservation(entry.seq, str(entry.budget), books.HELD, until, charge))
     _held(book, _account(book, entry), 1)
 
 
 def _held(book: Book, account: Account, change: int) -> None:
-    standing = attrs.evolve(account.standing, held=account.standing.held + change)
-    book.put_account(attrs.evolve(account, standing=standing))
+    book.put_account(account.standing_at(held=account.standing.held + change))
 
 
 def _moved(before: str, after: str, back: bool = False) -> Callable[[Book, Entry, dict[str, Any]], None]:
@@ -147,16 +129,16 @@ def _moved(before: str, after: str, back: bool = False) -> Callable[[Book, Entry
         found = book.reservation(content["reservation"])
         if found is None or found.budget != entry.budget or found.status != before:
             raise BrokenChain(f"there is no reservation that could be {after} here", entry.seq)
-        if after == STARTED and _account(book, entry).standing.state != "open":
+        if after == books.STARTED and _account(book, entry).standing.state != "open":
             raise BrokenChain(f"budget {entry.budget!r} was not open", entry.seq)
-        if before == HELD and (after == LAPSED) != (entry.time >= found.until):
+        if before == books.HELD and (after == books.LAPSED) != (entry.time >= found.until):
             raise BrokenChain(f"a lease until {found.until} does not allow this", entry.seq)
         if back:
             _take(book, _account(book, entry), found.charge, -1)
-        if before == HELD:
+        if before == books.HELD:
             _held(book, _account(book, entry), -1)
         book.put_reservation(attrs.evolve(found, status=after))
-        if after != STARTED:
+        if after != books.STARTED:
             book.retire(attrs.evolve(found, status=after))
 
     return change
@@ -167,7 +149,7 @@ def _state(before: tuple[str, ...], after: str) -> Callable[[Book, Entry, dict[s
         account = _account(book, entry)
         if account.standing.state not in before:
             raise BrokenChain(f"a budget that is {account.standing.state} cannot become {after}", entry.seq)
-        book.put_account(attrs.evolve(account, standing=attrs.evolve(account.standing, state=after)))
+        book.put_account(account.standing_at(state=after))
 
     return change
 
@@ -195,10 +177,10 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "open": _open,
     "spend": _spend,
     "reserve": _reserve,
-    "start": _moved(HELD, STARTED),
-    "settle": _moved(STARTED, SETTLED),
-    "refund": _moved(HELD, REFUNDED, back=True),
-    "lapse": _moved(HELD, LAPSED, back=True),
+    "start": _moved(books.HELD, books.STARTED),
+    "settle": _moved(books.STARTED, books.SETTLED),
+    "refund": _moved(books.HELD, books.REFUNDED, back=True),
+    "lapse": _moved(books.HELD, books.LAPSED, back=True),
     "pause": _state(("open",), "paused"),
     "resume": _state(("paused",), "open"),
     "close": _state(("open", "paused"), "closed"),

@@ -19,47 +19,25 @@ import heapq
 from collections import Counter
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
 
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
+from quiltwork.compose.loss import Loss
 from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
-from quiltwork.ledger.book.book import (
-    HELD,
-    LAPSED,
-    REFUNDED,
-    STARTED,
-    Account,
-    Book,
-    Charge,
-    Principal,
-    Reservation,
-    amount_text,
-    amounts,
-)
-from quiltwork.ledger.chain.entries import moment
-
-__all__ = [
-    "ACTS",
-    "ROLES",
-    "Forecast",
-    "admit",
-    "check_move",
-    "check_open",
-    "check_right",
-    "check_valid",
-    "forecast",
-    "may",
-    "room",
-    "worst",
-]
+from quiltwork.ledger.book import book as books
+from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, amount_text, amounts
+from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.chain.entries import canonical, moment, parsed
 
 Who = tuple[str, str]  # a principal's name, and which of its tokens was shown
 ROLES: Final = ("viewer", "spender", "admin")
 ACTS: Final = {"read": "viewer", "spend": "spender", "manage": "admin"}  # the least role for each act
+NEARLY = Fraction(999_999, 1_000_000)
 MOST = 2**53  # a forecast beyond that says nothing more
 
 
@@ -135,14 +113,14 @@ def check_open(account: Account, now: datetime) -> None:
 def check_move(found: Reservation, act: str) -> None:
     """Refuse what does not follow the status that a reservation has."""
     name = f"reservation {found.seq}"
-    if found.status == LAPSED:
+    if found.status == books.LAPSED:
         raise NotOpen(name, "lapsed: its lease ended before it started", "reserve again")
-    if found.status == REFUNDED:
+    if found.status == books.REFUNDED:
         raise NotOpen(name, "refunded", "reserve again")
-    needed = STARTED if act == "settle" else HELD
+    needed = books.STARTED if act == "settle" else books.HELD
     if found.status == needed:
         return
-    if act == "settle" and found.status == HELD:
+    if act == "settle" and found.status == books.HELD:
         raise InvalidParameter("reservation", found.seq, "started", "start it first, or refund it")
     hint = "it may have run, so it stays spent" if act == "refund" else "nothing runs twice"
     raise AlreadyRun(name, f"it is {found.status}", hint)
@@ -155,12 +133,9 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
         release = terms.release(str(charge.release))
         left = release.times - int(book.amount(terms.name, charge.period, release.name) or 0)
         if charge.times > left:
-            raise BudgetExceeded(
-                budget=f"{terms.name!r}",
-                requested=f"{charge.times} of them",
-                remaining=f"{left} runs of {release.name!r}",
-                hint="what was planned has run; plan more in a new budget",
-            )
+            needed, free = f"{charge.times} of them", f"{left} runs of {release.name!r}"
+            hint = "what was planned has run; plan more in a new budget"
+            raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free, hint=hint)
         return
     kept = kept_by(account)
     total = worst(book, account, charge)
@@ -275,3 +250,30 @@ def _beside(book: Book, account: Account, block: str, most: int) -> Cost:
     if text is not None:
         others[text] -= 1
     return plus(plus(base, amounts(text, len(base))), top(others, base, most - 1))
+
+
+def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> None:
+    """InvalidParameter when a stored charge is not one that these terms take, or clearly less than its loss costs.
+
+    Another release may bound a cost a little better or worse, so a millionth is let pass; a loss that this one cannot
+    price stays as it was charged.
+    """
+    if charge.times < 1 or (terms.kind == "planned") != (charge.release is not None):
+        raise InvalidParameter("charge", charge.fields(), f"one of the {terms.kind} budget {terms.name!r}")
+    if charge.blocks is not None and (terms.blocks is None or terms.blocks.chosen(charge.blocks) != charge.blocks):
+        raise InvalidParameter("blocks", charge.blocks, f"blocks of budget {terms.name!r}")
+    if terms.filter is None:
+        return
+    if len(charge.cost) != len(terms.filter.limit):
+        raise InvalidParameter("cost", charge.cost, "one amount of each unit")
+    try:
+        least = _price(terms.filter, canonical(loss))
+    except Unsupported:
+        return
+    if any(one < charge.times * price * NEARLY for one, price in zip(charge.cost, least, strict=True)):
+        raise InvalidParameter("cost", charge.cost, "what the loss costs")
+
+
+@lru_cache(maxsize=1024)
+def _price(kept: Filter, loss: str) -> Cost:
+    return kept.cost(Loss.from_json(parsed(loss)))

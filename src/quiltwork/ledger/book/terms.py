@@ -2,24 +2,81 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.opening import Filter, filter_from_json
-from quiltwork.compose.loss import Loss
-from quiltwork.errors import InvalidParameter
+from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below, filter_from_json
+from quiltwork.compose.loss import Loss, compose
+from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
-from quiltwork.ledger.book.limits import Limit
 from quiltwork.ledger.chain.entries import moment, stamp
+from quiltwork.numbers.digits import at_most, single
 
-__all__ = ["Blocks", "Release", "Terms"]
+SCHEMA, LIMIT_SCHEMA = "quiltwork/budget/1", "quiltwork/limit/1"
+KINDS = ("adaptive", "planned")
+MOST_BLOCKS, MOST_RELEASES = 10_000, 10_000
 
-SCHEMA = "quiltwork/budget/1"
-MOST_BLOCKS = 10_000
+
+@document("limit/1", plain=True)
+@attrs.frozen
+class Limit:
+    """How much a budget allows, all together: (epsilon, delta), pure, zCDP or GDP."""
+
+    kind: str
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    mu: float | None = None
+
+    @classmethod
+    def of(cls, epsilon: Any = None, delta: Any = None, rho: Any = None, mu: Any = None) -> Limit:
+        """Exactly one of: epsilon; epsilon and delta; rho; mu. With a delta of 0 it is a pure budget."""
+        if epsilon is not None and isinstance(delta, (int, float)) and delta == 0 and delta is not False:
+            delta = None
+        given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+        stated = tuple(name for name, value in given.items() if value is not None)
+        kind = next((kind for kind, names in LIMITS.items() if names == stated), None)
+        if kind is None:
+            allowed = "stated as epsilon, as epsilon and delta, as rho, or as mu"
+            raise InvalidParameter("the budget", ", ".join(stated) or "nothing", allowed)
+        numbers = {name: checks.moderate(name, given[name]) for name in stated}
+        if "delta" in numbers and numbers["delta"] >= 1:
+            raise InvalidParameter("delta", delta, "in [1e-100, 1)", "leave it out for a pure budget")
+        return cls(kind, **numbers)
+
+    def filter(self, kind: Any = None, order: Any = None, reveal: float = 0.0) -> Filter:
+        """The filter that keeps an adaptive use below this limit; by default the one that counts most losses."""
+        allowed = FILTERS[self.kind]
+        chosen = allowed[0] if kind is None else kind
+        if not isinstance(chosen, str) or chosen not in allowed:
+            raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
+        if chosen != "renyi" and (order is not None or reveal != 0.0):
+            raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
+        stated = [float(getattr(self, name)) for name in LIMITS[self.kind]]
+        return filter_below(self.kind, stated, chosen, order, reveal)
+
+    def to_json(self) -> dict[str, Any]:
+        """Tagged and versioned; only what is stated."""
+        return {"schema": LIMIT_SCHEMA, "kind": self.kind, **{name: getattr(self, name) for name in LIMITS[self.kind]}}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Limit:
+        """The inverse of to_json."""
+        if not isinstance(value, dict) or value.get("schema") != LIMIT_SCHEMA:
+            raise InvalidParameter("limit", value, f"an object with schema {LIMIT_SCHEMA!r}")
+        fields = {name: field for name, field in value.items() if name not in ("schema", "kind")}
+        if not set(fields) <= {"epsilon", "delta", "rho", "mu"}:
+            raise InvalidParameter("limit", sorted(fields), "made of epsilon, delta, rho and mu")
+        return cls.of(**fields)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {single(getattr(self, name))}" for name in LIMITS[self.kind])
 
 
 def _label(given: Any) -> str:
@@ -149,3 +206,90 @@ class Terms:
             )
         except (KeyError, TypeError) as error:
             raise InvalidParameter("budget", value, "an object with every field of a budget", repr(error)) from None
+
+
+def protected(given: Any) -> tuple[str, dict[str, Any] | None]:
+    """What is protected, in words, and as tagged data when a notion of neighbour was given."""
+    if isinstance(given, str):
+        return words.name("protects", given), None
+    said, kind = getattr(given, "protects", None), getattr(given, "kind", None)
+    if not isinstance(said, str) or not isinstance(kind, str) or not attrs.has(type(given)):
+        raise InvalidParameter("protects", given, "words, or a notion such as user('person', 4)")
+    return said, _fields(given, kind)
+
+
+def _fields(value: Any, kind: str) -> dict[str, Any]:
+    return {"kind": kind, **{a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))}}
+
+
+def _plain(value: Any) -> Any:
+    """A field of a notion as JSON."""
+    if isinstance(value, (frozenset, set)):
+        return sorted(_plain(one) for one in value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if attrs.has(type(value)):
+        return _fields(value, type(value).__name__)
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
+
+
+def planned(given: Any) -> tuple[Release, ...]:
+    """The releases of a plan: (name, loss) or (name, loss, times), each name once."""
+    allowed = "a list of (name, loss) or (name, loss, times)"
+    pairs = given.items() if isinstance(given, Mapping) else given
+    found: list[Release] = []
+    for one in words.listed("plan", pairs, allowed):
+        parts = words.listed("plan", one, allowed)
+        if len(parts) not in (2, 3):
+            raise InvalidParameter("plan", one, allowed)
+        times = checks.count("times", parts[2], least=1) if len(parts) == 3 else 1
+        found.append(Release(words.name("release", parts[0]), words.loss(parts[1]), times))
+    if not found:
+        raise InvalidParameter("plan", given, allowed, "a planned budget releases something")
+    words.names("releases", [one.name for one in found], MOST_RELEASES)
+    return tuple(found)
+
+
+def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
+    """Refuse a plan that as a whole passes the limit.
+
+    For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
+    totals are the sums that their filters make.
+    """
+    total = compose(*(one.times * one.loss for one in plan))
+    if limit.kind == "approximate":
+        for rtol in (1e-3, 1e-6, 1e-9):
+            found = total.delta(limit.epsilon, rtol=rtol)
+            if float(found.upper) <= float(limit.delta or 0.0):
+                return
+            if float(found.lower) > float(limit.delta or 0.0):
+                break
+        needed = f"epsilon {at_most(float(total.epsilon(limit.delta).upper), 6)} at delta {limit.delta:g}"
+    else:
+        kept = limit.filter()
+        cost = kept.cost(total)
+        if all(one <= most for one, most in zip(cost, kept.limit, strict=True)):
+            return
+        needed = kept.shown(cost)
+    needed, hint = f"{needed} for the plan as a whole", "plan less; nothing was opened"
+    raise BudgetExceeded(budget=repr(name), requested=needed, remaining=str(limit), hint=hint)
+
+
+def check_kind(kind: Any, plan: Any, tuned: tuple[Any, Any, float], blocks: Any) -> str:
+    """Adaptive or planned, with what belongs to each; `tuned` is the kind, order and reveal of the filter."""
+    if blocks is not None and not isinstance(blocks, Blocks):
+        raise InvalidParameter("blocks", blocks, "Blocks(label, names, most)")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InvalidParameter("kind", kind, "'adaptive' or 'planned'")
+    if kind == "adaptive":
+        if plan is not None:
+            raise InvalidParameter("plan", "a plan", "left out", "say kind='planned' to fix all releases now")
+        return kind
+    if plan is None:
+        raise InvalidParameter("plan", plan, "given", "a planned budget fixes all of its releases when it is opened")
+    if tuned[0] is not None or tuned[1] is not None or tuned[2]:
+        raise Unsupported("a filter for a planned budget", "its plan is composed as a whole", "leave the filter out")
+    if blocks is not None:
+        because, instead = "its plan says what is released", "account a table plan instead"
+        raise Unsupported("blocks in a planned budget", because, instead)
+    return kind

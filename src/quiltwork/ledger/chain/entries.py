@@ -1,4 +1,4 @@
-"""One line of the ledger: a frozen value whose hash covers its content and the hash of the line before.
+"""One line of the ledger: a frozen value whose hash covers its content and the hash of the line before; its receipt.
 
 The chain is
 
@@ -8,28 +8,40 @@ so that whoever knows one hash knows every entry up to it: two histories with th
 somebody found a collision of SHA-256. A list of JSON values, not a concatenation of texts, is hashed; moving a
 character from one field to the next therefore changes the hash.
 
+A receipt is an entry with a signature that anybody can check without the ledger. The signed message is
+"quiltwork/receipt/1", the ledger's name and the entry's hash, a line each. So a receipt proves three things to whoever
+knows the public key: the ledger wrote this entry, it wrote nothing else under this number, and its history up to here
+is fixed: a ledger that later shows another history contradicts its own receipt. It carries the public key for
+convenience. Who forges a receipt can put in a key of his own, so pass the key you were told by a channel you trust:
+`receipt.check(public_key)`.
+
 Reference: Haber and Stornetta, How to time-stamp a digital document, J. Cryptology 3 (1991), section 5.1 (linking);
-FIPS 180-4 (SHA-256).
+FIPS 180-4 (SHA-256); RFC 8032 (Ed25519).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import reprlib
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
-from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
+from quiltwork.document.draw import notebook as markup
+from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.kinds import document
-
-__all__ = ["GENESIS", "SCHEMA", "Entry", "canonical", "digest", "json_fields", "moment", "parsed", "stamp"]
+from quiltwork.ledger import names as words
+from quiltwork.ledger.chain.keys import SigningKey, is_public_key, signed_by
 
 SCHEMA: Final = "quiltwork/entry/1"
+RECEIPT_SCHEMA: Final = "quiltwork/receipt/1"
+MOST_BYTES: Final = 64 * 2**20  # a plan of many releases is long, but not as long as this
 GENESIS: Final = "0" * 64  # what the first entry names as its predecessor
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -99,12 +111,7 @@ def _no_constant(name: str) -> Any:
 
 def stamp(time: Any) -> str:
     """An aware time as ISO text in UTC with microseconds; all such texts are equally long and sort like the times."""
-    if not isinstance(time, datetime) or time.utcoffset() is None:
-        raise InvalidParameter("time", time, "a datetime with a time zone", "use datetime.now(timezone.utc)")
-    try:
-        return time.astimezone(UTC).isoformat(timespec="microseconds")
-    except OverflowError:
-        raise InvalidParameter("time", time, "a datetime whose UTC lies in the years 1 to 9999") from None
+    return words.moment("time", time).isoformat(timespec="microseconds")
 
 
 def moment(text: Any) -> datetime:
@@ -166,25 +173,13 @@ class Entry:
             raise InvalidParameter("kind", _brief(kind), "a non-empty text")
         for name, value in (("kind", kind), ("budget", budget), ("principal", principal), ("key", key)):
             _check_text(name, value)
-        text = _body(body)
-        return cls(
-            seq=seq,
-            time=when,
-            kind=kind,
-            budget=budget,
-            principal=principal,
-            key=key,
-            body=text,
-            previous=previous,
-            hash=digest(previous, seq, when, kind, budget, principal, key, text),
-        )
+        fields = (seq, when, kind, budget, principal, key, _body(body))
+        return cls(*fields, previous, digest(previous, *fields))
 
     def sound(self) -> bool:
         """Whether the hash is the one of the fields; False, never an error, for forged fields of any type."""
         try:
-            found = digest(
-                self.previous, self.seq, self.time, self.kind, self.budget, self.principal, self.key, self.body
-            )
+            found = digest(self.previous, *attrs.astuple(self, recurse=False)[:7])
         except QuiltworkError:
             return False
         # == of odd objects may answer anything: only a text can be the hash
@@ -203,7 +198,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, with the schema; `body` stays the text that was hashed."""
-        return {"schema": SCHEMA, **{name: getattr(self, name) for name in _FIELDS}}
+        return {"schema": SCHEMA, **attrs.asdict(self)}
 
     @classmethod
     def from_json(cls, value: Any) -> Entry:
@@ -249,7 +244,7 @@ _OPTIONAL: Final = frozenset({"budget", "principal", "key", "public_key", "signa
 
 
 def json_fields(value: Any, schema: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """The named fields of a JSON object, checked for schema, presence and type (shared with receipts)."""
+    """The named fields of a JSON object, checked for schema, presence and type."""
     if not isinstance(value, Mapping):
         raise InvalidParameter("value", _brief(value), f"a JSON object of schema {schema}")
     if value.get("schema") != schema:
@@ -257,9 +252,8 @@ def json_fields(value: Any, schema: str, names: tuple[str, ...]) -> dict[str, An
     unknown = sorted(_brief(name) for name in value if name != "schema" and name not in names)
     missing = [name for name in names if name not in value]
     if unknown or missing:
-        problem = "; ".join(
-            [f"unknown: {', '.join(unknown)}"] * bool(unknown) + [f"missing: {', '.join(missing)}"] * bool(missing)
-        )
+        told = {"unknown": unknown, "missing": missing}
+        problem = "; ".join(f"{word}: {', '.join(which)}" for word, which in told.items() if which)
         raise InvalidParameter("value", _brief(dict(value)), f"an object with exactly the fields of {schema}", problem)
     for name in names:
         given = value[name]
@@ -271,3 +265,165 @@ def json_fields(value: Any, schema: str, names: tuple[str, ...]) -> dict[str, An
             allowed = "a 64-bit integer" if name == "seq" else "a text or null" if name in _OPTIONAL else "a text"
             raise InvalidParameter(name, _brief(given), allowed)
     return {name: value[name] for name in names}
+
+
+def message(ledger: str, hash: str) -> bytes:
+    """The bytes that are signed; the hash has a fixed length, so no other pair gives the same bytes."""
+    return f"{RECEIPT_SCHEMA}\n{ledger}\n{hash}".encode()
+
+
+@document("receipt/1", plain=True)
+@attrs.frozen(kw_only=True)
+class Receipt:
+    """An entry as its ledger vouches for it. `check` says whether to believe it, `show` prints it for people.
+
+    `ledger` is the ledger's identity; `public_key` and `signature` are base64 texts, both None for an unsigned ledger.
+    The constructor checks nothing, so that a forged receipt can be read and then refused with a reason.
+    """
+
+    ledger: str
+    seq: int
+    time: str
+    kind: str
+    budget: str | None
+    principal: str | None
+    key: str | None
+    body: str = attrs.field(repr=False)
+    previous: str = attrs.field(repr=False)
+    hash: str
+    public_key: str | None
+    signature: str | None = attrs.field(repr=False)
+
+    @classmethod
+    def issued(cls, ledger: str, entry: Entry, key: SigningKey | None) -> Receipt:
+        """The receipt of an entry, signed when there is a key; issuing it again gives the same bytes."""
+        return cls(
+            ledger=ledger,
+            **attrs.asdict(entry),
+            public_key=None if key is None else key.public,
+            signature=None if key is None else key.signature(message(ledger, entry.hash)),
+        )
+
+    @property
+    def entry(self) -> Entry:
+        """The entry that this receipt is about."""
+        return Entry(**{field.name: getattr(self, field.name) for field in attrs.fields(Entry)})
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The entry's body, parsed; BrokenChain when it is no JSON object."""
+        return self.entry.content
+
+    def check(self, public_key: str | None = None, *, allow_unsigned: bool = False) -> None:
+        """Recomputes the hash from the fields and checks the signature; raises BrokenChain with the reason.
+
+        Without `public_key` the receipt is only held against the key it carries itself. An unsigned receipt is refused,
+        unless `allow_unsigned`: then its hash must fit, which shows accidents but no forgery, and `ledger` is not
+        covered at all. With `public_key` an unsigned receipt is always refused: cutting off a signature is easy.
+        """
+        if public_key is not None and not is_public_key(public_key):
+            allowed = "a public key (base64 of 32 bytes, as SigningKey.public gives it)"
+            raise InvalidParameter("public_key", public_key, allowed)
+        seq = self.seq if type(self.seq) is int and 0 < self.seq < 2**63 else None
+        if not self.entry.sound():
+            raise BrokenChain("the hash is not that of the receipt's fields: something in it was changed", seq)
+        if self.signature is None and self.public_key is None:
+            if public_key is not None:
+                raise BrokenChain("unsigned, although a key was named that should have signed it", seq)
+            if not allow_unsigned:
+                why = "unsigned: nothing shows that a ledger wrote it (allow_unsigned=True accepts it)"
+                raise BrokenChain(why, seq)
+            return
+        if self.signature is None or self.public_key is None:
+            raise BrokenChain("half signed: a signature and a public key belong together", seq)
+        if public_key is not None and public_key != self.public_key:
+            raise BrokenChain(f"signed by another key ({self.public_key!r:.60})", seq)
+        if not signed_by(self.public_key, _signed_bytes(self.ledger, self.hash), self.signature):
+            raise BrokenChain("the signature does not fit: the receipt was changed or not written by its ledger", seq)
+
+    def show(self) -> str:
+        """A few lines for people; control characters, also forged ones, reach no terminal."""
+        lines = [
+            ("receipt", f"{_plain(self.seq)} of ledger {self.ledger!r}"),
+            ("what", _plain(self.kind) + ("" if self.budget is None else f", budget {self.budget!r}")),
+            ("when", _plain(self.time)),
+            ("who", "not named" if self.principal is None else repr(self.principal)),
+            ("key", "none" if self.key is None else repr(self.key)),
+            ("content", _plain(self.body)),
+            ("hash", _plain(self.hash)),
+            ("signed", "no" if self.signature is None else f"by {_plain(self.public_key)}"),
+        ]
+        return "\n".join(f"{name:<8} {value}" for name, value in lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(line[:8].strip(), line[9:]) for line in self.show().splitlines()]
+        words = "A receipt; check it before use: nothing here was verified."
+        return markup.block(markup.table(("field", "value"), rows, lefts=2), markup.muted(words))
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields under their names, with the schema."""
+        return {"schema": RECEIPT_SCHEMA, **attrs.asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Receipt:
+        """Reads what `to_json` wrote; unknown, missing or mistyped fields are refused. `check` it before use."""
+        return cls(**json_fields(value, RECEIPT_SCHEMA, tuple(field.name for field in attrs.fields(cls))))
+
+    def to_text(self) -> str:
+        """The receipt as one line of canonical JSON."""
+        return canonical(self.to_json())
+
+    @classmethod
+    def from_text(cls, text: str) -> Receipt:
+        """Reads exactly what `to_text` wrote (white space around it is ignored).
+
+        Another spelling of the same values is refused: two programs then never read one file in two ways.
+        """
+        receipt = cls.from_json(parsed(text))
+        if text.strip(" \t\r\n") != receipt.to_text():
+            hint = "this file was edited or reformatted"
+            raise InvalidParameter("text", f"{text[:60]} ...", "a receipt as it was saved", hint)
+        return receipt
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the receipt to a file, as `load` reads it; a file of that name is replaced."""
+        content = self.to_text() + "\n"
+        try:
+            Path(path).write_text(content, encoding="ascii", newline="\n")
+        except (OSError, ValueError, TypeError) as problem:
+            raise _unusable(path, problem, "written") from None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Receipt:
+        """Reads a file that `save` wrote. `check` the receipt before use."""
+        try:
+            with Path(path).open("rb") as stream:
+                content = stream.read(MOST_BYTES + 1)
+        except (OSError, ValueError, TypeError) as problem:
+            raise _unusable(path, problem, "read") from None
+        if len(content) > MOST_BYTES or not content.isascii():
+            raise InvalidParameter("path", str(path), "a saved receipt", "this file is too large or not plain ASCII")
+        return cls.from_text(content.decode("ascii"))
+
+
+def _signed_bytes(ledger: Any, hash: str) -> bytes | None:
+    # a ledger that is no text, or no Unicode text, signed nothing
+    try:
+        return message(ledger, hash) if isinstance(ledger, str) else None
+    except UnicodeEncodeError:
+        return None
+
+
+def _plain(value: object, most: int = 400) -> str:
+    try:
+        text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    except ValueError:  # an integer of too many digits
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[:most]} ... ({len(text)} characters)"
+
+
+def _unusable(path: object, problem: Exception, act: str) -> InvalidParameter | LedgerUnavailable:
+    if isinstance(problem, OSError) and not isinstance(problem, (FileNotFoundError, IsADirectoryError)):
+        return LedgerUnavailable(f"the receipt file {str(path)!r} cannot be {act} ({problem.strerror or problem})")
+    why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    return InvalidParameter("path", path, f"a file that can be {act}", why or "")

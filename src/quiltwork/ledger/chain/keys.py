@@ -28,8 +28,6 @@ from quiltwork.kinds import not_written
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["SigningKey", "is_public_key", "signed_by"]
-
 PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 MOST_BYTES: Final = 65536  # an Ed25519 key file has about 120
@@ -64,12 +62,8 @@ class SigningKey:
         try:
             _write_once(place, content)
         except FileExistsError:
-            raise InvalidParameter(
-                "path",
-                str(place),
-                "a file that does not exist yet",
-                "keys are never replaced; load it, or name another",
-            ) from None
+            hint = "keys are never replaced; load it, or name another"
+            raise InvalidParameter("path", str(place), "a file that does not exist yet", hint) from None
         except OSError as problem:
             raise LedgerUnavailable(
                 f"the key file {str(place)!r} cannot be written ({problem.strerror or problem})",
@@ -245,12 +239,8 @@ def _read_private(place: Path) -> bytes:
         if not stat.S_ISREG(mode):
             raise InvalidParameter("path", str(place), allowed, "this is a directory or a device")
         if os.name == "posix" and mode & 0o077:
-            raise InvalidParameter(
-                "path",
-                str(place),
-                "a key file that only its owner can read",
-                f"its mode is {stat.S_IMODE(mode):04o}; chmod 600 it, and think about who has read it",
-            )
+            hint = f"its mode is {stat.S_IMODE(mode):04o}; chmod 600 it, and think about who has read it"
+            raise InvalidParameter("path", str(place), "a key file that only its owner can read", hint)
         with os.fdopen(handle, "rb", closefd=False) as stream:
             content = stream.read(MOST_BYTES + 1)
     finally:

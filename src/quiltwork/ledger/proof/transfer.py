@@ -14,15 +14,13 @@ from sqlalchemy import Connection, insert
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
-from quiltwork.ledger.chain.entries import Entry, canonical, parsed
-from quiltwork.ledger.chain.keys import signed_by
-from quiltwork.ledger.chain.receipts import Receipt, message
-from quiltwork.ledger.proof.verify import Checker, Kept
+from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, message, parsed
+from quiltwork.ledger.chain.keys import SigningKey, signed_by
+from quiltwork.ledger.proof.verify import Checker, Kept, public_key_of, receipts_of
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.rows import LiveBook, entries_after
-from quiltwork.ledger.store.store import read_head
-
-__all__ = ["export", "load"]
+from quiltwork.ledger.store.store import Store, read_head
 
 SCHEMA = "quiltwork/ledger-export/1"
 BATCH = 2000
@@ -42,6 +40,30 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     closing = {"schema": SCHEMA, "seq": head.seq, "hash": head.hash, "signature": head.signature}
     stream.write(canonical(closing) + "\n")
     return count
+
+
+def restore(url: str, lines: Iterable[str], key: Any, public_key: Any, receipts: Iterable[Receipt]) -> None:
+    """Fill a database that has no ledger from exported lines; nothing is made when they do not hold together."""
+    kept, public_key = receipts_of(receipts), public_key_of(public_key)
+    store = Store(address(url), 30.0, None)
+    try:
+        if store.version() is not None:
+            raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+        made = [False]
+
+        def fill(connection: Connection) -> None:
+            public = load(connection, lines, kept, public_key)
+            if key is not None and SigningKey.load(key).public != public:
+                raise InvalidParameter("key", str(key), "the file of the key that signs for this ledger")
+            if public_key is not None and public_key != public:
+                raise BrokenChain("another key signed this export than the one that is known")
+            made[0] = True
+
+        store.make(fill)
+        if not made[0]:
+            raise InvalidParameter("url", shown(store.url), "a database without a ledger")
+    finally:
+        store.dispose()
 
 
 def load(
@@ -124,7 +146,7 @@ def _check_end(checker: Checker, header: dict[str, Any], closing: dict[str, Any]
 
 
 def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any]) -> None:
-    book, replayed = LiveBook(connection, parse=_never), checker.book
+    book, replayed = LiveBook(connection), checker.book
     for account in replayed.accounts.values():
         book.put_account(account)
     for place, amount in replayed.amounts.items():
@@ -134,18 +156,9 @@ def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any
     for principal in replayed.principals.values():
         book.put_principal(principal)
     book.flush()
-    connection.execute(
-        insert(schema.head),
-        {
-            "id": 1,
-            "seq": checker.seq,
-            "time": checker.time,
-            "hash": checker.hash,
-            "signature": closing.get("signature"),
-            "public_key": replayed.public_key,
-            "guarded": int(bool(replayed.principals)),
-        },
-    )
+    head = {"id": 1, "seq": checker.seq, "time": checker.time, "hash": checker.hash}
+    signed = {"signature": closing.get("signature"), "public_key": replayed.public_key}
+    connection.execute(insert(schema.head), {**head, **signed, "guarded": int(bool(replayed.principals))})
 
 
 class _Retiring(MemoryBook):
@@ -158,7 +171,3 @@ class _Retiring(MemoryBook):
     def retire(self, reservation: Reservation) -> None:
         super().retire(reservation)
         self._connection.execute(insert(schema.reservations), reservation_row(reservation))
-
-
-def _never(text: str) -> Any:
-    raise BrokenChain("a ledger that is being filled has no rows to read")

@@ -17,19 +17,16 @@ import attrs
 from sqlalchemy import Connection, func, or_, select
 
 from quiltwork.document.draw import notebook as markup
-from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, NotOpen, QuiltworkError
+from quiltwork.errors import AccessDenied, BrokenChain, BudgetExceeded, InvalidParameter, NotOpen, QuiltworkError
 from quiltwork.kinds import document
+from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
-from quiltwork.ledger.book.requests import check_price
-from quiltwork.ledger.chain.entries import GENESIS, Entry, canonical, moment
-from quiltwork.ledger.chain.keys import signed_by
-from quiltwork.ledger.chain.receipts import Receipt, message
+from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, canonical, message, moment
+from quiltwork.ledger.chain.keys import is_public_key, signed_by
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.rows import entries_after
-
-__all__ = ["Checker", "Kept", "Verification", "verified"]
 
 Progress = Callable[[int, int], None]
 _ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse"), "spend")  # all others manage
@@ -66,6 +63,22 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": "quiltwork/verification/1", **attrs.asdict(self)}
+
+
+def public_key_of(given: Any) -> str | None:
+    """A public key, if one was named."""
+    if given is not None and not is_public_key(given):
+        raise InvalidParameter("public_key", given, "a public key (base64 of 32 bytes)")
+    return None if given is None else str(given)
+
+
+def receipts_of(given: Any) -> tuple[Receipt, ...]:
+    """Receipts that were kept elsewhere."""
+    found = words.listed("receipts", given, "receipts of this ledger")
+    for receipt in found:
+        if not isinstance(receipt, Receipt):
+            raise InvalidParameter("receipts", receipt, "receipts of this ledger")
+    return found
 
 
 class Checker:
@@ -110,7 +123,7 @@ class Checker:
         try:
             content = entry.content
             charge = Charge.read(content)
-            check_price(account.terms, charge, content["loss"])
+            rules.check_price(account.terms, charge, content["loss"])
             rules.check_open(account, moment(entry.time))
             rules.admit(self.book, account.at(charge.period), charge)
         except BudgetExceeded:

@@ -14,8 +14,6 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.store.sqlite import WatchedConnection
 
-__all__ = ["address", "connect_arguments", "file_of", "shown"]
-
 ALLOWED = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
 OPTIONS = {
     *("host", "hostaddr", "port", "service", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl"),

@@ -8,8 +8,6 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from quiltwork.errors import LedgerUnavailable
 
-__all__ = ["is_locked", "trouble"]
-
 _SQLITE = [
     ("locked", "the ledger's file is locked by another process", "try again, or raise timeout"),
     ("disk is full", "the disk of the ledger is full", "make room, then ask again"),
@@ -42,11 +40,6 @@ _WORDS = {  # of connections that were never made: they carry no code
     "shutting down": "57P03",
     "in recovery mode": "57P03",
 }
-
-
-def is_locked(error: DBAPIError) -> bool:
-    """Whether SQLite only says that somebody else is writing."""
-    return isinstance(error, OperationalError) and "locked" in str(error.orig)
 
 
 def trouble(error: DBAPIError, *, certain: bool = True, key: str | None = None) -> LedgerUnavailable:

@@ -8,61 +8,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quiltwork.errors import BrokenChain, ClockWentBack
 from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
 from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry, canonical, moment, parsed, stamp
+from quiltwork.ledger.chain.entries import Entry, canonical, message, moment, parsed, stamp
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.chain.receipts import message
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.store import Locked
 
-__all__ = [
-    "STANDING",
-    "TOLERANCE",
-    "LiveBook",
-    "Writer",
-    "entries_after",
-    "entry_at",
-    "entry_of",
-    "entry_with_key",
-    "newest_entries",
-]
 
-_BUDGET = select(schema.budgets).where(schema.budgets.c.name == bindparam("name"))
-_TALLIES = select(schema.tallies.c.name, schema.tallies.c.amount).where(
-    schema.tallies.c.budget == bindparam("budget"),
-    schema.tallies.c.period == bindparam("period"),
-    schema.tallies.c.name.in_(bindparam("names", expanding=True)),
-)
-_EVERY_TALLY = (
-    select(schema.tallies.c.amount, func.count())
-    .where(schema.tallies.c.budget == bindparam("budget"), schema.tallies.c.period == bindparam("period"))
-    .group_by(schema.tallies.c.amount)
-)
-_RESERVATION = select(schema.reservations).where(schema.reservations.c.seq == bindparam("seq"))
+def _where(table: Table, *names: str) -> Select[Any]:
+    """Rows whose columns have the values of the parameters of the same names."""
+    return select(table).where(*(table.c[name] == bindparam(name) for name in names))
+
+
+_BUDGET = _where(schema.budgets, "name")
+_PERIOD = _where(schema.tallies, "budget", "period")
+_TALLIES = _PERIOD.where(schema.tallies.c.name.in_(bindparam("names", expanding=True)))
+_EVERY_TALLY = _PERIOD.with_only_columns(schema.tallies.c.amount, func.count()).group_by(schema.tallies.c.amount)
+_RESERVATION = _where(schema.reservations, "seq")
 _WAITING = (
-    select(schema.reservations)
-    .where(
-        schema.reservations.c.budget == bindparam("budget"),
-        schema.reservations.c.status == "held",
-        schema.reservations.c.until <= bindparam("now"),
-    )
+    _where(schema.reservations, "budget")
+    .where(schema.reservations.c.status == "held", schema.reservations.c.until <= bindparam("now"))
     .order_by(schema.reservations.c.seq)
 )
-_PRINCIPAL = select(schema.principals).where(schema.principals.c.name == bindparam("name"))
-_ENTRY = select(schema.entries).where(schema.entries.c.seq == bindparam("seq"))
-_KEY = select(schema.entries).where(
-    schema.entries.c.budget == bindparam("budget"), schema.entries.c.key == bindparam("key")
-)
-_NEW_BUDGET = insert(schema.budgets)
+_PRINCIPAL = _where(schema.principals, "name")
+_ENTRY = _where(schema.entries, "seq")
+_KEY = _where(schema.entries, "budget", "key")
 STANDING = (
     update(schema.budgets).where(schema.budgets.c.name == bindparam("which")).values(standing=bindparam("standing"))
 )
@@ -71,60 +51,71 @@ _STATUS = (
     .where(schema.reservations.c.seq == bindparam("which"))
     .values(status=bindparam("status"))
 )
-_NEW_RESERVATION = insert(schema.reservations)
 
 
-def entry_of(row: Row[Any]) -> Entry:
-    """An entry as it was read."""
-    return Entry(*tuple(row))
+@lru_cache(maxsize=256)
+def _terms(text: str) -> Terms:
+    """Terms never change, so their text is read once."""
+    return Terms.from_json(parsed(text))
 
 
 def entry_at(connection: Connection, seq: int) -> Entry | None:
     """The entry of this number."""
     row = connection.execute(_ENTRY, {"seq": seq}).first()
-    return None if row is None else entry_of(row)
+    return None if row is None else Entry(*row)
 
 
 def entry_with_key(connection: Connection, budget: str, key: str) -> Entry | None:
     """The entry that was written under a key."""
     row = connection.execute(_KEY, {"budget": budget, "key": key}).first()
-    return None if row is None else entry_of(row)
+    return None if row is None else Entry(*row)
+
+
+def first_entries(connection: Connection, after: int | None, budget: str | None, count: int) -> list[Entry]:
+    """The first entries after a number, or of all, in order."""
+    number = schema.entries.c.seq
+    return _some(connection, budget, count, number.is_not(None) if after is None else number > after, number)
+
+
+def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
+    """The last entries, or the last before a number, in order."""
+    number = schema.entries.c.seq
+    return _some(connection, budget, count, true() if before is None else number < before, number.desc())[::-1]
+
+
+def _some(connection: Connection, budget: str | None, count: int, where: Any, order: Any) -> list[Entry]:
+    asked = select(schema.entries).where(where).order_by(order).limit(count)
+    if budget is not None:
+        asked = asked.where(schema.entries.c.budget == budget)
+    return [Entry(*row) for row in connection.execute(asked)]
+
+
+def in_batches(
+    read: Callable[[int | None, int], list[Entry]], after: int | None, limit: int | None, batch: int = 1000
+) -> Iterator[Entry]:
+    """Entries after a number, at most so many, read in batches so that memory stays small."""
+    left = limit
+    while left is None or left > 0:
+        found = read(after, batch if left is None else min(batch, left))
+        yield from found
+        if len(found) < batch:
+            return
+        after, left = found[-1].seq, None if left is None else left - len(found)
 
 
 def entries_after(
     connection: Connection, after: int | None, budget: str | None = None, limit: int | None = None, batch: int = 1000
 ) -> Iterator[Entry]:
-    """Entries in order, read in batches so that memory stays small."""
-    left = limit
-    while left is None or left > 0:
-        asked = select(schema.entries).order_by(schema.entries.c.seq)
-        number = schema.entries.c.seq
-        asked = asked.where(number.is_not(None) if after is None else number > after)
-        if budget is not None:
-            asked = asked.where(schema.entries.c.budget == budget)
-        rows = connection.execute(asked.limit(batch if left is None else min(batch, left))).all()
-        yield from map(entry_of, rows)
-        if len(rows) < batch:
-            return
-        after, left = rows[-1].seq, None if left is None else left - len(rows)
-
-
-def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
-    """The last entries, or the last before a number, in order."""
-    asked = select(schema.entries).order_by(schema.entries.c.seq.desc()).limit(count)
-    if before is not None:
-        asked = asked.where(schema.entries.c.seq < before)
-    if budget is not None:
-        asked = asked.where(schema.entries.c.budget == budget)
-    return [entry_of(row) for row in reversed(connection.execute(asked).all())]
+    """Entries in order."""
+    return in_batches(lambda last, count: first_entries(connection, last, budget, count), after, limit, batch)
 
 
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Connection, parse: Callable[[str], Terms]) -> None:
+    def __init__(self, connection: Connection) -> None:
         super().__init__()
-        self.connection, self._parse = connection, parse
+        self.connection = connection
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
         self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
@@ -133,7 +124,7 @@ class LiveBook(Book):
         if row is None:
             return None
         self._stored.add(("account", name))
-        return Account(self._parse(row.terms), Standing.read(row.standing), row.opened)
+        return Account(_terms(row.terms), Standing.read(row.standing), row.opened)
 
     def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
         asked = {"budget": budget, "period": period, "names": list(names)}
@@ -177,6 +168,16 @@ class LiveBook(Book):
             asked = asked.where(schema.reservations.c.budget == budget)
         return tuple(map(_reservation, self.connection.execute(asked.order_by(schema.reservations.c.seq))))
 
+    def budget_names(self) -> list[str]:
+        """All of them, in the order of opening."""
+        asked = select(schema.budgets.c.name).order_by(schema.budgets.c.opened)
+        return list(self.connection.execute(asked).scalars())
+
+    def everybody(self) -> tuple[Principal, ...]:
+        """Everybody who was admitted, without the hashes of their tokens."""
+        rows = self.connection.execute(select(schema.principals).order_by(schema.principals.c.name))
+        return tuple(attrs.evolve(Principal(*row), stored="") for row in rows)
+
     # ---- writing back
 
     def flush(self) -> None:
@@ -214,14 +215,14 @@ class LiveBook(Book):
             return
         terms = canonical(account.terms.to_json())
         made = {"name": name, "opened": account.opened, "terms": terms, "standing": standing}
-        self.connection.execute(_NEW_BUDGET, made)
+        self.connection.execute(insert(schema.budgets), made)
         self._stored.add(place)
 
     def _write_reservation(self, place: tuple[str, Any], reservation: Reservation) -> None:
         if place in self._stored:
             self.connection.execute(_STATUS, {"which": reservation.seq, "status": reservation.status})
             return
-        self.connection.execute(_NEW_RESERVATION, reservation_row(reservation))
+        self.connection.execute(insert(schema.reservations), reservation_row(reservation))
         self._stored.add(place)
 
     def _upsert(self, table: Any, rows: list[dict[str, Any]]) -> None:
@@ -239,11 +240,11 @@ def _reservation(row: Row[Any]) -> Reservation:
 
 TOLERANCE = timedelta(minutes=1)  # clocks of several machines differ a little; times in the chain never go back
 
-_NEW_ENTRIES = insert(schema.entries)
+_HEAD = ("new_seq", "new_time", "new_hash", "new_signature", "new_public_key", "new_guarded")
 _NEW_HEAD = (
     update(schema.head)
     .where(schema.head.c.id == 1)
-    .values({name: bindparam(f"new_{name}") for name in ("seq", "time", "hash", "signature", "public_key", "guarded")})
+    .values({name.removeprefix("new_"): bindparam(name) for name in _HEAD})
 )
 # a spend in one round trip: the lock of the head is held for as short as can be
 _ALL_AT_ONCE = _NEW_HEAD.add_cte(
@@ -256,22 +257,15 @@ class Writer:
     """Adds entries; nothing is written until `finish`."""
 
     def __init__(
-        self,
-        locked: Locked,
-        identity: str,
-        key: SigningKey | None,
-        parse: Callable[[str], Terms],
-        backwards: bool = False,
+        self, locked: Locked, identity: str, key: SigningKey | None, principal: str | None, backwards: bool = False
     ) -> None:
-        head, connection = locked.head, locked.connection
-        self.connection, self.head = connection, head
+        head, self.connection = locked.head, locked.connection
         self.now = locked.now if backwards else _not_before(locked.now, moment(head.time))
         if key is not None and head.signature != key.signature(message(identity, head.hash)):
             # signing on top of it would vouch for whatever somebody without the key put there
             raise BrokenChain("the head of the chain is not signed by the ledger's key: run verify", int(head.seq))
-        self.principal: str | None = None
-        self.guarded: bool = bool(head.guarded)
-        self.book = LiveBook(connection, parse)
+        self.principal, self.guarded = principal, bool(head.guarded)
+        self.book = LiveBook(self.connection)
         self.book.public_key, self.book.identity = head.public_key, identity
         self.signing_key = key
         self._seq, self._hash = int(head.seq), str(head.hash)
@@ -296,25 +290,15 @@ class Writer:
         signature = None
         if public is not None and self.signing_key is not None:
             signature = self.signing_key.signature(message(self.book.identity, self._hash))
-        head = {
-            "new_seq": self._seq,
-            "new_time": stamp(self.now),
-            "new_hash": self._hash,
-            "new_signature": signature,
-            "new_public_key": public,
-            "new_guarded": int(self.guarded),
-        }
+        values = (self._seq, stamp(self.now), self._hash, signature, public, int(self.guarded))
+        head = dict(zip(_HEAD, values, strict=True))
         alone = len(self._entries) == 1 and self.connection.dialect.name == "postgresql"
         if alone and (standing := self.book.only_standing()) is not None:
-            self.connection.execute(_ALL_AT_ONCE, {**_columns(self._entries[0]), **standing, **head})
+            self.connection.execute(_ALL_AT_ONCE, {**attrs.asdict(self._entries[0]), **standing, **head})
             return
-        self.connection.execute(_NEW_ENTRIES, [_columns(entry) for entry in self._entries])
+        self.connection.execute(insert(schema.entries), [attrs.asdict(entry) for entry in self._entries])
         self.book.flush()
         self.connection.execute(_NEW_HEAD, head)
-
-
-def _columns(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in schema.entries.c.keys()}  # noqa: SIM118
 
 
 def _not_before(now: datetime, last: datetime) -> datetime:

@@ -8,19 +8,6 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
-__all__ = [
-    "HEAD",
-    "OLDER",
-    "VERSION_TABLE",
-    "budgets",
-    "entries",
-    "head",
-    "metadata",
-    "principals",
-    "reservations",
-    "tallies",
-]
-
 VERSION_TABLE = "ledger_version"
 OLDER: tuple[str, ...] = ()  # revisions that `upgrade` can bring to the newest
 HEAD = "0001"  # the revision of migrations/versions that this code reads and writes
@@ -34,18 +21,22 @@ metadata = MetaData(
 )
 Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts rows by INTEGER PRIMARY KEY only
 
+
+def _number(name: str, *, key: bool = False) -> Column[int]:
+    return Column(name, Number, primary_key=True, autoincrement=False) if key else Column(name, Number, nullable=False)
+
+
+def _texts(*names: str, key: bool = False, nullable: bool = False) -> list[Column[str]]:
+    return [Column(name, Text, primary_key=key, nullable=nullable) for name in names]
+
+
 entries = Table(
     "ledger_entries",
     metadata,
-    Column("seq", Number, primary_key=True, autoincrement=False),
-    Column("time", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("budget", Text),
-    Column("principal", Text),
-    Column("key", Text),
-    Column("body", Text, nullable=False),
-    Column("previous", Text, nullable=False),
-    Column("hash", Text, nullable=False),
+    _number("seq", key=True),
+    *_texts("time", "kind"),
+    *_texts("budget", "principal", "key", nullable=True),
+    *_texts("body", "previous", "hash"),
     UniqueConstraint("budget", "key", name="uq_ledger_entries_key"),
     Index("ix_ledger_entries_budget", "budget", "seq"),
 )
@@ -53,46 +44,34 @@ head = Table(
     "ledger_head",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("seq", Number, nullable=False),
-    Column("time", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("signature", Text),
-    Column("public_key", Text),
+    _number("seq"),
+    *_texts("time", "hash"),
+    *_texts("signature", "public_key", nullable=True),
     Column("guarded", Integer, nullable=False),
 )
-budgets = Table(
-    "ledger_budgets",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("opened", Number, nullable=False),
-    Column("terms", Text, nullable=False),
-    Column("standing", Text, nullable=False),
-)
+budgets = Table("ledger_budgets", metadata, *_texts("name", key=True), _number("opened"), *_texts("terms", "standing"))
 tallies = Table(
     "ledger_tallies",
     metadata,
-    Column("budget", Text, primary_key=True),
-    Column("period", Number, primary_key=True, autoincrement=False),
-    Column("name", Text, primary_key=True),
-    Column("amount", Text, nullable=False),
+    *_texts("budget", key=True),
+    _number("period", key=True),
+    *_texts("name", key=True),
+    *_texts("amount"),
 )
 reservations = Table(
     "ledger_reservations",
     metadata,
-    Column("seq", Number, primary_key=True, autoincrement=False),
-    Column("budget", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("until", Text, nullable=False),
-    Column("charge", Text, nullable=False),
+    _number("seq", key=True),
+    *_texts("budget", "status", "until", "charge"),
     Index("ix_ledger_reservations_waiting", "budget", "status", "until"),
 )
 principals = Table(
     "ledger_principals",
     metadata,
-    Column("name", Text, primary_key=True),
-    Column("role", Text, nullable=False),
+    *_texts("name", key=True),
+    *_texts("role"),
     Column("identity", Text, nullable=False, unique=True),
-    Column("stored", Text, nullable=False),
-    Column("expires", Text),
+    *_texts("stored"),
+    *_texts("expires", nullable=True),
     Column("revoked", Integer, nullable=False),
 )

@@ -29,22 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
-
-from quiltwork.ledger.store.database_errors import is_locked
-
-__all__ = [
-    "Gate",
-    "WatchedConnection",
-    "begin_alone",
-    "careful",
-    "check_point",
-    "close_idle",
-    "is_lost",
-    "is_open",
-    "mark_lost",
-    "same_files",
-]
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 BRIEF = 0.002  # seconds: mean pause before asking for the lock again
 RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
@@ -154,7 +139,8 @@ def _begun(connection: Connection, end: float) -> bool:
     try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     except DBAPIError as error:
-        if not is_locked(error) or time.monotonic() > end:
+        locked = isinstance(error, OperationalError) and "locked" in str(error.orig)  # somebody else is writing
+        if not locked or time.monotonic() > end:
             raise
         return False
     return True

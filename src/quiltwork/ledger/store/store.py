@@ -22,22 +22,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, Unsupported
 from quiltwork.ledger.chain.entries import stamp
 from quiltwork.ledger.names import moment
-from quiltwork.ledger.store import schema
+from quiltwork.ledger.store import schema, sqlite
 from quiltwork.ledger.store.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.store.database_errors import trouble
-from quiltwork.ledger.store.sqlite import (
-    Gate,
-    begin_alone,
-    careful,
-    check_point,
-    close_idle,
-    is_lost,
-    is_open,
-    mark_lost,
-    same_files,
-)
-
-__all__ = ["Locked", "Store", "read_head"]
 
 Clock = Callable[[], datetime]
 LOST_LOCKS = "this process lost its locks on the ledger's file: something in it opened and closed that file"
@@ -65,7 +52,7 @@ class Store:
         self._process = 0
         self._was_there = False  # whether this file held a ledger
         itself = weakref.ref(self)
-        self._gate = Gate(lambda: _dispose(itself()))
+        self._gate = sqlite.Gate(lambda: _dispose(itself()))
 
     @property
     def is_sqlite(self) -> bool:
@@ -80,13 +67,11 @@ class Store:
         return self._engine
 
     def _made(self) -> Engine:
-        options: dict[str, Any] = {
-            "connect_args": connect_arguments(self.url, self.timeout),
-            "pool_timeout": self.timeout,
-        }
+        told = connect_arguments(self.url, self.timeout)
+        options: dict[str, Any] = {"connect_args": told, "pool_timeout": self.timeout}
         if self.is_sqlite:
             made = create_engine(self.url, **options)
-            event.listen(made, "connect", careful)
+            event.listen(made, "connect", sqlite.careful)
             return made
         # after the wait for the lock every statement must see what the last writer left
         return create_engine(self.url, isolation_level="READ COMMITTED", **options)
@@ -129,14 +114,14 @@ class Store:
             return
         if self._was_there and not self._file.exists():
             raise LedgerUnavailable("the ledger's file is gone", "put it back, then ask again")
-        if is_lost(str(self._file)):
+        if sqlite.is_lost(str(self._file)):
             raise LedgerUnavailable(LOST_LOCKS, "start it again, and use export for backups")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One consistent view, that waits for nobody."""
         with self._connected() as connection:
-            if not same_files(connection):
+            if not sqlite.same_files(connection):
                 self._reconnect(connection)
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN")
@@ -149,9 +134,9 @@ class Store:
         """A fresh connection in the place of one whose files were replaced, once this process has no other to them."""
         connection.rollback()
         connection.invalidate()
-        close_idle()
+        sqlite.close_idle()
         self._check_file()
-        if is_open(str(self._file)):
+        if sqlite.is_open(str(self._file)):
             raise LedgerUnavailable(LOST_LOCKS, "ask again, or start it again; use export for backups")
 
     @contextmanager
@@ -182,21 +167,21 @@ class Store:
     def _immediate(self, connection: Connection) -> None:
         """Begin to write to the files that are there now; a connection to others is replaced."""
         for _ in range(3):
-            begin_alone(connection, self.timeout)
-            if same_files(connection):
+            sqlite.begin_alone(connection, self.timeout)
+            if sqlite.same_files(connection):
                 return
             self._reconnect(connection)
         raise LedgerUnavailable("the ledger's file is being replaced", "ask again")
 
     def _check_kept(self, connection: Connection, key: str | None) -> None:
         """What was committed to files that lost their names is not there for others."""
-        if not same_files(connection):
-            mark_lost(connection)
+        if not sqlite.same_files(connection):
+            sqlite.mark_lost(connection)
             connection.invalidate()
             problem = "the ledger's file was replaced, or copied by this process, while it was written to"
             raise LedgerUnavailable(problem, "use export for backups", certain=False, key=key)
         if self.is_sqlite:
-            check_point(connection)
+            sqlite.check_point(connection)
 
     # ---- making and upgrading
 

@@ -38,6 +38,13 @@ class MixturePair(Pair):
         self.high = max(pair.high for _, pair in parts)
         self.reveal = math.fsum(w * pair.reveal for w, pair in parts)
         self.vanish = math.fsum(w * pair.vanish for w, pair in parts)
+        self.relative = max(pair.relative for _, pair in parts) + 8 * UNIT
+        self.reveal_error = max(pair.reveal_error for _, pair in parts) + 8 * UNIT
+
+    @property
+    def rounding(self) -> float:
+        """That of the component whose atoms are known least."""
+        return max(pair.rounding for _, pair in self.parts)
 
     def _sum(self, values: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
         weights = [w for w, _ in self.parts]
@@ -219,6 +226,3 @@ class Mixture(Family):
 
     def __str__(self) -> str:
         return "mixture(" + ", ".join(f"{w:g} {family}" for w, family in self.components) + ")"
-
-
-__all__ = ["Mixture", "MixturePair", "MixtureTransform", "mixed_pair"]

@@ -20,7 +20,7 @@ from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
-from quiltwork.losses.family import RATE, RELEASE, Family, parameter
+from quiltwork.losses.family import RATE, RELEASE, Family, families, parameter
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
@@ -213,11 +213,8 @@ class Poisson(Family):
         return Poisson(self.base, self.rate * rate)
 
     def group(self, size: int) -> Family:
-        raise Unsupported(
-            "group privacy of a subsampled release",
-            "several records enter the sample independently and no dominating pair is proved here",
-            "protect the group by its own sampling rate, or bound it with constraints",
-        )
+        """Records of a group enter the sample one by one."""
+        return families()["sampled_group"](self.base, self.rate, size)  # type: ignore[call-arg]
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         return self.base.has_moment(tilt, rate * self.rate)

@@ -26,8 +26,6 @@ from quiltwork.curves.polygons.region import Region
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.constraints import Constraint, Constraints
 
-__all__ = ["area", "chords", "gap", "tangents"]
-
 Function = Callable[[float], float]
 CRITERIA = ("area", "rotated")
 SIMILAR = 1e-7  # how closely f must be its own inverse, and its slope its derivative

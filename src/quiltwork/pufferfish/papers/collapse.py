@@ -23,8 +23,6 @@ from quiltwork.kinds import document
 from quiltwork.numbers.stated import typed
 from quiltwork.pufferfish.composable.verdict import Leakage, Verdict, composable, leakage
 
-__all__ = ["Collapse", "case_labels", "paired_datasets", "xor_of_bits"]
-
 Law = tuple[Fraction, ...]
 
 _HALF = Fraction(1, 2)

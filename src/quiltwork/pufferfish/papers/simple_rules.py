@@ -17,8 +17,6 @@ from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.translate import Translator
 
-__all__ = ["Totals", "totals"]
-
 
 @document("pufferfish_totals/1")
 @attrs.frozen

@@ -22,8 +22,6 @@ from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
 from quiltwork.pufferfish.translation.translate import ATTAINED
 
-__all__ = ["AnyOf"]
-
 _WEAKEST_LAST: tuple[Status, ...] = ("exact", "certified", "approximate")
 MAX_NAMED_MEMBERS = 3  # members that are spelled out in `words`
 
@@ -68,6 +66,11 @@ class AnyOf(Prior):
 
     def __repr__(self) -> str:
         return f"<AnyOf {len(self.priors)} priors>"
+
+    def check(self, secrets: Secrets | None = None) -> None:
+        """What every member can answer."""
+        for prior in self.priors:
+            prior.check(secrets)
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """a(b) of every case of every member, at every size that one of them knows."""

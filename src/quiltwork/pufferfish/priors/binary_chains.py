@@ -38,16 +38,12 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.prior import Prior, SamePrior
 from quiltwork.pufferfish.priors.any_of import AnyOf
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
-from quiltwork.pufferfish.translation.influence import InfluenceCurve
-
-__all__ = ["BinaryChains"]
 
 
 def _interval(name: str, value: Any) -> tuple[float, float]:
@@ -72,7 +68,7 @@ def _interval_q(value: Any) -> tuple[float, float]:
 
 @document("binary_chains/1")
 @attrs.frozen(eq=False, repr=False)
-class BinaryChains(Prior):
+class BinaryChains(SamePrior):
     """Every stationary chain [[p, 1-p], [1-q, q]] with p and q in these intervals.
 
     >>> chains = BinaryChains(p=(0.55, 0.95), q=(0.55, 0.95))
@@ -110,27 +106,17 @@ class BinaryChains(Prior):
         length = "any length" if self.length is None else f"length {self.length}"
         return f"<BinaryChains p in {list(self.p)}, q in {list(self.q)}, {length}>"
 
-    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
-        """a(b) of the two corners; no other chain of the set has more."""
-        return self.corners.influence(max_size, self._asked(secrets))
+    @property
+    def _same(self) -> Prior:
+        """The two corners: no other chain of the set tells more, and propagation is exact, since both belong to it."""
+        return self.corners
 
-    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
-        """Propagation at the two corners; exact, since they belong to the set."""
-        return self.corners.translations(self._asked(secrets))
-
-    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
-        """Laws of a count at a corner, which belongs to the set."""
-        return self.corners.query_laws(case, self._asked(secrets))
-
-    def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
-        """What the two nearest entries tell at the corner: two-valued tests with the most extreme ratios of the set."""
-        return self.corners.atoms(case, size, self._asked(secrets))
-
-    def _asked(self, secrets: Secrets | None) -> Secrets | None:
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of single entries alone."""
         if secrets is not None and not isinstance(secrets, EntryValues):
             raise Unsupported(
                 "secrets about several entries of a box of chains",
                 "the corners are known to be the worst chains for single entries only",
                 "use AnyOf([MarkovChain(...), ...]) for chosen chains",
             )
-        return secrets
+        self.corners.check(secrets)

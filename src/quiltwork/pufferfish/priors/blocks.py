@@ -18,8 +18,6 @@ from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, JointValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
-__all__ = ["Blocks", "Independent"]
-
 MOST_ENTRIES = 10_000  # in a block: the sums below are exact enough up to here
 MOST_COUNTED = 2000  # in a query that shows what is really leaked
 PRODUCT = "entries are independent, so that only those of the secret tell about it"
@@ -103,6 +101,10 @@ class Independent(Prior):
         nothing = np.eye(self._needed(secrets) + 1)[0]
         return nothing[::-1], nothing
 
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of entries that there are, alone or together."""
+        self._needed(secrets)
+
     def _needed(self, secrets: Secrets | None) -> int:
         """The largest number of entries in which two secrets differ."""
         if not isinstance(secrets, EntryValues | JointValues | None):
@@ -158,7 +160,7 @@ class Blocks(Prior):
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """a(b) in closed form; the cases are (0, 1) and (1, 0), alike for every entry."""
-        self._check(secrets)
+        self.check(secrets)
         largest = self.size if max_size is None else min(checks.count("max_size", max_size, least=1), self.size)
         sizes = np.arange(1, largest + 1)
         left = self.size - sizes
@@ -169,12 +171,12 @@ class Blocks(Prior):
 
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
         """eps + log of the ratio of two moment generating functions of the sum of the others."""
-        self._check(secrets)
+        self.check(secrets)
         return (Translation("beta-binomial", MIXTURE, self._leaks, exact=True),)
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms:
         """The law of the sum outside H given the first secret, rounded up."""
-        self._check(secrets)
+        self.check(secrets)
         if checks.count("case", case) > 1:
             raise InvalidParameter("case", case, "0 for (0, 1) or 1 for (1, 0)")
         hidden = min(checks.count("size", size, least=1), self.size)
@@ -192,7 +194,7 @@ class Blocks(Prior):
 
     def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
         """The law of how many entries of the block agree with the first secret, under each of the two."""
-        self._check(secrets)
+        self.check(secrets)
         if self.size > MOST_COUNTED:
             return None
         alpha, beta = self._rates(case)
@@ -226,7 +228,8 @@ class Blocks(Prior):
         ]
         return np.minimum(np.maximum(found, epsilon), up(self.size * epsilon))
 
-    def _check(self, secrets: Secrets | None) -> None:
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of single entries, each 0 or 1."""
         if not isinstance(secrets, EntryValues | None):
             raise Unsupported("a secret about several entries of blocks", "only single entries are", "use JointLaw")
         if secrets is None:

@@ -34,14 +34,13 @@ from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.priors.chain.influence import Place, Sides, curve_at, sides
-from quiltwork.pufferfish.priors.chain.stationary import ChainTranslator
+from quiltwork.pufferfish.priors.chain.propagation import ChainTranslator
+from quiltwork.pufferfish.priors.joint.cases import check_secrets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
-from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.secrets import AskedPairs, EntryValues, Secrets, asked_pairs
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.propagation import Spread
 from quiltwork.pufferfish.translation.translate import ATTAINED
-
-__all__ = ["HiddenMarkov"]
 
 BECAUSE = "Lipschitz propagation along the hidden chain, each entry veiled by its emission law"
 METHOD = "the nearest hidden states outside an interval (theory 4.2, 4.4)"
@@ -157,7 +156,7 @@ class HiddenMarkov(Prior):
                 return curve
             depth *= 2
 
-    def _curve(self, depth: int, view: _View) -> InfluenceCurve:
+    def _curve(self, depth: int, view: AskedPairs) -> InfluenceCurve:
         tables = sides(powers(self.chain.matrix, depth))
         places = self._places(view)
         by_place = curve_at if self.secret == "hidden" else self._shown
@@ -165,13 +164,10 @@ class HiddenMarkov(Prior):
         if depth == self.length:
             cases[:, -1] = 0.0  # H is everything
 
-        def name(index: int) -> str:
-            place, pair = divmod(index, view.first.size)
-            values = (view.names[side[pair]] for side in (view.first, view.second))
-            what = "state" if self.secret == "hidden" else "emission"
-            return f"the {what} of {places[place].name} is " + " or ".join(map(repr, values))
-
-        return InfluenceCurve(np.arange(1, depth + 1), cases, "certified", name_of=name, method=METHOD)
+        names = [f"the {'state' if self.secret == 'hidden' else 'emission'} of {place.name}" for place in places]
+        return InfluenceCurve(
+            np.arange(1, depth + 1), cases, "certified", name_of=lambda index: view.name(index, names), method=METHOD
+        )
 
     def _shown(self, tables: Sides, place: Place, depth: int) -> FloatArray:
         """What is told about x_i, averaged with W; one interval must serve for every two hidden states."""
@@ -182,7 +178,7 @@ class HiddenMarkov(Prior):
             slopes = worst[:, None, None] * np.ones((1, *tables.right.shape[1:]))
         return np.stack([self._veiled(slope) for slope in slopes])
 
-    def _places(self, view: _View) -> list[Place]:
+    def _places(self, view: AskedPairs) -> list[Place]:
         """Interior entries bound all others (theory 4.2, Lemma)."""
         logs = np.log(self.chain.stationary)
         shift = logs[None, :] - logs[:, None]
@@ -238,11 +234,7 @@ class HiddenMarkov(Prior):
 
     def joint(self, length: int | None = None) -> JointLaw:
         """The explicit law of all emissions, for small spaces and for secrets about several of them."""
-        if self.secret == "hidden":
-            raise Unsupported("the joint law of hidden states", "the data are the emissions", "use secret='emission'")
-        count = self.length if length is None else checks.count("length", length, least=1)
-        if count is None or len(self.symbols) ** count > 1 << 20:
-            raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
+        count = len(self._lists(length))
         table = self.chain.stationary[None, :] * self._emitted.T  # one axis for each emission, the last for the state
         seen, step = self._emitted.T > 0, self.chain.matrix > 0
         possible = seen
@@ -252,42 +244,31 @@ class HiddenMarkov(Prior):
         refuse_lost(table, possible)
         law, size = table.sum(axis=-1), len(self.chain.matrix)
         error = 2.2 * stationary_error(size) + count * (2 * size + 12) * UNIT
-        return JointLaw(law / law.sum(), values=(self.symbols,) * count, relative_error=error)
+        return JointLaw(law / law.sum(), values=self._lists(count), relative_error=error)
 
-    def _view(self, secrets: Secrets | None) -> _View | None:
+    def _lists(self, length: int | None = None) -> tuple[tuple[Hashable, ...], ...]:
+        """The values of each entry, where all data can be listed."""
+        if self.secret == "hidden":
+            raise Unsupported("the joint law of hidden states", "the data are the emissions", "use secret='emission'")
+        count = self.length if length is None else checks.count("length", length, least=1)
+        if count is None or len(self.symbols) ** count > 1 << 20:
+            raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
+        return (self.symbols,) * count
+
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values and entries that there are; of several emissions together, as long as all data can be listed."""
+        if self._view(secrets) is None and secrets is not None:
+            check_secrets(self._lists(), secrets)
+
+    def _view(self, secrets: Secrets | None) -> AskedPairs | None:
         """Entries and ordered pairs of secrets that occur; None for secrets that need the explicit law."""
-        asked = EntryValues() if secrets is None else secrets
-        if not isinstance(asked, EntryValues):
-            if self.secret == "emission":
-                return None  # the joint law knows what to do with them
+        if self.secret == "emission":
+            return asked_pairs(secrets, self.symbols, self._seen, self.length, "values")
+        if not isinstance(secrets, EntryValues | None):
             raise InvalidParameter(
-                "secrets", asked, "entry_values(...)", "secrets about several entries: 'emission' only"
+                "secrets", secrets, "entry_values(...)", "secrets about several entries: 'emission' only"
             )
-        every, kept = (self.symbols, self._seen) if self.secret == "emission" else (self.states, self.chain.occurring)
-        names = tuple(every[i] for i in kept)
-        if asked.entries is not None and self.length is not None and max(asked.entries) >= self.length:
-            raise InvalidParameter("an entry", max(asked.entries), f"below the length {self.length}")
-        if asked.pairs is None:
-            first, second = np.nonzero(~np.eye(len(names), dtype=bool))
-            return _View(asked.entries, first, second, names)
-        unknown = [value for pair in asked.pairs for value in pair if value not in every]
-        if unknown:
-            raise InvalidParameter("a secret value", unknown[0], f"one of {every}")
-        pairs = [(names.index(u), names.index(v)) for u, v in asked.pairs if u in names and v in names]
-        if not pairs:
-            raise InvalidParameter("pairs", asked.pairs, "pairs of values that occur with positive probability")
-        first, second = np.array(pairs).T
-        return _View(asked.entries, first, second, names)
-
-
-@attrs.frozen(eq=False)
-class _View:
-    """Which entries and ordered pairs are asked for, and the names of the values."""
-
-    entries: tuple[int, ...] | None
-    first: np.ndarray
-    second: np.ndarray
-    names: tuple[Hashable, ...]
+        return asked_pairs(secrets, self.states, self.chain.occurring, self.length, "values")
 
 
 def _worst_of_intervals(tables: Sides, place: Place, depth: int) -> FloatArray:

@@ -15,13 +15,11 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.prior import Atoms, SamePrior
+from quiltwork.pufferfish.priors.joint.cases import check_secrets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.priors.joint.supermodular import Gauge
-from quiltwork.pufferfish.secrets import Secrets
-from quiltwork.pufferfish.translation.influence import InfluenceCurve
-
-__all__ = ["Ising"]
+from quiltwork.pufferfish.secrets import EntryValues, Secrets
 
 MOST_ENTRIES = 16
 MAX_STRENGTH = 1e6  # of a coupling or a field; long before that one weight takes all
@@ -52,7 +50,7 @@ def _edges(value: Any) -> dict[tuple[int, int], float]:
 
 @document("ising/1")
 @attrs.frozen(eq=False, repr=False)
-class Ising(Prior):
+class Ising(SamePrior):
     """Entries x_i in {0, 1} with spins s_i = 2 x_i - 1 and weights exp(sum J_ij s_i s_j + sum h_i s_i).
 
     `couplings` is {(i, j): J} or a symmetric matrix, each pair counted once; `fields` one number or one for each entry.
@@ -96,10 +94,10 @@ class Ising(Prior):
 
     def joint(self) -> JointLaw:
         """The law of all entries together."""
-        return self._joint
+        return self._same
 
     @cached_property
-    def _joint(self) -> JointLaw:
+    def _same(self) -> JointLaw:
         """The law written out.
 
         An exponent is a sum of `terms` numbers of total size T, off by at most terms T units; exp adds a few.
@@ -144,22 +142,14 @@ class Ising(Prior):
                             return None
         return Gauge(tuple(flips[entry] for entry in self._all))
 
-    def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
-        """a(b) of the law written out."""
-        return self._joint.influence(max_size, secrets)
-
-    def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
-        """The closed form where the couplings allow it, otherwise the linear program while it is small."""
-        return self._joint.translations(secrets)
-
-    def worst_case(self, per_entry: float, secrets: Secrets | None = None) -> Bracket:
-        """The exact leak of each case, from both sides, by linear programs."""
-        return self._joint.worst_case(per_entry, secrets)
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Entries that there are, and values 0 and 1."""
+        check_secrets(((0, 1),) * self.entries, EntryValues() if secrets is None else secrets)
 
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms:
         """The law of what is told from outside the best set of this size."""
-        return self._joint.atoms(case, size, secrets)
+        return self._same.atoms(case, size, secrets)
 
-    def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
-        """The law of how many entries have a value that the first secret favours."""
-        return self._joint.query_laws(case, secrets)
+    def worst_case(self, per_entry: float, secrets: Secrets | None = None) -> Bracket:
+        """The exact leak of each case, from both sides, by linear programs."""
+        return self._same.worst_case(per_entry, secrets)

@@ -1,5 +1,9 @@
 """Laws on a tree: each entry depends on its parent alone (households, contact trees, branching logs).
 
+From entry a look along an edge at its neighbour b, with the law K of x_b given x_a (towards the root, Bayes' rule gives
+it).  If everything beyond b varies by at most s as a function of x_b, then a sees it vary by at most Psi_K(s):
+
+    message(a -> b) = Psi_K(own entry of b + messages from b to its other neighbours),
     bound at an entry = its own epsilon + the messages from it to all of its neighbours.
 
 Two passes give all messages.  With two values directions are followed one by one, and an event that is a product of one
@@ -11,9 +15,9 @@ Reference: theory/pufferfish.md 3.5 ("Tree: sum over children") and 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -25,18 +29,129 @@ from quiltwork.kinds import document
 from quiltwork.numbers.matrices import law, made_as_stored, refuse_lost, stochastic
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior, Translation
+from quiltwork.pufferfish.priors.joint.cases import check_secrets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
-from quiltwork.pufferfish.priors.tree_messages import Edge, Messages, TreeEdges, order_of, total
-from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.secrets import AskedPairs, Secrets, asked_pairs
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
+from quiltwork.pufferfish.translation.propagation import Spread
 
-__all__ = ["Tree"]
+RAREST = 1e-250  # a value that is rarer cannot be divided by
 
+Edge = tuple[int, int]
+Messages = dict[Edge, FloatArray]
+Parents = tuple[int | None, ...]
+Kernels = tuple[FloatArray | None, ...]
 BECAUSE = "Lipschitz propagation along the tree: each edge lets through what its transition law allows"
 METHOD = "balls within each branch of a tree (theory 4.4)"
 MAX_BALL, NEGLIGIBLE_REST = 64, 1e-5  # balls grow to this size, or until the rest of their branch tells so little
 MOST_CELLS = 2e7  # numbers in the per-case table; beyond it fewer sizes are kept
 MOST_EXACT = 2000  # entries of a tree whose lower end is claimed
+
+
+@attrs.frozen(eq=False)
+class TreeEdges:
+    """The edges of a tree in both directions, with Psi of their laws on the values that can occur."""
+
+    parents: Parents
+    order: list[int]  # parents before children
+    neighbours: list[list[int]]
+    possible: list[np.ndarray]  # indices of the values that each entry can take
+    spreads: dict[Edge, Spread]
+
+    @classmethod
+    def of(cls, parents: Parents, kernels: Kernels, root: FloatArray) -> TreeEdges:
+        """Follow the law of each entry from the root to the leaves, and turn every edge around."""
+        order = order_of(parents)
+        neighbours: list[list[int]] = [[] for _ in parents]
+        # what is possible is followed by itself, since products may underflow
+        possible, laws, depth = [np.nonzero(root)[0]] * len(parents), [root] * len(parents), [1] * len(parents)
+        spreads: dict[Edge, Spread] = {}
+        for child in order[1:]:
+            parent, kernel = cast(int, parents[child]), cast(FloatArray, kernels[child])  # only the root has none
+            neighbours[child].append(parent)
+            neighbours[parent].append(child)
+            depth[child] = depth[parent] + 1
+            possible[child] = np.nonzero((kernel[possible[parent]] > 0).any(axis=0))[0]
+            laws[child] = laws[parent] @ kernel
+            rare = float(laws[child][possible[child]].min())
+            if rare < RAREST:
+                raise InvalidParameter(f"the least probability of entry {child}", rare, f"0 or at least {RAREST:g}")
+            inner = kernel[np.ix_(possible[parent], possible[child])]
+            joint = laws[parent][possible[parent]][:, None] * inner
+            refuse_lost(joint, inner > 0)
+            # sums and products of k numbers, once for each generation: relative errors only add up
+            error = (2 * depth[child] + 2) * (len(kernel) + 6) * UNIT
+            spreads[parent, child] = Spread.of(inner, inner > 0, 4 * UNIT)
+            spreads[child, parent] = Spread.of((joint / joint.sum(axis=0)).T, (inner > 0).T, error)
+        return cls(parents, order, neighbours, possible, spreads)
+
+    def messages(self, own: Sequence[FloatArray]) -> Messages:
+        """All messages, where the value of each entry itself adds `own`: from the leaves to the root, then back."""
+        found: Messages = {}
+        for node in reversed(self.order[1:]):
+            parent = cast(int, self.parents[node])
+            below = [found[node, other] for other in self.neighbours[node] if other != parent]
+            found[parent, node] = self._through((parent, node), own[node] + total(below, own[node].shape))
+        for node in self.order:
+            others = self.neighbours[node]
+            known = [found[node, other] for other in others]
+            for other, rest in zip(others, _all_but_one(known, own[node].shape), strict=True):
+                if other != self.parents[node]:
+                    found[other, node] = self._through((other, node), own[node] + rest)
+        return found
+
+    def rings(self) -> Iterator[tuple[Messages, dict[Edge, int]]]:
+        """For balls of radius 0, 1, ...: what is told from outside the ball along each edge, and its entries there.
+
+        Inside, one's own entry adds nothing; at the border Psi is at its limit.
+        """
+        told: Messages = {edge: spread.limit for edge, spread in self.spreads.items()}
+        sizes = dict.fromkeys(told, 0)
+        while True:
+            yield told, sizes
+            wider, larger = {}, {}
+            for node, others in enumerate(self.neighbours):
+                shape = (self.possible[node].size, self.possible[node].size)
+                whole = 1 + sum(sizes[node, other] for other in others)
+                rests = _all_but_one([told[node, other] for other in others], shape)
+                for other, rest in zip(others, rests, strict=True):
+                    wider[other, node] = self._through((other, node), rest)
+                    larger[other, node] = whole - sizes[node, other]
+            told, sizes = wider, larger
+
+    def _through(self, edge: Edge, slope: FloatArray) -> FloatArray:
+        """Psi of one edge; a neighbour with a single value tells nothing."""
+        spread = self.spreads[edge]
+        if len(slope) == 1:
+            return np.zeros(spread.limit.shape)
+        return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
+
+
+def order_of(parents: Parents) -> list[int]:
+    """Parents before children; entries on a cycle are left out."""
+    children: list[list[int]] = [[] for _ in parents]
+    for child, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(child)
+    found = [parents.index(None)]
+    for node in found:  # grows while it is read
+        found.extend(children[node])
+    return found
+
+
+def total(parts: Sequence[FloatArray], shape: tuple[int, ...]) -> FloatArray:
+    """The sum, rounded up: each addition is off by half a unit at most."""
+    return np.asarray(sum(parts, np.zeros(shape)) * (1.0 + 2.0 * (len(parts) + 1) * UNIT))
+
+
+def _all_but_one(parts: Sequence[FloatArray], shape: tuple[int, ...]) -> list[FloatArray]:
+    """For each part the sum of the others, rounded up; from both ends, since a difference would lose digits."""
+    before, after = [np.zeros(shape)], [np.zeros(shape)]
+    for part, mirrored in zip(parts, reversed(parts), strict=True):
+        before.append(before[-1] + part)
+        after.append(after[-1] + mirrored)
+    grown = 1.0 + 2.0 * (len(parts) + 1) * UNIT
+    return [(before[i] + after[len(parts) - 1 - i]) * grown for i in range(len(parts))]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -101,7 +216,7 @@ class Tree(Prior):
         def epsilons(epsilon: float) -> FloatArray:
             own = [epsilon * (1.0 - np.eye(values.size)) for values in edges.possible]
             told = edges.messages(own)
-            bounds = [up(own[i] + self._around(told, i)) for i in view.entries]
+            bounds = [up(own[i] + self._around(told, i)) for i in self._asked(view)]
             return np.asarray(np.minimum(np.concatenate(self._pick(bounds, view)), up(self.entries * epsilon)))
 
         # roundings add up along deep trees, so that the lower end of large ones is not claimed
@@ -115,7 +230,7 @@ class Tree(Prior):
             return super().tells_itself(secrets)
         told = [
             np.isin(view.first, self.edges.possible[i]) & np.isin(view.second, self.edges.possible[i])
-            for i in view.entries
+            for i in self._asked(view)
         ]
         return bool(np.any(told))
 
@@ -134,18 +249,19 @@ class Tree(Prior):
         count = self.entries
         largest = min(MAX_BALL if max_size is None else checks.count("max_size", max_size, least=1), count)
         options = self._options(largest, view)
-        room = max(int(MOST_CELLS / (len(view.entries) * view.first.size)), 1)
+        room = max(int(MOST_CELLS / (len(self._asked(view)) * view.first.size)), 1)
         kept = np.unique(np.linspace(1, largest, min(largest, room)).astype(int))
-        cases = np.concatenate([self._least(i, options, largest, view)[kept - 1].T for i in view.entries])
+        cases = np.concatenate([self._least(i, options, largest, view)[kept - 1].T for i in self._asked(view)])
         if max_size is None or max_size >= count:  # H is everything
             kept, cases = np.append(kept[kept < count], count), cases[:, kept < count]
             cases = np.concatenate((cases, np.zeros((len(cases), 1))), axis=1)
-        return InfluenceCurve(kept, cases, "certified", name_of=self._namer(view), method=METHOD)
+        names = [f"entry {i}" for i in self._asked(view)]
+        return InfluenceCurve(kept, cases, "certified", name_of=lambda index: view.name(index, names), method=METHOD)
 
-    def _options(self, largest: int, view: _View) -> dict[Edge, list[tuple[int, FloatArray]]]:
+    def _options(self, largest: int, view: AskedPairs) -> dict[Edge, list[tuple[int, FloatArray]]]:
         """For each branch around the entries asked for: how many entries H may take, and what the rest then tells."""
         found: dict[Edge, list[tuple[int, FloatArray]]] = {
-            (i, j): [] for i in view.entries for j in self.edges.neighbours[i]
+            (i, j): [] for i in self._asked(view) for j in self.edges.neighbours[i]
         }
         growing = set(found)
         for told, sizes in self.edges.rings():
@@ -162,7 +278,7 @@ class Tree(Prior):
         return found
 
     def _least(
-        self, entry: int, options: dict[Edge, list[tuple[int, FloatArray]]], largest: int, view: _View
+        self, entry: int, options: dict[Edge, list[tuple[int, FloatArray]]], largest: int, view: AskedPairs
     ) -> FloatArray:
         """The least sum over the branches of one entry, when H has b entries: (sizes, pairs)."""
         full = np.zeros((largest, len(self.states), len(self.states)))
@@ -181,11 +297,7 @@ class Tree(Prior):
 
     def joint(self) -> JointLaw:
         """The explicit law of all entries, for small trees and for secrets about several entries."""
-        count, size = self.entries, len(self.states)
-        if size**count > 1 << 20:
-            raise InvalidParameter(
-                "the number of entries", count, "so small that all data can be listed (2^20 at most)"
-            )
+        count, size, lists = self.entries, len(self.states), self._lists()
         table, possible = np.ones((size,) * count), np.ones((size,) * count, dtype=bool)
         for node, parent in enumerate(self.parents):
             factor, axes = (self.root, [node]) if parent is None else (self.transition[node], [parent, node])
@@ -193,48 +305,35 @@ class Tree(Prior):
             factor = (factor if axes == sorted(axes) else factor.T).reshape(shape)
             table, possible = table * factor, possible & (factor > 0)
         refuse_lost(table, possible)
-        return JointLaw(table / table.sum(), values=(self.states,) * count, relative_error=(4 * count + 8) * UNIT)
+        return JointLaw(table / table.sum(), values=lists, relative_error=(4 * count + 8) * UNIT)
 
-    def _view(self, secrets: Secrets | None) -> _View | None:
+    def _lists(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The values of each entry, where all data can be listed."""
+        if len(self.states) ** self.entries > 1 << 20:
+            allowed = "so small that all data can be listed (2^20 at most)"
+            raise InvalidParameter("the number of entries", self.entries, allowed)
+        return (self.states,) * self.entries
+
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values and entries of the tree; of several entries together, as long as all data can be listed."""
+        if self._view(secrets) is None and secrets is not None:
+            check_secrets(self._lists(), secrets)
+
+    def _view(self, secrets: Secrets | None) -> AskedPairs | None:
         """Entries and ordered pairs of states; None for secrets that need the explicit law."""
-        asked = EntryValues() if secrets is None else secrets
-        if not isinstance(asked, EntryValues):
-            return None  # the joint law knows what to do with them
-        entries = tuple(range(self.entries)) if asked.entries is None else asked.entries
-        if max(entries) >= self.entries:
-            raise InvalidParameter("an entry", max(entries), f"below the number of entries, {self.entries}")
-        if asked.pairs is None:
-            return _View(entries, *np.nonzero(~np.eye(len(self.states), dtype=bool)))
-        unknown = [value for pair in asked.pairs for value in pair if value not in self.states]
-        if unknown:
-            raise InvalidParameter("a secret value", unknown[0], f"one of the states {self.states}")
-        return _View(entries, *np.array([[self.states.index(value) for value in pair] for pair in asked.pairs]).T)
+        return asked_pairs(secrets, self.states, range(len(self.states)), self.entries, "states")
 
-    def _pick(self, tables: Sequence[FloatArray], view: _View) -> list[FloatArray]:
+    def _asked(self, view: AskedPairs) -> Sequence[int]:
+        return range(self.entries) if view.entries is None else view.entries
+
+    def _pick(self, tables: Sequence[FloatArray], view: AskedPairs) -> list[FloatArray]:
         """The pairs that are asked for; 0 where one of the two cannot occur, since there is nothing to tell apart."""
         found = []
-        for node, table in zip(view.entries, tables, strict=True):
+        for node, table in zip(self._asked(view), tables, strict=True):
             full = np.zeros((len(self.states), len(self.states)))
             full[np.ix_(self.edges.possible[node], self.edges.possible[node])] = table
             found.append(full[view.first, view.second])
         return found
-
-    def _namer(self, view: _View) -> Callable[[int], str]:
-        def name(index: int) -> str:
-            place, pair = divmod(index, view.first.size)
-            first, second = (self.states[side[pair]] for side in (view.first, view.second))
-            return f"entry {view.entries[place]} is {first!r} or {second!r}"
-
-        return name
-
-
-@attrs.frozen(eq=False)
-class _View:
-    """Which entries and ordered pairs of states are asked for."""
-
-    entries: tuple[int, ...]
-    first: np.ndarray
-    second: np.ndarray
 
 
 def _parents(value: Any) -> tuple[int | None, ...]:

@@ -27,8 +27,6 @@ from quiltwork.compose.loss import Loss
 from quiltwork.numbers.rounding import up
 from quiltwork.pufferfish.translation.translate import Translator
 
-__all__ = ["BECAUSE", "Shift"]
-
 BECAUSE = "a shift by delta / (e^epsilon - 1) makes an (epsilon, delta) release pure, and the theorem for those applies"
 LEAST_EPSILON, MOST_EPSILON = 1e-9, 500.0  # per entry; beyond these nothing is gained
 GRID_POINTS = 24

@@ -25,8 +25,6 @@ from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import up
 
-__all__ = ["InfluenceCurve", "Status"]
-
 Status = Literal["exact", "certified", "approximate"]
 
 _STATUSES = ("exact", "certified", "approximate")

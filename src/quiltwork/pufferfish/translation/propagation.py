@@ -23,8 +23,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.numbers.matrices import log_ratios
 from quiltwork.numbers.rounding import UNIT, up
 
-__all__ = ["OneSide", "Spread"]
-
 MAX_EXPONENT = 600.0  # beyond this e^r overflows, and the limit is as good
 MAX_SLOPED_STATES, SLOPE_PASSES = 12, 6  # states up to which each pair's own slope is used, and how often
 ENDLESS_ENTRIES = 4000  # entries on one side, from which on it is taken as endless

@@ -25,8 +25,6 @@ from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
-__all__ = ["Translator", "per_entry_epsilon", "translate"]
-
 Method = Literal["best", "theorem 6", "group"]
 METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
@@ -57,12 +55,7 @@ class Translator:
     @classmethod
     def of(cls, prior: Prior, secrets: Secrets | None = None, method: Method = "best") -> Translator:
         """Compute the influence curve and prepare the theorems; the same question gets the same translator."""
-        if not isinstance(prior, Prior):
-            raise InvalidParameter("prior", prior, PRIOR)
-        if secrets is not None and not isinstance(secrets, Secrets):
-            raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
-        if method not in METHODS:
-            raise InvalidParameter("method", method, f"one of {', '.join(METHODS)}")
+        check(prior, secrets, method)
         return _remembered(prior, secrets, method)
 
     @classmethod
@@ -71,10 +64,7 @@ class Translator:
         if curve.status == "approximate" and method != "group":
             raise NotCertified("an influence curve", curve.method or "no bound on its error is known")
         if method == "group":
-            count = prior.entries
-            if count is None:
-                raise InvalidParameter("prior", prior, "a prior with a known number of entries, for group privacy")
-            curve = InfluenceCurve(np.array([count]), np.zeros((1, 1)), "certified", method=GROUP)
+            curve = InfluenceCurve([prior.entries], np.zeros((1, 1)), "certified", method=GROUP)
         others = prior.translations(secrets) if method == "best" else ()
         return cls(prior, curve, others, prior.tells_itself(secrets), (secrets, method))
 
@@ -150,6 +140,19 @@ class Translator:
         if self.prior.entries is not None:
             found = max(found, target / self.prior.entries)
         return max(down(found * (1.0 - 8.0 * UNIT)), 0.0)
+
+
+def check(prior: Prior, secrets: Secrets | None, method: Method) -> None:
+    """Refuse what a look at the arguments refuses: nothing is computed."""
+    if not isinstance(prior, Prior):
+        raise InvalidParameter("prior", prior, PRIOR)
+    if secrets is not None and not isinstance(secrets, Secrets):
+        raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
+    if method not in METHODS:
+        raise InvalidParameter("method", method, f"one of {', '.join(METHODS)}")
+    prior.check(secrets)
+    if method == "group" and prior.entries is None:
+        raise InvalidParameter("prior", prior, "a prior with a known number of entries, for group privacy")
 
 
 @lru_cache(maxsize=32)

@@ -1,15 +1,13 @@
-"""`Account`: everything that is said about a plan, computed once.
+"""`Account`: everything that is said about a plan, computed once, beside what simpler composition rules would say.
 
-What simpler composition rules would say about the same plan; for comparison only.
-
-Every release enters with the best single-release parameters that the engine certifies, so that each rule is shown at
-its strongest.
+The rules are for comparison only. Every release enters them with the best single-release parameters that the engine
+certifies, so that each is shown at its strongest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -81,14 +79,36 @@ def compared(plan: Plan, delta: float) -> tuple[Baseline, ...]:
         for part in release.mechanism.loss().parts
     ]
     spare = delta - math.fsum(single.count * single.reveal for single in singles)
-    rules = (_basic, _advanced, _concentrated)
-    return (*(rule(singles, spare) for rule in rules), _moments(plan.loss(), delta, spare))
-
-
-def _spent(spare: float, name: str) -> Baseline | None:
-    if spare < 0:
-        return Baseline(name, None, "does not apply: the deltas of single releases add up to more than the asked delta")
-    return None
+    loss, rhos = plan.loss(), [_rho(single.family, single.top) for single in singles]
+    lacking = next((single.name for rho, single in zip(rhos, singles, strict=True) if rho is None), None)
+    total = math.fsum(rho * single.count for rho, single in zip(rhos, singles, strict=True) if rho is not None)
+    rules: dict[str, tuple[str, Callable[[], float]]] = {
+        "basic composition": (
+            "epsilons and deltas add up (Dwork et al. 2006)",
+            lambda: basic(_releases(singles, spare))[0],
+        ),
+        "advanced composition": (
+            "Kairouz, Oh and Viswanath 2015, Theorem 3.5",
+            lambda: _advanced(singles, spare),
+        ),
+        ZCDP: (
+            "Bun and Steinke 2016, converted by Canonne, Kamath and Steinke 2020",
+            lambda: _upper(zcdp(total), spare) if total > 0 else 0.0,
+        ),
+        "moments accountant": (
+            "Rényi moments of every order (Abadi et al. 2016), converted tightly",
+            lambda: float(epsilon_bound(*worst_moments(loss.parts), np.array([delta]))[0]) if loss.parts else 0.0,
+        ),
+    }
+    found = []
+    for name, (note, epsilon) in rules.items():
+        why = ""
+        if spare < 0:
+            why = "the deltas of single releases add up to more than the asked delta"
+        if name == ZCDP and lacking is not None:
+            why = f"{lacking!r} has no zCDP bound"
+        found.append(Baseline(name, None, f"does not apply: {why}") if why else Baseline(name, epsilon(), note))
+    return tuple(found)
 
 
 def _releases(singles: Sequence[_Single], spare: float) -> list[Release]:
@@ -100,34 +120,11 @@ def _releases(singles: Sequence[_Single], spare: float) -> list[Release]:
     return [(single.epsilon(spare / users if users else 0.0), 0.0, single.count) for single in singles]
 
 
-def _basic(singles: Sequence[_Single], spare: float) -> Baseline:
-    name, note = "basic composition", "epsilons and deltas add up (Dwork et al. 2006)"
-    return _spent(spare, name) or Baseline(name, basic(_releases(singles, spare))[0], note)
-
-
-def _advanced(singles: Sequence[_Single], spare: float) -> Baseline:
+def _advanced(singles: Sequence[_Single], spare: float) -> float:
     """Half of the delta for the releases, half for the rule; the basic sum where that is better."""
-    name, note = "advanced composition", "Kairouz, Oh and Viswanath 2015, Theorem 3.5"
-    spent = _spent(spare, name)
-    if spent is not None:
-        return spent
-    bounded = all(math.isfinite(single.top) for single in singles)
-    slack = spare if bounded else spare / 2
+    slack = spare if all(math.isfinite(single.top) for single in singles) else spare / 2
     best, _ = basic(_releases(singles, spare))
-    if slack > 0:
-        best = min(best, advanced(_releases(singles, spare - slack), slack)[0])
-    return Baseline(name, best, note)
-
-
-def _concentrated(singles: Sequence[_Single], spare: float) -> Baseline:
-    name = "zCDP composition"
-    rhos = [(_rho(single.family, single.top), single) for single in singles]
-    lacking = next((single.name for rho, single in rhos if rho is None), None)
-    if lacking is not None:
-        return Baseline(name, None, f"does not apply: {lacking!r} has no zCDP bound")
-    total = math.fsum(rho * single.count for rho, single in rhos if rho is not None)
-    note = "Bun and Steinke 2016, converted by Canonne, Kamath and Steinke 2020"
-    return _spent(spare, name) or Baseline(name, _upper(zcdp(total), spare) if total > 0 else 0.0, note)
+    return min(best, advanced(_releases(singles, spare - slack), slack)[0]) if slack > 0 else best
 
 
 def _rho(family: Family, top: float) -> float | None:
@@ -147,18 +144,12 @@ def _rho(family: Family, top: float) -> float | None:
     return None
 
 
-def _moments(loss: Loss, delta: float, spare: float) -> Baseline:
-    name, note = "moments accountant", "Rényi moments of every order (Abadi et al. 2016), converted tightly"
-    if not loss.parts:
-        return Baseline(name, 0.0, note)
-    moments, reveal = worst_moments(loss.parts)
-    return _spent(spare, name) or Baseline(name, float(epsilon_bound(moments, reveal, np.array([delta]))[0]), note)
-
-
 SCHEMA = "quiltwork/account/1"
 USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
 MOST_COMPARED = 60  # releases in a plan up to which each is also left out once
 FINER = 1e-7
+ZCDP = "zCDP composition"
+ENTRY_FIELDS = ("name", "mechanism", "count", "saves", "share")
 
 Word = Literal["met", "missed", "undecided"]
 
@@ -189,6 +180,11 @@ class Verdict:
     target: Target
     epsilon: Bracket
     word: Word
+
+
+def targets_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each target with its verdict, as plain values."""
+    return [{**one.target.model_dump(), "verdict": one.word, "bracket": one.epsilon.to_json()} for one in verdicts]
 
 
 @not_written(
@@ -241,19 +237,9 @@ class Account:
             "delta": self.delta,
             "epsilon": self.total.to_json(),
             "met": self.met,
-            "targets": [
-                {**verdict.target.model_dump(), "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
-                for verdict in self.verdicts
-            ],
+            "targets": targets_json(self.verdicts),
             "releases": [
-                {
-                    "name": entry.name,
-                    "mechanism": entry.mechanism,
-                    "count": entry.count,
-                    "epsilon": entry.epsilon.to_json(),
-                    "saves": entry.saves,
-                    "share": entry.share,
-                }
+                {**{name: getattr(entry, name) for name in ENTRY_FIELDS}, "epsilon": entry.epsilon.to_json()}
                 for entry in self.entries
             ],
             "baselines": [baseline.to_json() for baseline in self.baselines],
@@ -287,6 +273,11 @@ def verdict(guarantee: Guarantee, target: Target) -> Verdict:
     bracket = guarantee.epsilon(target.delta)
     if float(bracket.lower) <= target.epsilon < float(bracket.upper):  # too close to call: look closer once
         bracket = bracket.intersect(guarantee.epsilon(target.delta, rtol=FINER))
+    return judged(target, bracket)
+
+
+def judged(target: Target, bracket: Bracket) -> Verdict:
+    """Whether an epsilon that lies in this bracket meets the target."""
     word: Word = "undecided"
     if float(bracket.upper) <= target.epsilon:
         word = "met"

@@ -1,12 +1,9 @@
 """`differences`: what was added, removed and changed between two files, and what that costs, certified.
 
-A cost is the difference of two epsilons at one delta, as an interval that holds it. Where dropping outputs turns one
-list of releases into the other, the sign is known as well, because dropping outputs is post-processing (Dwork and Roth
-2014, Proposition 2.1).
-
-`Cost`: by how much an epsilon grows, as an interval that holds the truth.
-
-Both epsilons lie in their brackets, so the difference lies between lower - upper and upper - lower, rounded outward.
+A cost is the difference of two epsilons at one delta, as an interval that holds it: both lie in their brackets, so it
+lies between lower - upper and upper - lower, rounded outward. Where dropping outputs turns one list of releases into
+the other, the sign is known as well, because dropping outputs is post-processing (Dwork and Roth 2014, Proposition
+2.1).
 """
 
 from __future__ import annotations
@@ -28,8 +25,6 @@ from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.report.answers.change_sides import Piece, Side, side_of
 from quiltwork.spec.files.plan import Target
-
-__all__ = ["Change", "Cost", "Difference", "Retargeted", "Setting", "differences", "signed"]
 
 
 @attrs.frozen
@@ -109,19 +104,26 @@ USUAL_DELTA = 1e-6  # when neither the caller nor a target names one
 FINE = 1e-6  # relative width that is asked for: small changes must not drown in the brackets
 ABOUT = {"protects", "neighbors", "table", "prior", "secrets", "data", "pairs"}  # what an epsilon is about
 MOST_PRICED = 40  # changes up to which each is also made alone
-Kind = Literal["added", "removed", "changed"]
 
 
 @attrs.frozen(eq=False)
 class Change:
     """A piece that was added, removed or changed; `cost` is that of this change alone, made to the first file."""
 
-    name: str
-    kind: Kind
     before: Piece | None
     after: Piece | None
-    cost: Cost | None
+    cost: Cost | None = None
     note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of the piece, which is the same in both files."""
+        return (self.after or self.before).name  # type: ignore[union-attr]
+
+    @property
+    def kind(self) -> Literal["added", "removed", "changed"]:
+        """What happened to the piece."""
+        return "added" if self.before is None else "removed" if self.after is None else "changed"
 
     @property
     def fields(self) -> tuple[Setting, ...]:
@@ -296,32 +298,21 @@ def _sign(before: Piece | None, after: Piece | None) -> int:
     return (after.count > before.count) - (after.count < before.count)
 
 
-def _kind(before: Piece | None, after: Piece | None) -> Kind:
-    return "added" if before is None else "removed" if after is None else "changed"
-
-
-def _named(before: Piece | None, after: Piece | None) -> str:
-    return (after or before).name  # type: ignore[union-attr]
-
-
 def _change(one: Side, total: Bracket | None, delta: float, before: Piece | None, after: Piece | None) -> Change:
     """One change alone, made to the first file."""
-    name, kind = _named(before, after), _kind(before, after)
     if total is None:
-        return Change(name, kind, before, after, None)
+        return Change(before, after)
     values = [after if piece is before else piece for piece in one.pieces.values()]
     values += [after] if before is None else []
     try:
         curve = one.curve([piece.value for piece in values if piece is not None])
     except UnboundedLossError:
-        return Change(name, kind, before, after, None, "no finite epsilon follows")
+        return Change(before, after, note="no finite epsilon follows")
     except QuiltworkError as error:
-        return Change(name, kind, before, after, None, f"not possible alone: {str(error).splitlines()[0]}")
+        return Change(before, after, note=f"not possible alone: {str(error).splitlines()[0]}")
     if curve is None:
-        return Change(name, kind, before, after, None)
-    return Change(
-        name, kind, before, after, Cost.of(total, _epsilon(curve, delta), one.monotone * _sign(before, after))
-    )
+        return Change(before, after)
+    return Change(before, after, Cost.of(total, _epsilon(curve, delta), one.monotone * _sign(before, after)))
 
 
 def _separate(one: Side, delta: float, before: Piece | None, after: Piece | None) -> Change:
@@ -330,8 +321,7 @@ def _separate(one: Side, delta: float, before: Piece | None, after: Piece | None
     deltas = {piece.value.delta for piece in (before, after) if piece is not None and piece.value.epsilon is not None}
     if len(deltas) == 1:  # stated at one delta: the limits themselves are compared
         ends = [_stated(piece) or end for piece, end in zip((before, after), ends, strict=True)]
-    cost = None if ends[0] is None or ends[1] is None else Cost.of(ends[0], ends[1])
-    return Change(_named(before, after), _kind(before, after), before, after, cost)
+    return Change(before, after, None if ends[0] is None or ends[1] is None else Cost.of(ends[0], ends[1]))
 
 
 def _limit(one: Side, piece: Piece | None, delta: float) -> Bracket | None:

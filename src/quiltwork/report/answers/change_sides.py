@@ -22,8 +22,6 @@ from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.rounding import down
 from quiltwork.spec.files.plan import Plan, Target
 
-__all__ = ["Piece", "Side", "Unbounded", "side_of"]
-
 NO_BOUND = "no finite bound"
 LONGEST = 60  # characters of a value that is shown
 WORDS = frozenset({"note", "name"})  # what changes no number
@@ -111,7 +109,7 @@ def _releases(releases: Sequence[Any]) -> dict[str, Piece]:
             one.name,
             one.describe(),
             one.count,
-            _plain(one.model_dump(mode="json", exclude_unset=True, exclude_none=True)),
+            _plain(_as_written(one)),
             one.loss(),
             one.mechanism.loss(),
         )
@@ -128,7 +126,7 @@ def _tables(file: Any) -> Side:
             one.name,
             "; ".join([one.describe(), *([f"where {' '.join(one.where.split())}"] if one.where else [])]),
             one.times,
-            _plain(one.model_dump(mode="json", exclude_unset=True, exclude_none=True)),
+            _plain(_as_written(one)),
             one,
         )
         for one in file.queries
@@ -155,15 +153,15 @@ def _prior(file: Any) -> Side:
 
 def _world(file: Any) -> Side:
     def curve(found: Sequence[Any]) -> Curve:
-        return type(file).model_validate({**file.to_dict(), "existing": [one.raw for one in found]}).release()  # type: ignore[no-any-return]
+        return type(file).model_validate({**file.to_dict(), "existing": list(found)}).release()  # type: ignore[no-any-return]
 
     pieces = {}
     for one in file.existing:
-        raw = one.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        raw = _as_written(one)
         kind = next(key for key in raw if key not in ("name", "times", "note"))
         fields = raw[kind].items() if isinstance(raw[kind], Mapping) else ()
         words = f"{kind.replace('_', ' ')} {_cut(', '.join(f'{k} {_said(v)}' for k, v in fields) or raw[kind])}"
-        pieces[one.name] = Piece(one.name, words, one.times, _plain(raw), _Raw(raw))
+        pieces[one.name] = Piece(one.name, words, one.times, _plain(raw), raw)
     targets: tuple[Target, ...] = ()
     if file.target is not None:
         odds = file.target.exact_odds
@@ -171,13 +169,6 @@ def _world(file: Any) -> Side:
         targets = (Target(epsilon=most, delta=float(file.target.share)),)
     said = _rest(file.to_dict(), "existing", "target")
     return Side("world", file.title, "release", pieces, said, targets, curve)
-
-
-@attrs.frozen(eq=False)
-class _Raw:
-    """An earlier release of a world file, as it is written."""
-
-    raw: dict[str, Any]
 
 
 def _budgets(file: Any) -> Side:
@@ -193,7 +184,7 @@ def _budgets(file: Any) -> Side:
 
     pieces = {}
     for one in file.budgets:
-        said = _plain(one.model_dump(mode="json", exclude_unset=True, exclude_none=True))
+        said = _plain(_as_written(one))
         words = ", ".join(f"{key} {said[key]}" for key in ("epsilon", "delta", "rho", "mu") if key in said)
         pieces[one.name] = Piece(one.name, words, 1, said, one)
     said = _rest(file.to_dict(), "budgets")
@@ -215,6 +206,10 @@ def _rest(said: Mapping[str, Any], *without: str) -> dict[str, str]:
     """All that a file says besides its pieces, targets and title."""
     left_out = {"quiltwork", "title", "targets", *without}
     return _plain({key: value for key, value in said.items() if key not in left_out})
+
+
+def _as_written(one: Any) -> dict[str, Any]:
+    return one.model_dump(mode="json", exclude_unset=True, exclude_none=True)  # type: ignore[no-any-return]
 
 
 def _plain(said: Mapping[str, Any]) -> dict[str, str]:

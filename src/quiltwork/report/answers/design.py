@@ -1,7 +1,4 @@
-"""The numbers of a design view for programs: JSON, and the exact table of the new mechanism as CSV.
-
-The numbers behind `quiltwork design`: what was released tells this much, and this may be released next.
-"""
+"""The numbers behind `quiltwork design`: what was released tells this much, and this may be released next."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ from quiltwork.numbers.rounding import up
 from quiltwork.numbers.stated import typed
 from quiltwork.spec.files.world import Used, WorldFile
 
-__all__ = ["channel_csv", "to_json"]
-
+SCHEMA = "quiltwork/design_view/1"
 FAMILIES = ("laplace", "gaussian")
 FEW = 5_000  # entries of a table that is asked for its exact fraction, or for every epsilon at once
 MOST_BOUNDED = 10_000_000  # X * X * Y up to which Theorem B is computed: a second or two
@@ -144,8 +140,11 @@ def view(
     if epsilon is None and target is not None:
         epsilon, odds = target.epsilon, target.exact_odds
     exact = exact or file.options.exact
-    if epsilon is not None or odds is not None:
-        _refuse(share, exact and odds is None and family is None)
+    if epsilon is not None or odds is not None:  # what can be said before the work
+        if share >= 1:
+            raise InvalidParameter("delta", float(share), "in [0, 1) for a target")
+        if exact and odds is None and family is None:
+            raise InvalidParameter("exact", True, "used with a target that states odds = e^epsilon, such as {odds: 3}")
     release = file.release()
     before = _evaluated(release, share)
     asked: dict[str, Any] = {"epsilon": None if odds is not None else epsilon, "odds": odds, "delta": share}
@@ -156,44 +155,25 @@ def view(
     if epsilon is None:
         return found
     try:
-        made = _designed(file, release, asked, time_limit, gap, exact, family)
+        if family is None:
+            options = file.options
+            made = file.world.design(
+                release,
+                reads=file.reads,
+                exact=exact,
+                gap=options.gap if gap is None else gap,
+                time_limit=options.time_limit if time_limit is None else time_limit,
+                clusters=options.clusters,
+                **asked,
+            )
+        elif file.reads == "data":
+            made = file.world.calibrated(release, family=family, **asked)
+        else:
+            raise InvalidParameter("family", family, "left out when the mechanism reads more than the data")
     except Unreachable as error:
         return attrs.evolve(found, refused=error.hint or str(error))
     choices = _compared(made, release, asked, family) if compare else ()
     return attrs.evolve(found, design=made, choices=choices)
-
-
-def _refuse(delta: Fraction, inexact: bool) -> None:
-    """What can be said before the work."""
-    if delta >= 1:
-        raise InvalidParameter("delta", float(delta), "in [0, 1) for a target")
-    if inexact:
-        raise InvalidParameter("exact", True, "used with a target that states odds = e^epsilon, such as {odds: 3}")
-
-
-def _designed(
-    file: WorldFile,
-    release: Release,
-    asked: dict[str, Any],
-    time_limit: float | None,
-    gap: float | None,
-    exact: bool,
-    family: str | None,
-) -> Design:
-    if family is not None:
-        if file.reads != "data":
-            raise InvalidParameter("family", family, "left out when the mechanism reads more than the data")
-        return file.world.calibrated(release, family=family, **asked)
-    options = file.options
-    return file.world.design(
-        release,
-        reads=file.reads,
-        exact=exact,
-        gap=options.gap if gap is None else gap,
-        time_limit=options.time_limit if time_limit is None else time_limit,
-        clusters=options.clusters,
-        **asked,
-    )
 
 
 # ---- what was released before
@@ -285,9 +265,6 @@ def spread(count: int, most: int) -> list[int]:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()  # type: ignore[no-any-return]
 
 
-SCHEMA = "quiltwork/design_view/1"
-
-
 def channel_csv(found: View, made: Design) -> str:
     """One input a line: how often of `total` draws each output comes; a line sums to `total`, a power of two."""
     text = io.StringIO()
@@ -326,16 +303,7 @@ def to_json(found: View) -> dict[str, Any]:
         "refused": found.refused or None,
         "inputs": None if made is None else list(found.input_labels),
         "design": None if made is None else made.to_json(),
-        "comparison": [
-            {
-                "name": choice.name,
-                "cost": choice.cost,
-                "scale": choice.scale,
-                "delta": choice.delta,
-                "note": choice.note,
-            }
-            for choice in found.choices
-        ],
+        "comparison": [attrs.asdict(choice) for choice in found.choices],
     }
 
 

@@ -1,7 +1,4 @@
-"""The numbers of an influence view for programs: JSON, CSV, and which sizes are worth a row.
-
-The numbers behind `quiltwork influence`: a prior, what it tells, what is allowed under it and what leaks.
-"""
+"""The numbers behind `quiltwork influence`: a prior, what it tells, what is allowed under it and what leaks."""
 
 from __future__ import annotations
 
@@ -29,14 +26,13 @@ from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Translator
-from quiltwork.report.answers.account import Verdict
+from quiltwork.report.answers.account import Verdict, targets_json
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.spec.fields.priors import GAUSSIAN
 from quiltwork.spec.files.plan import Plan, Release, Target
 from quiltwork.spec.files.prior import PriorFile
 
-__all__ = ["TOTALS", "sizes_csv", "spread", "to_json"]
-
+SCHEMA = "quiltwork/influence_view/1"
 USUAL_DELTA = 1e-6  # when nobody names one and delta 0 has no answer
 MOST_LEAKS = 24  # sizes at which a Gaussian prior is asked
 NARROWEST = 14.0  # per-entry epsilons below exp(-14) of the target are not looked for
@@ -289,7 +285,6 @@ def _added(releases: Sequence[Release], prior: Prior, secrets: EntryValues | Non
         return None
 
 
-SCHEMA = "quiltwork/influence_view/1"
 SHOWN = 14  # sizes in a table to read, besides those that decide
 TOTALS = {  # ways to add up, with the field of Totals and what they do
     "all theorems": ("best", "the sum of the per-entry epsilons, translated once"),
@@ -339,13 +334,13 @@ def to_json(found: View) -> dict[str, Any]:
         "status": [entry.status for entry in found.sizes],
         "delta": found.delta,
         "target": found.target,
-        "per_entry_epsilons": [_bound_json(bound) for bound in found.budgets],
+        "per_entry_epsilons": _bounds_json(found.budgets),
         "leak": None
         if leak is None
         else {
             "per_entry": leak.epsilon,
             "bracket": None if leak.bracket is None else leak.bracket.to_json(),
-            "bounds": [_bound_json(bound) for bound in leak.bounds],
+            "bounds": _bounds_json(leak.bounds),
         },
         "releases": None
         if released is None
@@ -355,19 +350,14 @@ def to_json(found: View) -> dict[str, Any]:
             "witness": released.guarantee.witness,
             "assumes": list(released.guarantee.assumes),
             "because": list(released.guarantee.because),
-            "totals": None if released.totals is None else _totals_json(released.totals),
+            "totals": None
+            if released.totals is None
+            else {field: json_numbers(getattr(released.totals, field)) for field, _ in TOTALS.values()},
         },
         "met": found.met,
-        "targets": [
-            {**verdict.target.model_dump(), "of": what, "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
-            for what, verdict in found.verdicts
-        ],
+        "targets": [{"of": what, **targets_json([verdict])[0]} for what, verdict in found.verdicts],
     }
 
 
-def _bound_json(bound: Bound) -> dict[str, Any]:
-    return {"name": bound.name, "epsilon": json_numbers(bound.epsilon), "size": bound.size, "note": bound.note}
-
-
-def _totals_json(totals: Totals) -> dict[str, Any]:
-    return {name: json_numbers(getattr(totals, name)) for name in ("best", "one_size", "theorem_7", "naive")}
+def _bounds_json(bounds: Sequence[Bound]) -> list[dict[str, Any]]:
+    return [{**attrs.asdict(bound), "epsilon": json_numbers(bound.epsilon)} for bound in bounds]

@@ -22,8 +22,6 @@ from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.spec.files.plan import Plan, Target
 
-__all__ = ["Stated", "Verdict", "View", "asked_of", "constraint_rows", "faces_csv", "spread", "upper", "view"]
-
 SCHEMA = "quiltwork/region/1"
 USUAL_DELTA = 1e-6  # asked when nothing else is
 FAINT = 1e-12  # deltas this close to the reveal mass are not worth a row of their own
@@ -141,15 +139,10 @@ def view(plan: Plan, times: int, asked: dict[str, float]) -> View:
 
 def _stated(release: Any) -> Stated:
     family = release.mechanism.loss().parts[0].family
-    points = _points(family)
+    points = tuple(dict.fromkeys(family.points))  # none for a family that constraints do not describe completely
     kept = active(points)
     reveal, mass = weights(kept) if kept else (1.0, [])
     return Stated(release.name, release.describe(), release.count, points, dict(zip(kept, mass, strict=True)), reveal)
-
-
-def _points(family: Any) -> tuple[Constraint, ...]:
-    """The constraints that describe a family completely; none for a family that is known otherwise."""
-    return tuple(dict.fromkeys(family.points))
 
 
 def _one_at_a_time(loss: Loss) -> Region | None:
@@ -159,7 +152,7 @@ def _one_at_a_time(loss: Loss) -> Region | None:
 
     Reference: seed 002, Remark 1.
     """
-    choices = [active(_points(part.family)) for part in loss.parts]
+    choices = [active(tuple(dict.fromkeys(part.family.points))) for part in loss.parts]
     if all(len(points) < 2 for points in choices) or loss.count > MOST_COUNT:
         return None
     if len(choices) == 1:
@@ -190,17 +183,12 @@ def constraint_rows(stated: Stated) -> list[tuple[str, str, str]]:
         words = f"epsilon {single(point[0])}, delta {single(point[1])}"
         if point in stated.kept:
             note = f"randomized response at {single(point[0])}" if point[0] else "nothing is shown"
-            rows.append((words, _weight(stated.kept[point]), note))
+            rows.append((words, f"{stated.kept[point]:.6g}", note))
         else:
             rows.append((words, "-", "says nothing" if point[1] >= 1 else "idle: the others imply it"))
     if stated.reveal > 0:
-        rows.append(("", _weight(stated.reveal), "everything is revealed"))
+        rows.append(("", f"{stated.reveal:.6g}", "everything is revealed"))
     return rows
-
-
-def _weight(value: float) -> str:
-    """A weight, to read: six digits."""
-    return f"{value:.6g}"
 
 
 def spread(region: Region, most: int) -> list[int]:

@@ -13,15 +13,13 @@ from quiltwork.compose.scaling import scaled, total
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import DisconnectedDomainWarning, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.answers.account import Verdict
+from quiltwork.report.answers.account import Verdict, targets_json
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.table_plan import TablePlan, TableQuery
 from quiltwork.tables import Plan, PlanGuarantee
 from quiltwork.tables.notions.sensitivity import occurring
 from quiltwork.tables.worst_step.vectors import Vector
-
-__all__ = ["Found", "Other", "certainty", "moved", "records", "step", "to_json", "view"]
 
 SCHEMA = "quiltwork/tables/1"
 USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
@@ -51,11 +49,6 @@ class Found:
     sequential: Other
     others: tuple[Other, ...]
     warned: tuple[str, ...]
-
-    @property
-    def total(self) -> Bracket:
-        """The same as epsilon: what everything together costs."""
-        return self.epsilon
 
     @property
     def distances(self) -> dict[int, float]:
@@ -181,10 +174,7 @@ def to_json(found: Found) -> dict[str, Any]:
         "delta": found.delta,
         "epsilon": found.epsilon.to_json(),
         "met": found.met,
-        "targets": [
-            {**verdict.target.model_dump(), "verdict": verdict.word, "bracket": verdict.epsilon.to_json()}
-            for verdict in found.verdicts
-        ],
+        "targets": targets_json(found.verdicts),
         "worst": {
             "step": None if found.worst is None else found.worst.where,
             "touches": len(found.distances),

@@ -15,9 +15,8 @@ from quiltwork.numbers.digits import single
 from quiltwork.report.answers.account import Account, Baseline, Verdict, compared
 from quiltwork.report.parts import Judged, column, loss_fact, percent, promised, target_rows, targets_fact
 from quiltwork.report.points import bracket_json, charts_of, points_json, points_of
+from quiltwork.spec.fields.budgets import BudgetAnswer
 from quiltwork.spec.files.plan import Plan
-
-__all__ = ["account_report", "composition_report", "drawn"]
 
 
 def account_report(account: Account, detail: Detail = "whole") -> Report:
@@ -36,9 +35,9 @@ def account_report(account: Account, detail: Detail = "whole") -> Report:
         Section("In plain words", promised(guarantee, account.delta)),
         *assumed(guarantee.assumes),
         *curves_section(charts),
-        Section("The releases", [_releases(account)]),
+        Section("The releases", [releases_grid(account)]),
         *_budgets(account),
-        Section("Beside other rules", [_baselines(account.total, account.delta, account.baselines)]),
+        Section("Beside other rules", [baselines_grid(account.total, account.delta, account.baselines)]),
         *why(guarantee.because),
     ]
     data = {"kind": "plan", "met": account.met, "account": account.to_json(), **curves}
@@ -64,7 +63,7 @@ def composition_report(plan: Plan, delta: float, detail: Detail = "quick") -> Re
     sections = [
         Section(SUMMARY, [Facts([loss_fact(total, delta)])]),
         *curves_section(charts),
-        Section("Beside other rules", [_baselines(total, delta, compared(plan, delta))]),
+        Section("Beside other rules", [baselines_grid(total, delta, compared(plan, delta))]),
     ]
     if len(plan.releases) > 1:
         heads = ("Mechanism", ("Times", "number"), (f"epsilon alone {at(delta)}, at most", "number"))
@@ -84,6 +83,11 @@ def _fitting(account: Account) -> list[Fact]:
     return [Fact("Budgets", "everything fits", f"{many} budget{'' if many == 1 else 's'}", "good")]
 
 
+def fitting(one: BudgetAnswer) -> Cell:
+    """Whether everything fits into a budget; if not, why."""
+    return Cell("fits", tone="good") if one.fits else Cell("does not fit", note=one.reason, tone="bad")
+
+
 def _budgets(account: Account) -> list[Section]:
     """What a ledger would say of all releases, budget by budget."""
     if not account.budgets:
@@ -93,7 +97,7 @@ def _budgets(account: Account) -> list[Section]:
             one.budget.name,
             one.limit,
             one.cost,
-            Cell("fits", tone="good") if one.fits else Cell("does not fit", note=one.reason, tone="bad"),
+            fitting(one),
             "" if one.refused is None else one.refused if not one.count else f"{one.refused}, after {one.count:,} runs",
         )
         for one in account.budgets
@@ -103,7 +107,8 @@ def _budgets(account: Account) -> list[Section]:
     return [Section("The budgets", [Grid(columns, rows, caption)])]
 
 
-def _releases(account: Account) -> Block:
+def releases_grid(account: Account) -> Block:
+    """Each release: its epsilon alone, and its share of the total."""
     caption = (
         f"Alone: epsilon of the release by itself at delta {single(account.delta)}. Share: how much the total falls "
         "when the release is left out, relative to the others; epsilons do not add up."
@@ -123,7 +128,8 @@ def _releases(account: Account) -> Block:
     return Grid(columns, rows, caption, foot)
 
 
-def _baselines(total: Bracket, delta: float, baselines: Sequence[Baseline]) -> Block:
+def baselines_grid(total: Bracket, delta: float, baselines: Sequence[Baseline]) -> Block:
+    """The total beside what simpler rules say."""
     caption = f"What simpler ways of adding up would have to publish at delta {single(delta)}; for comparison only."
     ours = (
         Cell("this account", strong=True),

@@ -15,10 +15,8 @@ from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail
 from quiltwork.game.leaderboard import CAUTION, Leaderboard
 from quiltwork.game.people.population import Population
-from quiltwork.game.releases.release import SummaryStatistics
+from quiltwork.game.releases import SummaryStatistics
 from quiltwork.numbers.digits import at_most, single
-
-__all__ = ["Attacked", "attack_report", "leaderboard_grid", "roc_picture"]
 
 SCHEMA = "quiltwork/attack/1"
 

@@ -7,19 +7,16 @@ from functools import partial
 from typing import Any
 
 from quiltwork.compose.loss import Loss
-from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Section, Words
+from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Words
 from quiltwork.document.draw.svg import picture
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, why
 from quiltwork.errors import BrokenChain, QuiltworkError
-from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.ledger.figure import SIZE, draw_course
+from quiltwork.ledger.course import SIZE, Course, draw_course, followed
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.pages.budget_history import clean, details, said
-
-__all__ = ["budget_report", "forecasts"]
 
 SHOWN = 50  # entries of the history
 LOOKED_AT = 500  # entries among which releases are looked for, to forecast more of them
@@ -38,20 +35,13 @@ def budget_report(ledger: Ledger, name: str) -> Report:
     kept = list(ledger.history(name, last=LOOKED_AT))
     fitting = forecasts(ledger, balance, kept)
     terms = budget.terms
-    over_time = picture(
-        "budget",
-        f"Budget {name} over time: what was spent, and the limit",
-        "What was spent after each entry, rounded up; the dashed line is the limit.",
-        partial(draw_course, course),
-        SIZE,
-    )
     sections = [
         Section(SUMMARY, [Facts(_facts(balance)), _amounts(balance)]),
         Section("In plain words", [*_paragraphs(budget.explain()), *_paragraphs(balance.explain())]),
-        Section("Over time", [over_time]),
+        Section("Over time", [course_picture(name, course)]),
         *_planned(balance),
         *_forecast(fitting),
-        Section("What was done", _history(kept[-SHOWN:], budget.entries)),
+        Section("What was done", [history_grid(kept[-SHOWN:], budget.entries)]),
         *why([*([] if terms.filter is None else [terms.filter.because]), EVERY_TIME]),
     ]
     data = {
@@ -62,6 +52,13 @@ def budget_report(ledger: Ledger, name: str) -> Report:
         "forecasts": [{"release": words, "count": count, "cost": cost} for words, count, cost in fitting],
     }
     return Report(f"Budget {name}", f"{terms.limit}, {budget.kind}. Protected: {terms.protects}.", sections, data)
+
+
+def course_picture(name: str, course: Course) -> Picture:
+    """What was spent over time, and the limit."""
+    title = f"Budget {name} over time: what was spent, and the limit"
+    caption = "What was spent after each entry, rounded up; the dashed line is the limit."
+    return picture("budget", title, caption, partial(draw_course, course), SIZE)
 
 
 def _paragraphs(text: str) -> list[Block]:
@@ -139,19 +136,14 @@ def _forecast(found: list[tuple[str, int | None, str]]) -> list[Section]:
     return [Section("What still fits", [Grid(("Release", ("More", "number"), "One costs"), rows, caption)])]
 
 
-def _history(kept: Sequence[Entry], total: int) -> list[Block]:
+def history_grid(kept: Sequence[Entry], total: int) -> Grid:
+    """The newest of so many entries, newest first."""
     people = any(entry.principal is not None for entry in kept)
     rows = []
     for entry in reversed(kept):
         cells: list[str | int] = [entry.seq, clean(entry.time)[:19].replace("T", " "), clean(entry.kind)]
         cells += [clean(entry.principal or "-", 40)] if people else []
         rows.append([*cells, details(entry)])
-    columns = [
-        ("Entry", "number"),
-        ("Time (UTC)", ""),
-        ("What", ""),
-        *([("Who", "")] if people else []),
-        ("Details", ""),
-    ]
+    columns = (("Entry", "number"), "Time (UTC)", "What", *(["Who"] if people else []), "Details")
     some = "" if len(kept) >= total else f" The last {len(kept):,} of {total:,} entries."
-    return [Grid(columns, rows, f"Newest first.{some}")]
+    return Grid(columns, rows, f"Newest first.{some}")

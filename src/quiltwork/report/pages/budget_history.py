@@ -8,11 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from quiltwork.errors import BrokenChain, QuiltworkError
-from quiltwork.ledger.book.limits import Limit
+from quiltwork.ledger.book.terms import Limit
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.spec.fields.losses import Recipe
-
-__all__ = ["clean", "details", "named", "said"]
 
 LONG = 70  # characters of a loss in a table
 MOST_NAMED = 6  # blocks or owners in one line

@@ -16,8 +16,6 @@ from quiltwork.report.answers.change import Change, Cost, Difference, Retargeted
 from quiltwork.report.parts import ends, tone_of
 from quiltwork.report.points import alarms_table, points_of
 
-__all__ = ["difference_report"]
-
 MOST_ROWS = 200  # of a table
 NOTHING = "not there"
 

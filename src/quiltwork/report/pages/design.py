@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,11 +14,9 @@ from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, 
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.answers.design import DIRECTIONS, Evaluated, View, spread, to_json
+from quiltwork.report.answers.design import DIRECTIONS, Choice, Evaluated, View, spread, to_json
 from quiltwork.report.parts import ends
 from quiltwork.report.points import alarms_table, promised
-
-__all__ = ["world_charts", "world_report"]
 
 DIGITS = 6
 
@@ -68,18 +67,21 @@ def world_report(found: View, detail: Detail = "whole") -> Report:
     secrets = found.world.secrets
     listed = ", ".join(secrets[:MOST_NAMES]) + (f", ... ({len(secrets):,} in all)" if len(secrets) > MOST_NAMES else "")
     lead = f"Secret: {listed}. Data: {found.world.inputs:,} values. Protected: {found.world.protects}."
+    made = found.design
+    new = [] if made is None else [Section("The new mechanism", [_mechanism(found, made)])]
+    if made is not None and found.choices:
+        new.append(Section("Beside other choices", [choices_grid(found.choices, made)]))
     sections = [
         Section(SUMMARY, [Facts(_facts(found))]),
         Section("In plain words", [Words(text) for text in _told(found)]),
         *assumed(found.assumes),
         *curves_section(
             world_charts(found, detail),
-            "The curves" if found.design is None else "The curves and the new mechanism",
+            "The curves" if made is None else "The curves and the new mechanism",
         ),
         *_existing(found.before, float(found.delta)),
-        *([] if found.design is None else [Section("The new mechanism", [_mechanism(found, found.design)])]),
-        *_comparison(found),
-        *why(BECAUSE if found.design is not None else BECAUSE[:1]),
+        *new,
+        *why(BECAUSE[:1] if made is None else BECAUSE),
     ]
     return Report(found.file.title, lead, sections, {"kind": "world", "met": found.certified, "design": to_json(found)})
 
@@ -188,20 +190,18 @@ def _percent(share: float) -> str:
     return "0" if share < 2.0**-20 else "<0.1" if share < 0.0005 else f"{100.0 * share:.1f}"
 
 
-def _comparison(found: View) -> list[Section]:
-    made = found.design
-    if made is None or not found.choices:
-        return []
+def choices_grid(choices: Sequence[Choice], made: Design) -> Grid:
+    """The design beside other ways to release something next."""
     rows = []
-    for choice in found.choices:
-        ours = choice is found.choices[-1]
+    for choice in choices:
+        ours = choice is choices[-1]
         cost = None if choice.cost is None else price(choice.cost, made)
         scale = "" if choice.scale is None else f"{choice.scale:.4g}"
         note = choice.note if choice.cost is not None else f"not possible: {choice.note}"
         delta = "" if choice.delta is None else kept(choice.delta, made)
         rows.append((Cell(choice.name, strong=ours), cost, scale, delta, note))
     columns = ("Choice", ("Cost", "number"), ("Scale", "number"), ("delta", "number"), "Note")
-    return [Section("Beside other choices", [Grid(columns, rows, "Other ways to release something next.")])]
+    return Grid(columns, rows, "Other ways to release something next.")
 
 
 # ---- the charts

@@ -28,8 +28,6 @@ from quiltwork.report.answers.influence import (
 from quiltwork.report.pages.account import drawn
 from quiltwork.report.parts import Judged, ends, loss_fact, promised, target_rows, targets_fact
 
-__all__ = ["influence_charts", "influence_report"]
-
 DIGITS = 6
 FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
 MANY_SIZES = 64  # sizes from which on fewer per-entry epsilons are asked

@@ -17,8 +17,6 @@ from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.region import USUAL_DELTA, Stated, View, asked_of, constraint_rows, spread, upper
 from quiltwork.report.parts import Judged, target_rows, targets_fact
 
-__all__ = ["region_charts", "region_report", "thinned"]
-
 SHOWN = 16  # faces in the table
 DRAWN = 600  # faces in the picture
 DIGITS = 6

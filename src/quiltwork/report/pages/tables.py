@@ -11,8 +11,6 @@ from quiltwork.report.pages.account import drawn
 from quiltwork.report.parts import Judged, column, loss_fact, promised, target_rows, targets_fact
 from quiltwork.spec.files.table_plan import TablePlan
 
-__all__ = ["refused_table_report", "table_report"]
-
 SHOWN = 60  # queries in the table
 
 
@@ -27,12 +25,14 @@ def table_report(found: Found, detail: Detail = "whole", shown: int | None = SHO
     charts, curves = drawn(guarantee, found.epsilon, found.delta, found.verdicts, detail)
     worst: list[Block] = [] if guarantee.witness else [Words(f"The worst step: {step(found)}.")]
     worst.append(Words(f"{_capital(certainty(found))}."))
+    hidden = 0 if shown is None else len(spec.queries) - shown
+    more = [Words(f"... and {hidden:,} more queries.")] if hidden > 0 else []
     sections = [
         Section(SUMMARY, [facts, *target_rows(judged), *warned(found.warned)]),
         Section("In plain words", [*promised(guarantee, found.delta), *worst]),
         *assumed(guarantee.assumes),
         *curves_section(charts),
-        Section("The queries", _queries(found, shown)),
+        Section("The queries", [queries_grid(found, shown), *more]),
         Section("Beside other rules", [_comparison(found)]),
         *why(guarantee.because),
     ]
@@ -58,7 +58,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _queries(found: Found, shown: int | None) -> list[Block]:
+def queries_grid(found: Found, shown: int | None = None) -> Grid:
+    """Which records each query reads, and how far the worst step moves it."""
     far, rows = found.distances, []
     for entry, places in list(zip(found.spec.queries, found.entries, strict=True))[:shown]:
         mechanism = entry.describe() + (f", {entry.times:,} times" if entry.times > 1 else "")
@@ -66,9 +67,7 @@ def _queries(found: Found, shown: int | None) -> list[Block]:
         worst = moved([far.get(index, 0.0) for index in places])
         rows.append((entry.name, records(entry, len(places)), mechanism, holds, worst))
     caption = "Worst step: by how much the worst change of the table moves the query, in units of its own guarantee."
-    blocks: list[Block] = [Grid(("Query", "Records", "Mechanism of each", "Holds", "Worst step"), rows, caption)]
-    hidden = len(found.spec.queries) - len(rows)
-    return [*blocks, Words(f"... and {hidden:,} more queries.")] if hidden > 0 else blocks
+    return Grid(("Query", "Records", "Mechanism of each", "Holds", "Worst step"), rows, caption)
 
 
 def _comparison(found: Found) -> Block:

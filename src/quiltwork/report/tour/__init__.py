@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import attrs
@@ -15,7 +14,8 @@ import attrs
 from quiltwork.document.blocks import Grid, Section, Words
 from quiltwork.document.page import Report
 from quiltwork.errors import MissingExtra
-from quiltwork.report.tour.stop import Told
+from quiltwork.report.tour import stops
+from quiltwork.report.tour.stops import Told
 
 __all__ = ["STOPS", "Stop", "Tour", "tour"]
 
@@ -25,7 +25,7 @@ LEAD = (
     "Many releases, one guarantee. Each section asks one question, answers it with a certified number, and says how to "
     "ask it again. All data are made up; every number was computed when this page was made."
 )
-# module of the stop, and its heading
+# function of the stop, and its heading
 STOPS = {
     "plan": "Many releases, one guarantee",
     "region": "Several guarantees at once",
@@ -98,7 +98,7 @@ def tour(steps: Callable[[int], Iterator[int]] = lambda count: iter(range(count)
 def _made(name: str) -> Stop:
     began = time.perf_counter()
     try:
-        told = import_module(f"quiltwork.report.tour.{name}").told()
+        told = getattr(stops, name)()
     except MissingExtra as error:
         return Stop(name, STOPS[name], None, str(error))
     except ModuleNotFoundError as error:

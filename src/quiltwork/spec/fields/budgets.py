@@ -10,33 +10,26 @@ Reference: theory/granularity.md section 3.2; `quiltwork.compose.filters.opening
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
 import attrs
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import up
-from quiltwork.spec.fields.fields import Count, Strict, Words
-
-__all__ = ["Blocks", "Budget", "BudgetAnswer", "answered", "instant", "span"]
+from quiltwork.spec.fields.fields import Count, Strict, Words, distinct, refused
 
 KINDS = ("adaptive", "planned")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 LONGEST = 4e9  # seconds, a little more than a hundred years
 MOST_BLOCKS, MOST_OWNERS, LONGEST_NAME = 10_000, 100, 200
 _SPAN = re.compile(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", re.ASCII)
-
-
-def _refused(problem: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
 
 
 def span(text: str) -> timedelta:
@@ -48,7 +41,7 @@ def span(text: str) -> timedelta:
     found = _SPAN.fullmatch(text.strip())
     seconds = float(found.group(1)) * UNITS[found.group(2)] if found else 0.0
     if not 0 < seconds <= LONGEST:
-        raise _refused(f"must be a number and a unit, s, m, h, d or w, such as 30d, at most 100 years, got {text!r}")
+        raise refused(f"must be a number and a unit, s, m, h, d or w, such as 30d, at most 100 years, got {text!r}")
     return timedelta(seconds=seconds)
 
 
@@ -63,7 +56,7 @@ def instant(text: str) -> datetime:
     except ValueError:
         found = None
     if found is None or found.utcoffset() is None:
-        raise _refused(f"must be a time with its zone, such as 2027-01-01T00:00Z, got {text!r}")
+        raise refused(f"must be a time with its zone, such as 2027-01-01T00:00Z, got {text!r}")
     return found
 
 
@@ -77,13 +70,6 @@ def _instant_text(text: str) -> str:
     return text
 
 
-def _once(names: tuple[str, ...]) -> tuple[str, ...]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise _refused(f"must differ from every other name, {name!r} is used twice", (index,))
-    return names
-
-
 Moderate = Annotated[float, Field(ge=1e-100, le=1e100)]
 Below = Annotated[float, Field(ge=1e-100, lt=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -95,7 +81,7 @@ class Blocks(Strict):
 
     label: Name
     names: (
-        Annotated[tuple[Name, ...], Field(strict=False, min_length=1, max_length=MOST_BLOCKS), AfterValidator(_once)]
+        Annotated[tuple[Name, ...], Field(strict=False, min_length=1, max_length=MOST_BLOCKS), AfterValidator(distinct)]
         | None
     ) = None
     most: Count = 1
@@ -117,7 +103,7 @@ class Budget(Strict):
     expires: Annotated[str, AfterValidator(_instant_text)] | None = None
     refresh: Annotated[str, AfterValidator(_span_text)] | None = None
     blocks: Blocks | None = None
-    owners: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_OWNERS), AfterValidator(_once)] = ()
+    owners: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_OWNERS), AfterValidator(distinct)] = ()
     note: Words | None = None
 
     @model_validator(mode="after")
@@ -125,29 +111,29 @@ class Budget(Strict):
         stated = self.stated
         if tuple(stated) not in LIMITS.values():
             named = " and ".join(stated) or "none of them"
-            raise _refused(f"must be limited by epsilon, by epsilon and delta, by rho, or by mu, got {named}")
+            raise refused(f"must be limited by epsilon, by epsilon and delta, by rho, or by mu, got {named}")
         return self
 
     @model_validator(mode="after")
     def _kept(self) -> Self:
         if self.kind not in KINDS:
-            raise _refused(f"must be {' or '.join(KINDS)}, got {self.kind!r}", ("kind",))
+            raise refused(f"must be {' or '.join(KINDS)}, got {self.kind!r}", ("kind",))
         if self.kind == "planned":
             for field in ("filter", "order", "blocks"):
                 if getattr(self, field) is not None:
-                    raise _refused("must be left out of a planned budget, which composes its plan", (field,))
+                    raise refused("must be left out of a planned budget, which composes its plan", (field,))
             if self.reveal:
-                raise _refused("must be left out of a planned budget, which composes its plan", ("reveal",))
+                raise refused("must be left out of a planned budget, which composes its plan", ("reveal",))
             return self
         allowed = FILTERS[self.limit]
         if self.filter is not None and self.filter not in allowed:
             given = ", ".join(self.stated)
-            raise _refused(f"must be {' or '.join(allowed)} for a limit on {given}, got {self.filter!r}", ("filter",))
+            raise refused(f"must be {' or '.join(allowed)} for a limit on {given}, got {self.filter!r}", ("filter",))
         if self.chosen != "renyi" and (self.order is not None or self.reveal):
             field = "order" if self.order is not None else "reveal"
-            raise _refused("must be left out: it belongs to the renyi filter", (field,))
+            raise refused("must be left out: it belongs to the renyi filter", (field,))
         if self.delta is not None and self.reveal >= self.delta:
-            raise _refused(f"must be below delta, which is {self.delta:g}, got {self.reveal:g}", ("reveal",))
+            raise refused(f"must be below delta, which is {self.delta:g}, got {self.reveal:g}", ("reveal",))
         return self
 
     @property
@@ -187,16 +173,6 @@ class Budget(Strict):
         return ", ".join(f"{name} {value:g}" for name, value in self.stated.items())
 
 
-def distinct_budgets(budgets: Iterable[Budget]) -> None:
-    """Refuse a name that comes twice."""
-    seen: set[str] = set()
-    for index, budget in enumerate(budgets):
-        if budget.name in seen:
-            problem = f"must differ from every other budget, {budget.name!r} is used twice"
-            raise _refused(problem, ("budgets", index, "name"))
-        seen.add(budget.name)
-
-
 WIDTHS = (1e-3, 1e-6, 1e-9)  # brackets that are tried until the limit lies outside
 
 
@@ -218,17 +194,8 @@ class BudgetAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "budget": self.budget.name,
-            "kind": self.budget.kind,
-            "fits": self.fits,
-            "cost": self.cost,
-            "limit": self.limit,
-            "refused": self.refused,
-            "count": self.count,
-            "share": self.share,
-            "reason": self.reason,
-        }
+        said = {name: getattr(self, name) for name in ("fits", "cost", "limit", "refused", "count", "share", "reason")}
+        return {"budget": self.budget.name, "kind": self.budget.kind, **said}
 
 
 def answered(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:

@@ -70,15 +70,10 @@ class Column(Choice):
 
     def column(self) -> TableColumn:
         """The column of a table."""
-        if self.cat is not None:
-            return tables.Cat(*self.cat, nullable=self.nullable)
-        if self.int is not None:
-            return tables.Int(*self.int, nullable=self.nullable)
-        if self.float is not None:
-            return tables.Float(*self.float, nullable=self.nullable)
-        if self.date is not None:
-            return tables.Date(*self.date, nullable=self.nullable)
-        return tables.Id() if self.subset_of is None else self.subset_of.column(nullable=self.nullable)
+        if self.subset_of is not None:
+            return self.subset_of.column(nullable=self.nullable)
+        made: Any = {"cat": tables.Cat, "int": tables.Int, "float": tables.Float, "date": tables.Date}.get(self.kind)
+        return tables.Id() if made is None else made(*self.chosen, nullable=self.nullable)
 
     @model_validator(mode="after")
     def _holds(self) -> Self:

@@ -26,8 +26,6 @@ from quiltwork.tables.schema.columns import SubsetOf
 from quiltwork.tables.schema.predicates import Predicate
 from quiltwork.tables.schema.table import Reference, Table
 
-__all__ = ["condition"]
-
 MOST_CHARACTERS = 10_000
 DEEPEST = 32
 ALLOWED = (

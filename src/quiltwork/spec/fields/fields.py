@@ -7,7 +7,7 @@ that needs no fields may be written as its name alone: `add_remove` for `{add_re
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, Self
 
@@ -122,6 +122,23 @@ class Choice(Strict):
 def refused(problem: str, at: Path = ()) -> PydanticCustomError:
     """A refusal in our own words, at a path below the entry that is checked."""
     return PydanticCustomError("refused", "{problem}", {"problem": problem, "at": at})
+
+
+def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, after checking that none comes twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise refused(f"must differ from every other name, {name!r} is used twice", (index,))
+    return names
+
+
+def distinct_entries(entries: Iterable[Any], noun: str, field: str) -> None:
+    """Refuse a name that two entries of a list have."""
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        if entry.name in seen:
+            raise refused(f"must differ from every other {noun}, {entry.name!r} is used twice", (field, index, "name"))
+        seen.add(entry.name)
 
 
 @contextmanager

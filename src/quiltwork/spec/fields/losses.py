@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, create_model, model_validator
@@ -26,8 +27,6 @@ from quiltwork.spec.fields.fields import (
     refused,
 )
 
-__all__ = ["KINDS", "MODELS", "Mechanism", "Recipe"]
-
 Vertices = Annotated[
     tuple[Annotated[tuple[Probability, Probability], Field(strict=False)], ...], Field(min_length=2, strict=False)
 ]
@@ -37,6 +36,7 @@ TYPES: dict[Domain, Any] = {
     families.PROBABILITY: Probability,
     families.RATE: Rate,
     families.WHOLE: Annotated[int, Field(ge=1)],
+    families.FLAG: bool,
     families.NUMBERS: Numbers,
     families.VERTICES: Vertices,
     families.RELEASE: "Recipe",  # known once all mechanisms are
@@ -48,9 +48,13 @@ class Mechanism(Strict):
 
     family: ClassVar[type[Family]]
 
-    def loss(self) -> Loss:
-        """The symbolic loss."""
+    @cached_property
+    def _loss(self) -> Loss:
         return Loss.of(self.family.from_entries(**self._entries(lambda recipe: recipe.loss().parts[0].family)))
+
+    def loss(self) -> Loss:
+        """The symbolic loss, built once: some tabulate their noise."""
+        return self._loss
 
     def describe(self) -> str:
         """A few words for tables."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,11 @@ from quiltwork.tables.notions.transformations import Via as TableVia
 Names = Annotated[tuple[Words, ...], Field(strict=False)]
 SomeNames = Annotated[tuple[Words, ...], Field(strict=False, min_length=1)]
 Nodes = Annotated[int, Field(ge=2, le=MAX_COUNT)]
+
+
+def _made(entry: Choice, left_out: str = "") -> Any:
+    """What `quiltwork.tables` makes of the kind that is given: a function of its name, with its fields."""
+    return getattr(tables, entry.kind or left_out)(**dict(entry.chosen if entry.kind else ()))
 
 
 class ReplaceOne(Strict):
@@ -69,9 +74,8 @@ class Metric(Choice):
     diameter: Positive | None = None
 
     def distance(self) -> Distance:
-        if self.geo is not None:
-            return tables.geo(*self.geo)
-        return tables.manhattan(*self.manhattan) if self.manhattan is not None else tables.euclidean(*self.chosen)
+        found: Distance = getattr(tables, self.kind)(*self.chosen)
+        return found
 
 
 class Notion(Choice):
@@ -99,22 +103,13 @@ class Notion(Choice):
 
     def notion(self) -> TableNotion:
         """The notion itself."""
-        if self.replace_one is not None:
-            return tables.replace_one(self.replace_one.fixed)
-        if self.user is not None:
-            return tables.user(self.user.id, self.user.max_records, self.user.max_per)
         if self.entry is not None:
             return tables.entry(*self.entry.columns)
-        if self.window is not None:
-            return tables.window(self.window.column, self.window.length, self.window.max_records)
-        if self.node is not None:
-            return tables.node(self.node.max_degree, rewire=self.node.rewire, nodes=self.node.nodes)
         if self.metric is not None:
             found = self.metric
             return tables.metric(found.distance(), found.unit, within=found.within, diameter=found.diameter)
-        if self.edge is not None:
-            return tables.edge()
-        return tables.free_lunch() if self.free_lunch is not None else tables.add_remove()
+        made: TableNotion = _made(self, "add_remove")
+        return made
 
 
 class MaybeNotion(Notion):
@@ -169,11 +164,8 @@ class Via(Choice):
     clip_rows: ClipRows | None = None
 
     def via(self) -> TableVia:
-        if self.flat_map is not None:
-            return tables.flat_map(self.flat_map.name, max_out=self.flat_map.max_out)
-        if self.join is not None:
-            return tables.join(truncate=self.join.truncate)
-        return tables.clip_rows(self.chosen.id, self.chosen.most)
+        found: TableVia = _made(self)
+        return found
 
     def words(self) -> str:
         """A few words for tables."""

@@ -25,8 +25,6 @@ from quiltwork.spec.fields.fields import Choice, Count, Positive, Rate, Strict, 
 from quiltwork.spec.fields.matrices import MOST_STRENGTH, Law, Level, Matrix, Start, Stochastic, Table, ValueNames
 from quiltwork.spec.fields.notions import SomeNames
 
-__all__ = ["GAUSSIAN", "Prior"]
-
 MOST_LAWS = 50  # of any_of
 MOST_STARTED = 10_000  # entries that are looked at one by one
 MOST_NODES = 1000

@@ -21,7 +21,7 @@ from pydantic import (
 from quiltwork.confounding.pairs import Within, within
 from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.numbers.stated import fraction
-from quiltwork.spec.fields.fields import Strict, Words, located, refused
+from quiltwork.spec.fields.fields import NonNegative, Strict, Words, distinct, located, refused
 from quiltwork.spec.fields.matrices import even_rows, given_rows
 from quiltwork.spec.text.document import shown
 
@@ -113,12 +113,24 @@ NumberTable = Annotated[
 ]
 
 
-def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, after checking that none comes twice."""
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise refused(f"must differ from every other name, {name!r} is used twice", (index,))
-    return names
+class Strength(Strict):
+    """How far two laws may be apart: epsilon, or odds = e^epsilon as a fraction."""
+
+    epsilon: NonNegative | None = None
+    odds: Number | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.epsilon is None) == (self.odds is None):
+            raise refused("must have either epsilon, or odds = e^epsilon")
+        if self.odds is not None and exactly(self.odds) < 1:
+            raise refused(f"must be a number >= 1, got {shown(self.odds)}", ("odds",))
+        return self
+
+    @property
+    def exact_odds(self) -> Fraction | None:
+        """e^epsilon as it was typed; None when epsilon was."""
+        return None if self.odds is None else exactly(self.odds)
 
 
 # ---- secrets and data

@@ -8,15 +8,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from quiltwork.spec.fields.budgets import Budget, distinct_budgets
-from quiltwork.spec.fields.fields import Words, refused
+from quiltwork.spec.fields.budgets import Budget
+from quiltwork.spec.fields.fields import Words, distinct_entries, refused
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.file import File
-from quiltwork.spec.files.plan import Release, distinct_releases
+from quiltwork.spec.files.plan import Release
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-
-__all__ = ["BudgetFile", "FileBudget", "budget_schema", "budgets_from", "parse_budgets", "read_budgets"]
 
 MOST_BUDGETS = 1000
 
@@ -38,7 +36,7 @@ class FileBudget(Budget):
                 "must be left out of an adaptive budget; say kind: planned to fix all releases now"
             )  # fmt: skip
             raise refused(problem, ("releases",))
-        distinct_releases(self.releases or ())
+        distinct_entries(self.releases or (), "release", "releases")
         return self
 
     def opening(self) -> dict[str, Any]:
@@ -59,7 +57,7 @@ class BudgetFile(File):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        distinct_budgets(self.budgets)
+        distinct_entries(self.budgets, "budget", "budgets")
         return self
 
 

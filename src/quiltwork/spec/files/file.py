@@ -17,12 +17,9 @@ from typing import Any, Literal
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
 from quiltwork.spec.fields.fields import Strict
 from quiltwork.spec.objects.documents import kind_written, object_from
-from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, parse, parse_long
+from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, parse, parse_long, yaml_text
 from quiltwork.spec.text.read import made_of_document, text_of
 from quiltwork.spec.text.schema import model_schema
-from quiltwork.spec.text.write import yaml_text
-
-__all__ = ["KINDS", "File", "any_schema", "kind_of", "load", "loads", "made_of", "parse_any", "read_any"]
 
 KINDS = ("plan", "tables", "prior", "world", "budgets", "object")
 _SIGNS = {  # in this order: the first key that is there decides
@@ -36,19 +33,12 @@ _SIGNS = {  # in this order: the first key that is there decides
     "budgets": "budgets",
 }
 _SHARED = ("quiltwork", "title", "assumes", "target", "targets", "protects", "pairs", "cost", "options")
-_MODELS = {
-    "plan": "quiltwork.spec.files.plan:Plan",
-    "tables": "quiltwork.spec.files.table_plan:TablePlan",
-    "prior": "quiltwork.spec.files.prior:PriorFile",
-    "world": "quiltwork.spec.files.world:WorldFile",
-    "budgets": "quiltwork.spec.files.budgets:BudgetFile",
-}
-_TITLES = {
-    "plan": "quiltwork plan",
-    "tables": "quiltwork table plan",
-    "prior": "quiltwork prior",
-    "world": "quiltwork world",
-    "budgets": "quiltwork budgets",
+_MODELS = {  # and the titles of their schemas
+    "plan": ("quiltwork.spec.files.plan:Plan", "quiltwork plan"),
+    "tables": ("quiltwork.spec.files.table_plan:TablePlan", "quiltwork table plan"),
+    "prior": ("quiltwork.spec.files.prior:PriorFile", "quiltwork prior"),
+    "world": ("quiltwork.spec.files.world:WorldFile", "quiltwork world"),
+    "budgets": ("quiltwork.spec.files.budgets:BudgetFile", "quiltwork budgets"),
 }
 ALLOWED = (
     "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
@@ -109,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def kind_of(value: Any) -> str:
     """plan, tables, prior, world or budgets for what a file holds, object for any other value that can be written."""
     home = f"{type(value).__module__}:{type(value).__qualname__}"
-    found = next((kind for kind, model in _MODELS.items() if model == home), None)
+    found = next((kind for kind, (model, _) in _MODELS.items() if model == home), None)
     if found is not None:
         return found
     if kind_written(type(value)) is not None:
@@ -151,7 +141,7 @@ def any_schema() -> dict[str, Any]:
     }
     definitions: dict[str, Any] = {}
     choices: list[dict[str, Any]] = []
-    for kind, title in _TITLES.items():
+    for kind, (_, title) in _MODELS.items():
         found = model_schema(_model(kind), title)
         found.pop("$schema")
         own = found.pop("$defs", {})
@@ -180,5 +170,5 @@ def _renamed(value: Any, kind: str) -> Any:
 
 
 def _model(kind: str) -> Any:
-    module, _, name = _MODELS[kind].partition(":")
+    module, _, name = _MODELS[kind][0].partition(":")
     return getattr(import_module(module), name)

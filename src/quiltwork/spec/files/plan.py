@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, model_validator
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import Unsupported
-from quiltwork.spec.fields.budgets import Budget, BudgetAnswer, answered, distinct_budgets
-from quiltwork.spec.fields.fields import Count, NonNegative, Probability, Strict, Words, refused
+from quiltwork.spec.fields.budgets import Budget, BudgetAnswer, answered
+from quiltwork.spec.fields.fields import Count, NonNegative, Probability, Strict, Words, distinct_entries
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.files.file import File
 from quiltwork.spec.text.read import made_from, parse_as, read_as
@@ -41,16 +41,6 @@ class Release(Recipe, _Named):
         return self.count * self.mechanism.loss()
 
 
-def distinct_releases(releases: Iterable[Release]) -> None:
-    """Refuse a name that is used twice."""
-    seen: set[str] = set()
-    for index, release in enumerate(releases):
-        if release.name in seen:
-            problem = f"must differ from every other release, {release.name!r} is used twice"
-            raise refused(problem, ("releases", index, "name"))
-        seen.add(release.name)
-
-
 class Plan(File):
     """A plan file: releases in order, in words and numbers."""
 
@@ -63,8 +53,8 @@ class Plan(File):
 
     @model_validator(mode="after")
     def _distinct_names(self) -> Self:
-        distinct_releases(self.releases)
-        distinct_budgets(self.budgets or ())
+        distinct_entries(self.releases, "release", "releases")
+        distinct_entries(self.budgets or (), "budget", "budgets")
         return self
 
     def loss(self) -> Loss:

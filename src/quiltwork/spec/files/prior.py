@@ -12,15 +12,13 @@ from pydantic import Field, model_validator
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.pufferfish.prior import Prior as AnyPrior
 from quiltwork.pufferfish.secrets import EntryValues, entry_values
-from quiltwork.spec.fields.fields import Positive, Probability, Strict, Words, located, refused
+from quiltwork.spec.fields.fields import Positive, Probability, Strict, Words, distinct_entries, located, refused
 from quiltwork.spec.fields.matrices import Pair, beside
 from quiltwork.spec.fields.priors import Index, Prior
 from quiltwork.spec.files.file import File
-from quiltwork.spec.files.plan import Release, Target, distinct_releases
+from quiltwork.spec.files.plan import Release, Target
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
-
-__all__ = ["PriorFile", "parse_prior", "prior_from", "prior_schema", "read_prior"]
 
 MOST_SECRETS = 1000
 _NAMED = {  # parameters of the library that the file calls otherwise
@@ -74,7 +72,7 @@ class PriorFile(File):
     def _fits(self) -> Self:
         if self.per_entry is not None and self.releases is not None:
             raise refused("must be left out beside releases, which say it", ("per_entry",))
-        distinct_releases(self.releases or ())
+        distinct_entries(self.releases or (), "release", "releases")
         if self.secrets is not None:
             with located("secrets", fields=_NAMED):
                 self.model().influence(1, self.secrets.secrets())

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from quiltwork import tables
 from quiltwork.compose.loss import Loss
+from quiltwork.curves.guarantee import later
 from quiltwork.errors import DisconnectedDomainWarning
 from quiltwork.spec.fields.columns import Table, Values
 from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
@@ -23,8 +24,6 @@ from quiltwork.spec.files.plan import Target
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
 from quiltwork.tables.schema.predicates import Predicate
-
-__all__ = ["TablePlan", "TableQuery", "parse_table_plan", "read_table_plan", "table_plan_from", "table_schema"]
 
 MOST_QUERIES = 10_000  # after every split
 _CALLED = {"by": "split_by", "of": "each_of"}  # parameters that the file calls otherwise
@@ -145,7 +144,7 @@ class TablePlan(File):
     def guarantee(self) -> tables.PlanGuarantee:
         """What the plan guarantees over its worst step, with the file's own assumptions."""
         found = self.plan().guarantee()
-        return attrs.evolve(found, assumes=(*self.assumes, *found.assumes))
+        return attrs.evolve(found, assumes=later(lambda: (*self.assumes, *found.assumes)))
 
 
 def _own(entry: BaseModel) -> dict[str, str]:

@@ -22,11 +22,22 @@ from quiltwork.confounding.finite.channels import (
 )
 from quiltwork.confounding.finite.joint import READS
 from quiltwork.confounding.finite.release import Release
-from quiltwork.confounding.line.noise import KINDS
+from quiltwork.confounding.line.readings import KINDS
 from quiltwork.confounding.world import World
 from quiltwork.kinds import not_written
 from quiltwork.numbers.laws import Laws, laws
-from quiltwork.spec.fields.fields import Choice, Count, NonNegative, Positive, Rate, Strict, Words, located, refused
+from quiltwork.spec.fields.fields import (
+    Choice,
+    Count,
+    Positive,
+    Rate,
+    Strict,
+    Words,
+    distinct,
+    distinct_entries,
+    located,
+    refused,
+)
 from quiltwork.spec.fields.matrices import beside
 from quiltwork.spec.fields.worlds import (
     ChanceTable,
@@ -35,7 +46,7 @@ from quiltwork.spec.fields.worlds import (
     Numbers,
     Pairs,
     Secrets,
-    distinct,
+    Strength,
     exactly,
     pairs_of,
     word_or_table,
@@ -45,33 +56,19 @@ from quiltwork.spec.text.document import shown
 from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
 
-__all__ = ["Used", "WorldFile", "parse_world", "read_world", "world_from", "world_schema"]
-
 MOST_USES = 1_000_000
 
 # ---- what was released before
 
 
-class RandomizedResponse(Strict):
+class RandomizedResponse(Strength):
     """The true value with odds e^epsilon against each other value; `odds` states e^epsilon as a fraction."""
-
-    epsilon: NonNegative | None = None
-    odds: Number | None = None
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if (self.epsilon is None) == (self.odds is None):
-            raise refused("must have either epsilon, or odds = e^epsilon")
-        if self.odds is not None and exactly(self.odds) < 1:
-            raise refused(f"must be a number >= 1, got {shown(self.odds)}", ("odds",))
-        return self
 
     def channel(self, values: tuple[Fraction, ...]) -> Any:
         """P(y | x)."""
-        size = len(values)
-        if self.odds is None:
+        size, odds = len(values), self.exact_odds
+        if odds is None:
             return randomized_response(size, self.epsilon or 0.0)
-        odds = exactly(self.odds)
         lie = 1 / (odds + size - 1)
         return [[odds * lie if i == j else lie for j in range(size)] for i in range(size)]
 
@@ -199,19 +196,13 @@ else:
     Cost = word_or_table(_COSTS, "a table with a row for each input")
 
 
-class WorldTarget(Strict):
+class WorldTarget(Strength):
     """What everything together must keep: epsilon, or odds = e^epsilon as a fraction, at delta."""
 
-    epsilon: NonNegative | None = None
-    odds: Number | None = None
     delta: Number = 0
 
     @model_validator(mode="after")
     def _holds(self) -> Self:
-        if (self.epsilon is None) == (self.odds is None):
-            raise refused("must have either epsilon, or odds = e^epsilon")
-        if self.odds is not None and exactly(self.odds) < 1:
-            raise refused(f"must be a number >= 1, got {shown(self.odds)}", ("odds",))
         if not 0 <= self.share < 1:
             raise refused(f"must be a number in [0, 1), got {shown(self.delta)}", ("delta",))
         return self
@@ -220,11 +211,6 @@ class WorldTarget(Strict):
     def share(self) -> Fraction:
         """delta as it was typed."""
         return exactly(self.delta)
-
-    @property
-    def exact_odds(self) -> Fraction | None:
-        """e^epsilon as it was typed; None when epsilon was."""
-        return None if self.odds is None else exactly(self.odds)
 
 
 class Options(Strict):
@@ -258,12 +244,9 @@ class WorldFile(File):
             pairs_of(self.pairs, self.secrets.names)
         with located(fields={"pairs": "pairs", "data": "data", "values": "data", "secret": "secrets"}):
             world = self.world
-        names = [entry.name for entry in self.existing]
+        distinct_entries(self.existing, "release", "existing")
         total = 1.0
         for index, entry in enumerate(self.existing):
-            if entry.name in names[:index]:
-                problem = f"must differ from every other release, {entry.name!r} is used twice"
-                raise refused(problem, ("existing", index, "name"))
             with located("existing", index):
                 outputs = entry.channel(world.exact_values).shape[1]
                 total *= _counted(entry.times, outputs)

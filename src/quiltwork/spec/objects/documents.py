@@ -34,10 +34,7 @@ from quiltwork.errors import (
 )
 from quiltwork.kinds import KINDS, REFUSALS, WRITTEN, Kind, declare, home_of
 from quiltwork.spec.objects.trees import Malformed, Misfit, decoded, encoded, fitted
-from quiltwork.spec.text.document import DOCUMENT, Document, Path, meant_by, shown, spelled
-from quiltwork.spec.text.write import yaml_text
-
-__all__ = ["document_of", "dumps", "kind_written", "load_rooms", "object_from", "register", "save"]
+from quiltwork.spec.text.document import DOCUMENT, Document, Path, meant_by, shown, spelled, yaml_text
 
 FORMATS = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -102,19 +99,13 @@ def document_of(value: Any) -> dict[str, Any]:
     kind = kind_written(type(value))
     if kind is None:
         raise _refused(value)
-    if kind.plain:
-        tree: dict[str, Any] = encoded_document(kind, value)
-        return tree
+    if kind.plain:  # a class that writes itself
+        written = value.to_json() if kind.write is None else kind.write(value)
+        rest = {name: encoded(part, _only_plain) for name, part in written.items() if name != "schema"}
+        return {"schema": kind.schema, **_flat(rest)}
     arrays = kind.arrays()
     fields = {name: encoded(part, document_of, bare=name in arrays) for name, part in kind.values(value).items()}
     return {"schema": kind.schema, **fields}
-
-
-def encoded_document(kind: Kind, value: Any) -> dict[str, Any]:
-    """The document of a class that writes itself."""
-    written = value.to_json() if kind.write is None else kind.write(value)
-    rest = {name: encoded(part, _only_plain) for name, part in written.items() if name != "schema"}
-    return {"schema": kind.schema, **_flat(rest)}
 
 
 def _flat(value: Any) -> Any:

@@ -28,10 +28,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.errors import Unsupported
+from quiltwork.spec.text.document import Path, shown
 
-__all__ = ["Malformed", "decoded", "encoded", "fitted", "fraction_text", "tagged"]
-
-Path = tuple[str | int, ...]
 Written = Callable[[Any], Any]
 Read = Callable[[Mapping[str, Any], Path], Any]
 
@@ -39,7 +37,6 @@ _TYPES = {"f": "float", "i": "int", "u": "int", "b": "bool"}
 _DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 _FRACTION = re.compile(r"[-+]?\d{1,4000}(/\d{1,4000})?")
 _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-SHOWN = 60  # characters of what is wrong
 
 
 class Malformed(Exception):
@@ -66,7 +63,7 @@ def encoded(value: Any, document: Written, *, bare: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"$number": str(value)}
     if isinstance(value, Fraction):
-        return {"$fraction": fraction_text(value)}
+        return {"$fraction": str(value)}
     if isinstance(value, np.ndarray):
         return _array(value, document, bare=bare)
     if isinstance(value, (list, tuple)):
@@ -79,11 +76,6 @@ def encoded(value: Any, document: Written, *, bare: bool = False) -> Any:
     return _moment(value) or document(value)
 
 
-def fraction_text(value: Fraction) -> str:
-    """1/3, or 3 for a whole number."""
-    return str(value)
-
-
 def _all_fractions(value: Any) -> bool:
     """Whether all that nested tuples hold is fractions, at least one."""
     if isinstance(value, tuple):
@@ -92,7 +84,7 @@ def _all_fractions(value: Any) -> bool:
 
 
 def _texts(value: Any) -> Any:
-    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else fraction_text(value)
+    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def _array(value: np.ndarray, document: Written, *, bare: bool) -> Any:
@@ -157,7 +149,7 @@ def _untagged(tag: str, tree: Mapping[str, Any], read: Read, path: Path) -> Any:
     try:
         return _TAGS[tag](tree[tag], tree.get("type", "float"), lambda part: decoded(part, read, (*path, tag)))
     except (ValueError, TypeError, KeyError, OverflowError, ZeroDivisionError):
-        raise Malformed((*path, tag), f"cannot be read: {_ALLOWED[tag]}, got {_shown(tree[tag])}") from None
+        raise Malformed((*path, tag), f"cannot be read: {_ALLOWED[tag]}, got {shown(tree[tag])}") from None
 
 
 def _exact(value: Any) -> Fraction:
@@ -240,11 +232,6 @@ _ALLOWED = {
     "$time": "it must be a time with its zone, such as 2026-01-31T12:00:00+00:00",
     "$seconds": "it must be a number of seconds",
 }
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 _PLAIN = {"int": int, "float": float, "str": str, "bool": bool}

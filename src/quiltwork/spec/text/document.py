@@ -1,4 +1,4 @@
-"""YAML and JSON text as plain values that remember their lines.
+"""YAML and JSON text as plain values that remember their lines, and plain values as YAML text.
 
 The accepted language is the data part of YAML 1.2, of which JSON is a subset: `1e-6` is a number and `no` is a word.
 Anchors, aliases, tags, merge keys, repeated keys and deep nesting are refused: none of them is needed to state a plan,
@@ -202,3 +202,32 @@ def meant_by(name: str, given: Iterable[str]) -> str:
     """The field that a parameter speaks of: transition for "the sum of row 0 of transition", pairs for "a pair"."""
     said = name.replace(",", " ").split()
     return next((field for field in given if field in said or field.removesuffix("s") in said), "")
+
+
+# ---- writing
+
+_RARE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """PyYAML quotes what YAML 1.1 takes for a number; quote also what YAML 1.2 does, and escape rare line breaks."""
+    style = None if isinstance(plain_scalar(text), str) else "'"
+    if not _RARE_BREAKS.isdisjoint(text):
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _quoted)
+
+
+def yaml_text(value: Any) -> str:
+    """Block style outside, one line for each innermost entry."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+    )
+    return text

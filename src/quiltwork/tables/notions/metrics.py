@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from quiltwork.tables.notions.neighbors import Metric, Notion
     from quiltwork.tables.schema.table import Table
 
-__all__ = ["Distance", "euclidean", "geo", "manhattan"]
-
 EARTH = 6_371_008.8  # mean radius, metres
 
 

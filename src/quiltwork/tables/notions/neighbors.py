@@ -1,6 +1,6 @@
 """Notions of neighbour: which change of the table is to be hidden.
 
-Each notion is a frozen value. `protects` says it in words; `distance.py` says how far one notion's step is for another.
+Each notion is a frozen value. `protects` says it in words; `sensitivity.dist` says how far one's step is for another.
 
 Reference: seed 001, section II; theory/granularity.md sections 1, 2 and 4.6.
 """
@@ -24,19 +24,6 @@ from quiltwork.tables.schema.table import Reference, column_name
 if TYPE_CHECKING:
     from quiltwork.tables.schema.table import Table
 
-__all__ = [
-    "Notion",
-    "add_remove",
-    "edge",
-    "entry",
-    "free_lunch",
-    "metric",
-    "node",
-    "replace_one",
-    "user",
-    "window",
-]
-
 
 class Notion(ABC):
     """A symmetric relation between tables."""
@@ -48,9 +35,9 @@ class Notion(ABC):
     def protects(self) -> str:
         """The protected change, in words."""
 
-    @abstractmethod
     def check(self, table: Table) -> None:
-        """Refuse a notion that speaks of columns the table does not have."""
+        """Refuse a notion that speaks of columns the table does not have; most speak of none."""
+        return None
 
 
 @document("add_remove/1")
@@ -63,9 +50,6 @@ class AddRemove(Notion):
     @property
     def protects(self) -> str:
         return "one record, added or removed"
-
-    def check(self, table: Table) -> None:
-        return None
 
     def __str__(self) -> str:
         return "add_remove()"
@@ -176,9 +160,6 @@ class Edge(Notion):
     def protects(self) -> str:
         return "one edge, added or removed"
 
-    def check(self, table: Table) -> None:
-        return None
-
     def __str__(self) -> str:
         return "edge()"
 
@@ -202,9 +183,6 @@ class Node(Notion):
         how = "rewired" if self.rewire else "which joins or leaves with its edges"
         return f"one node of degree at most {self.max_degree:g}, {how}"
 
-    def check(self, table: Table) -> None:
-        return None
-
     def __str__(self) -> str:
         return f"node({self.max_degree:g}{'' if self.rewire else ', rewire=False'})"
 
@@ -219,9 +197,6 @@ class FreeLunch(Notion):
     @property
     def protects(self) -> str:
         return "the whole table"
-
-    def check(self, table: Table) -> None:
-        return None
 
     def __str__(self) -> str:
         return "free_lunch()"
@@ -246,6 +221,10 @@ class Metric(Notion):
 
     def __str__(self) -> str:
         return f"metric({self.distance}, unit={self.unit!r}, within={self.within:g})"
+
+
+RECORD_STEPS = (AddRemove, Edge)  # one record comes or goes
+SWAP_STEPS = (ReplaceOne, Entry, Metric)  # one record turns into another
 
 
 def add_remove() -> AddRemove:

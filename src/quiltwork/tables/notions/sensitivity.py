@@ -8,7 +8,11 @@ One step of the table changes the input of a query in one of three ways: one row
 into another (`both`), or several rows of one person come or go (`many`). `Response` holds the distances, after the
 notion in which the mechanism was stated.
 
-Reference: theory/granularity.md sections 0.5 and 2 (table of distances).
+dist(G1, G2) says how many steps of one notion make up one step of another: a mechanism that is G1-private is G2-private
+at dist(G1, G2) times the distance; infinity means that no number of steps leads there. Every rule is an upper bound
+that is attained on the full domain of the table.
+
+Reference: seed 001, section III-B; theory/granularity.md sections 0.5, 1 and 2 (table of distances).
 """
 
 from __future__ import annotations
@@ -21,8 +25,10 @@ import attrs
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.tables.notions.distance import dist, ratio
+from quiltwork.numbers.stated import typed, typed_above
 from quiltwork.tables.notions.neighbors import (
+    RECORD_STEPS,
+    SWAP_STEPS,
     AddRemove,
     Edge,
     Entry,
@@ -42,7 +48,123 @@ if TYPE_CHECKING:
     from quiltwork.tables.query import Query
     from quiltwork.tables.schema.table import Table
 
-__all__ = ["Holds", "Response", "on_input", "on_table"]
+
+# ---- distances between notions
+
+
+def ratio(one: float, two: float) -> float:
+    """one / two of numbers as they were typed, never rounded down."""
+    return typed_above(typed(one) / typed(two))
+
+
+def dist(stated: Notion, wanted: Notion, table: Table) -> float:
+    """The most steps of `stated` that one step of `wanted` takes, infinity when it cannot be reached."""
+    for notion in (stated, wanted):
+        if not isinstance(notion, Notion):
+            raise InvalidParameter("notion", notion, "a notion of neighbour such as add_remove()")
+        notion.check(table)
+    if stated == wanted or isinstance(stated, FreeLunch):
+        return 1.0
+    if isinstance(wanted, FreeLunch):
+        return _whole_table(stated, table)
+    if isinstance(wanted, RECORD_STEPS):
+        return _record(stated)
+    if isinstance(wanted, User):
+        return _person(stated, wanted)
+    if isinstance(wanted, Window):
+        return _stretch(stated, wanted)
+    if isinstance(wanted, Node):
+        return _rewired(stated, wanted)
+    if isinstance(wanted, ReplaceOne):
+        return _changed(stated, set(table.columns) - wanted.fixed, table)
+    if isinstance(wanted, Entry):
+        singles = wanted.columns or set(table.columns)
+        return max(_changed(stated, {column}, table) for column in singles)
+    if isinstance(wanted, Metric):
+        if isinstance(stated, Metric) and (stated.distance, stated.unit) == (wanted.distance, wanted.unit):
+            return ratio(wanted.within, stated.within)
+        return _changed(stated, set(wanted.distance.columns), table)
+    return math.inf
+
+
+def _record(stated: Notion) -> float:
+    """Adding or removing one record."""
+    if isinstance(stated, (AddRemove, Edge, Window)):
+        return 1.0
+    if isinstance(stated, Node):  # a node that only joins or leaves must leave, and come back with its other edges
+        return 1.0 if stated.rewire or stated.max_degree == 1 else 2.0
+    if isinstance(stated, User):  # the person leaves, and comes back with the other records
+        return 1.0 if stated.max_records == 1 else 2.0
+    return math.inf
+
+
+def _person(stated: Notion, wanted: User) -> float:
+    if isinstance(stated, (AddRemove, Edge, Window, Node)):
+        return stability_product(_record(stated), wanted.max_records)
+    if isinstance(stated, User) and stated.id == wanted.id:
+        return 1.0 if _covers(stated, wanted) else math.inf
+    return math.inf
+
+
+def _covers(stated: User, wanted: User) -> bool:
+    """Whether every person that `wanted` allows is one that `stated` speaks of."""
+    caps = dict(wanted.max_per)
+    return stated.max_records >= wanted.max_records and all(caps.get(c, math.inf) <= cap for c, cap in stated.max_per)
+
+
+def _stretch(stated: Notion, wanted: Window) -> float:
+    if isinstance(stated, (AddRemove, Edge, Node)):
+        return stability_product(_record(stated), wanted.max_records)
+    if isinstance(stated, Window) and stated.column == wanted.column:
+        lengths = math.ceil(wanted.length / stated.length)
+        if math.isinf(stated.max_records):
+            return float(lengths)
+        return stability_product(float(lengths), _ceil(wanted.max_records / stated.max_records))
+    return math.inf
+
+
+def _ceil(value: float) -> float:
+    return value if math.isinf(value) else float(math.ceil(value))
+
+
+def _rewired(stated: Notion, wanted: Node) -> float:
+    if isinstance(stated, RECORD_STEPS):
+        return wanted.records
+    if isinstance(stated, Node) and stated.max_degree >= wanted.max_degree:
+        return 1.0 if stated.rewire or not wanted.rewire else 2.0
+    return math.inf
+
+
+def _changed(stated: Notion, columns: set[str], table: Table) -> float:
+    """One record in which only these columns change."""
+    if isinstance(stated, (AddRemove, Edge, Node)):
+        return 2 * _record(stated)
+    if isinstance(stated, ReplaceOne):
+        return 1.0 if not columns & stated.fixed else math.inf
+    if isinstance(stated, Entry):
+        return float(len(columns)) if not stated.columns or columns <= stated.columns else math.inf
+    if isinstance(stated, Window):
+        return 2.0 if stated.column in columns or stated.max_records < 2 else 1.0
+    if isinstance(stated, User):
+        one_person = 2.0  # leaves, comes back changed
+        if stated.id not in columns:
+            return one_person
+        return 2.0 if stated.max_records == 1 else 4.0
+    return math.inf
+
+
+def _whole_table(stated: Notion, table: Table) -> float:
+    """Any table to any other: the farthest pair has no record in common."""
+    if isinstance(stated, (AddRemove, Edge, User, Window)):
+        return 2 * table.most
+    if isinstance(stated, ReplaceOne) and not stated.fixed and table.fixed_size:
+        return table.most
+    if isinstance(stated, Entry) and not stated.columns and table.fixed_size:
+        return stability_product(table.most, len(table.columns))
+    return math.inf
+
+
+# ---- where a loss holds
 
 
 @attrs.frozen
@@ -80,6 +202,9 @@ def _notion(value: Any) -> Notion:
     return value
 
 
+# ---- how far a query's input moves
+
+
 @attrs.frozen
 class Response:
     """Distances of one query's input after one step of the table.
@@ -110,7 +235,7 @@ def response(query: Query, step: Notion, table: Table) -> Response:
         raise InvalidParameter("holds", holds, "one with a notion")
     if holds.input:
         return _of_input(query, stated, step, table)
-    if isinstance(stated, (AddRemove, Edge)) and not isinstance(step, FreeLunch):
+    if isinstance(stated, RECORD_STEPS) and not isinstance(step, FreeLunch):
         # record by record, as on the input: every change of a filtered table lifts to one of the whole table
         return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step) and query.record_by_record)
     far = dist(stated, step, table)
@@ -124,9 +249,9 @@ def response(query: Query, step: Notion, table: Table) -> Response:
 def occurring(query: Query, step: Notion, table: Table) -> set[float]:
     """The distances that one step can give this query, by itself."""
     found = response(query, step, table)
-    if isinstance(step, (AddRemove, Edge)):
+    if isinstance(step, RECORD_STEPS):
         return {found.one}
-    if isinstance(step, (ReplaceOne, Entry, Metric)):
+    if isinstance(step, SWAP_STEPS):
         return {found.one} if query.counts else {found.one, found.both}
     records = step.records if isinstance(step, Node) else getattr(step, "max_records", math.inf)
     return {found.many(records)}
@@ -134,17 +259,17 @@ def occurring(query: Query, step: Notion, table: Table) -> set[float]:
 
 def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Response:
     rows = query.stability
-    if isinstance(step, FreeLunch) and isinstance(stated, (AddRemove, Edge)):
+    if isinstance(step, FreeLunch) and isinstance(stated, RECORD_STEPS):
         far = stability_product(rows, dist(stated, step, table))
         return Response(far, far, 0.0, far, far, signed=False)
-    if isinstance(stated, (AddRemove, Edge)):
+    if isinstance(stated, RECORD_STEPS):
         clipped = _clipped(query, step)
         each, most = (rows, math.inf) if clipped is None else (1.0, float(clipped))
         return Response(rows, 2 * rows, each, 0.0, most, signed=one_way(step) and query.record_by_record)
     if isinstance(stated, FreeLunch):
         return Response(1.0, 1.0, 0.0, 1.0, 1.0, signed=False)
     one, both, whole = math.inf, math.inf, math.inf
-    if not any(True for _ in opaque_parts(query.where)):
+    if not opaque_parts(query.where):
         if query.via is None:
             one, both = _single(stated, step, table, query.reads)
             whole = _several(stated, step, table)
@@ -163,7 +288,7 @@ def _clipped(query: Query, step: Notion) -> int | None:
     via = query.via
     if not isinstance(via, ClipRows) or not isinstance(step, User) or via.id != step.id:
         return None
-    return None if any(True for _ in opaque_parts(query.where)) else via.most
+    return None if opaque_parts(query.where) else via.most
 
 
 def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, float, float]:
@@ -172,7 +297,7 @@ def _mapped(via: Via, stated: User, step: Notion, table: Table) -> tuple[float, 
     A clip may push out one row of the person for another: two steps, whatever the cap.
     """
     if isinstance(via, ClipRows) and via.id == stated.id:
-        moved = isinstance(step, ReplaceOne | Entry | Metric) and stated.id in changeable(step, table)
+        moved = isinstance(step, SWAP_STEPS) and stated.id in changeable(step, table)
         one, both = 2.0, 4.0 if moved else 2.0
         most = float(via.most)
     elif isinstance(via, FlatMap) and not stated.max_per:
@@ -199,7 +324,7 @@ def _single(stated: Notion, step: Notion, table: Table, reads: frozenset[str] | 
         width = 1 if isinstance(step, Entry) else len(changed)
         return math.inf, float(width) if allowed else math.inf
     if isinstance(stated, (User, Window, Node)):
-        swapped = dist(stated, step, table) if isinstance(step, (ReplaceOne, Entry, Metric)) else math.inf
+        swapped = dist(stated, step, table) if isinstance(step, SWAP_STEPS) else math.inf
         return dist(stated, AddRemove(), table), swapped
     if isinstance(stated, Metric):
         return _moved(stated, step)

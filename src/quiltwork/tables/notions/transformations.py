@@ -15,8 +15,6 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.tables.schema.table import Reference, column_name
 
-__all__ = ["ClipRows", "FlatMap", "Join", "Via", "clip_rows", "flat_map", "join"]
-
 
 class Via(ABC):
     """A map from tables to tables of rows."""

@@ -22,17 +22,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.laws import doubles, probabilities
 
-__all__ = [
-    "adaptive",
-    "gaussian_mu",
-    "hockey_stick",
-    "joint",
-    "max_divergence",
-    "randomized_response",
-    "renyi_divergence",
-    "truncated_geometric",
-]
-
 Step = Callable[[tuple[int, ...]], Any]
 
 MOST_OUTPUTS = 2**20  # of a joint law

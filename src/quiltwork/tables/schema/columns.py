@@ -24,8 +24,6 @@ from quiltwork.kinds import document
 from quiltwork.losses.family import checked
 from quiltwork.tables.schema.selectors import Chosen, Cut, Has, Null, Selector, Spans
 
-__all__ = ["Cat", "Column", "Date", "Float", "Id", "Int", "SubsetOf"]
-
 
 def number(given: Any) -> float:
     """A number to compare with; whole ones stay whole."""
@@ -85,12 +83,6 @@ def listed(values: Iterable[Any]) -> str:
     """A few values in words."""
     shown = [str(value) for value in values]
     return "|".join(shown) if len(shown) <= 4 else "|".join(shown[:3]) + f"|... ({len(shown)})"
-
-
-def rising(low: Any, high: Any) -> None:
-    """Refuse bounds in the wrong order."""
-    if not low <= high:
-        raise InvalidParameter("low and high", (low, high), "in rising order")
 
 
 BoolArray = NDArray[np.bool_]
@@ -189,9 +181,21 @@ class Cat(Column):
 
 
 class Ordered(Column):
-    """A column whose conditions are spans."""
+    """A column whose conditions are spans, between a `low` and a `high` value that both belong to it."""
 
     discrete: ClassVar[bool] = True
+    low: Any
+    high: Any
+
+    def __attrs_post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise InvalidParameter("low and high", (self.low, self.high), "in rising order")
+
+    def inside(self, name: str, given: Any, value: Any) -> Any:
+        """A value, or InvalidParameter for what was given when it lies outside."""
+        if not self.low <= value <= self.high:
+            raise InvalidParameter(name, given, f"from {self.low} to {self.high}")
+        return value
 
     @property
     @abstractmethod
@@ -205,9 +209,9 @@ class Ordered(Column):
             return bound, int(after)
         return (math.floor(bound) + 1, 0) if after else (math.ceil(bound), 0)
 
-    @abstractmethod
     def bound(self, given: Any) -> float:
         """A number to compare with; it need not be a value of the column."""
+        return number(given)
 
     def shown(self, bound: float) -> str:
         return f"{bound:g}"
@@ -263,21 +267,12 @@ class Int(Ordered):
     high: int = checked(whole, "high")
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
-    def __attrs_post_init__(self) -> None:
-        rising(self.low, self.high)
-
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low, 0), (self.high + 1, 0)
 
-    def bound(self, given: Any) -> float:
-        return number(given)
-
     def value(self, given: Any) -> Any:
-        number = whole("value", given)
-        if not self.low <= number <= self.high:
-            raise InvalidParameter("value", given, f"from {self.low} to {self.high}")
-        return number
+        return self.inside("value", given, whole("value", given))
 
     def shown(self, bound: float) -> str:
         return str(int(bound))
@@ -294,21 +289,12 @@ class Float(Ordered):
     high: float = checked(checks.real, "high")
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
-    def __attrs_post_init__(self) -> None:
-        rising(self.low, self.high)
-
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low, 0), (self.high, 1)
 
-    def bound(self, given: Any) -> float:
-        return number(given)
-
     def value(self, given: Any) -> Any:
-        number = checks.real("value", given)
-        if not self.low <= number <= self.high:
-            raise InvalidParameter("value", given, f"from {self.low} to {self.high}")
-        return number
+        return self.inside("value", given, checks.real("value", given))
 
 
 @document("date_column/1")
@@ -321,9 +307,6 @@ class Date(Ordered):
     high: datetime.date = attrs.field(converter=last_day)
     nullable: bool = checked(checks.flag, "nullable", default=False)
 
-    def __attrs_post_init__(self) -> None:
-        rising(self.low, self.high)
-
     @property
     def domain(self) -> tuple[Cut, Cut]:
         return (self.low.toordinal(), 0), (self.high.toordinal() + 1, 0)
@@ -332,10 +315,7 @@ class Date(Ordered):
         return float(day("day", given).toordinal())
 
     def value(self, given: Any) -> Any:
-        found = day("day", given)
-        if not self.low <= found <= self.high:
-            raise InvalidParameter("day", given, f"from {self.low} to {self.high}")
-        return found.toordinal()
+        return self.inside("day", given, day("day", given)).toordinal()
 
     def shown(self, bound: float) -> str:
         return datetime.date.fromordinal(int(bound)).isoformat()

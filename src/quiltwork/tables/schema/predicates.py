@@ -10,8 +10,8 @@ Reference: theory/granularity.md section 4 (cells).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NoReturn
 
 import attrs
 
@@ -19,8 +19,6 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.tables.schema.selectors import Chosen, Has, Null, Selector, Spans
-
-__all__ = ["And", "Condition", "Everything", "Opaque", "Or", "Predicate", "opaque"]
 
 Box = dict[str, tuple[Selector, ...]]
 MOST_BOXES = 128  # of one predicate; beyond, it counts as touching every record
@@ -42,9 +40,9 @@ class Predicate(ABC):
         """The same condition as a union of boxes, or None when it cannot be taken apart."""
 
     @property
-    @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns that it looks at."""
+        """The columns that it looks at: none, unless a comparison says so."""
+        return frozenset()
 
     def keeps(self, record: Mapping[str, Any]) -> bool:
         """Whether a filter keeps the record."""
@@ -111,24 +109,41 @@ class Everything(Predicate):
     def boxes(self) -> list[Box] | None:
         return [{}] if self.wanted else []
 
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset()
-
     def __str__(self) -> str:
         return "every record" if self.wanted else "no record"
 
 
-@document("all_of/1")
 @attrs.frozen
-class And(Predicate):
-    """All of them."""
+class Joined(Predicate):
+    """Several conditions as one: `decides` is the truth value that settles it as soon as one of them has it."""
 
+    decides: ClassVar[bool]
     parts: tuple[Predicate, ...]
 
     def truth(self, record: Mapping[str, Any]) -> bool | None:
         found = [part.truth(record) for part in self.parts]
-        return False if False in found else None if None in found else True
+        return self.decides if self.decides in found else None if None in found else not self.decides
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(part.columns for part in self.parts))
+
+    def words(self, of: Callable[[Predicate], str]) -> str:
+        """The parts in the words of `of`; what is joined by or stands in parentheses beside and."""
+        nested = [isinstance(part, Or) and isinstance(self, And) for part in self.parts]
+        parts = [f"({of(part)})" if wrap else of(part) for part, wrap in zip(self.parts, nested, strict=True)]
+        return (" or " if self.decides else " and ").join(parts)
+
+    def __str__(self) -> str:
+        return self.words(str)
+
+
+@document("all_of/1")
+@attrs.frozen
+class And(Joined):
+    """All of them."""
+
+    decides: ClassVar[bool] = False
 
     def negated(self) -> Predicate:
         return Or(tuple(part.negated() for part in self.parts))
@@ -142,24 +157,13 @@ class And(Predicate):
             total = [_both(one, two) for one in total for two in more]
         return total
 
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(part.columns for part in self.parts))
-
-    def __str__(self) -> str:
-        return " and ".join(f"({part})" if isinstance(part, Or) else str(part) for part in self.parts)
-
 
 @document("some_of/1")
 @attrs.frozen
-class Or(Predicate):
+class Or(Joined):
     """At least one of them."""
 
-    parts: tuple[Predicate, ...]
-
-    def truth(self, record: Mapping[str, Any]) -> bool | None:
-        found = [part.truth(record) for part in self.parts]
-        return True if True in found else None if None in found else False
+    decides: ClassVar[bool] = True
 
     def negated(self) -> Predicate:
         return And(tuple(part.negated() for part in self.parts))
@@ -172,13 +176,6 @@ class Or(Predicate):
                 return None
             total += more
         return total
-
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(part.columns for part in self.parts))
-
-    def __str__(self) -> str:
-        return " or ".join(map(str, self.parts))
 
 
 @attrs.frozen
@@ -197,10 +194,6 @@ class Opaque(Predicate):
     def boxes(self) -> list[Box] | None:
         return None
 
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset()
-
     def __str__(self) -> str:
         return f"{self.name} (opaque, stability {self.stability:g})"
 
@@ -216,25 +209,21 @@ def opaque(name: str, *, stability: float) -> Opaque:
     )
 
 
-def opaque_parts(predicate: Predicate) -> Iterator[Opaque]:
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """What a condition is joined from."""
+    if isinstance(predicate, Joined):
+        for part in predicate.parts:
+            yield from leaves(part)
+    else:
+        yield predicate
+
+
+def opaque_parts(predicate: Predicate) -> list[Opaque]:
     """The opaque maps inside a condition."""
-    if isinstance(predicate, Opaque):
-        yield predicate
-    elif isinstance(predicate, (And, Or)):
-        for part in predicate.parts:
-            yield from opaque_parts(part)
+    return [part for part in leaves(predicate) if isinstance(part, Opaque)]
 
 
-def conditions(predicate: Predicate) -> Iterator[Condition]:
-    """The comparisons inside a condition."""
-    if isinstance(predicate, Condition):
-        yield predicate
-    elif isinstance(predicate, (And, Or)):
-        for part in predicate.parts:
-            yield from conditions(part)
-
-
-def _joined(kind: type[And] | type[Or], one: Predicate, two: object) -> Predicate:
+def _joined(kind: type[Joined], one: Predicate, two: object) -> Predicate:
     if not isinstance(two, Predicate):
         raise InvalidParameter("condition", two, "another condition", "put comparisons in parentheses around & and |")
     parts: list[Predicate] = []

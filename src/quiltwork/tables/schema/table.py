@@ -13,10 +13,8 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document, not_written
 from quiltwork.tables.schema.columns import Cat, Column, Date, Int, Ordered, SubsetOf
-from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate
+from quiltwork.tables.schema.predicates import Condition, Everything, Joined, Predicate
 from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Chosen, Cut, Has, Null, Spans
-
-__all__ = ["Reference", "Table"]
 
 MOST_PARTS = 100_000  # of one split
 
@@ -225,11 +223,8 @@ class Table:
 
     def words(self, condition: Predicate) -> str:
         """A condition as its columns write their values: days as days, not as numbers."""
-        if isinstance(condition, (And, Or)):
-            joined = " and " if isinstance(condition, And) else " or "
-            inner = [self.words(part) for part in condition.parts]
-            nested = [isinstance(part, Or) and isinstance(condition, And) for part in condition.parts]
-            return joined.join(f"({text})" if wrap else text for text, wrap in zip(inner, nested, strict=True))
+        if isinstance(condition, Joined):
+            return condition.words(self.words)
         if isinstance(condition, Condition) and isinstance(condition.selector, Spans):
             column = self.columns.get(condition.column)
             if isinstance(column, Ordered):

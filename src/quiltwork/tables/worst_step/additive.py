@@ -4,31 +4,88 @@ mu^2 for Gaussian releases, the number of equal releases, log moments at several
 price list for `cover`: a reward for touching a query at all, or a slope for every record in it. A cost that grows
 faster than the number of records is replaced by the steepest chord from 0, which lies above it.
 
-Reference: theory/granularity.md sections 3 (corollaries) and 4.5.
+K(theta) = log E[e^(theta L); L finite], in the worse direction and nudged up past its rounding; `hidden` is -log(1 - r)
+for the mass r that reveals everything; `largest` is the largest loss. All three add up over releases.
+
+Reference: theory/granularity.md sections 3 (corollaries) and 4.5; theory/engine.md section 2.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.accountant.moments import worst_moments
+from quiltwork.compose.engines.characteristic import nudged
 from quiltwork.compose.loss import Loss
+from quiltwork.errors import QuiltworkError
 from quiltwork.losses.families.gaussian import GaussianPrivacy
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
+from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.cover.programs import EFFORT
 from quiltwork.tables.notions.sensitivity import Response
-from quiltwork.tables.worst_step.moments import TILTS, loss_moments
 from quiltwork.tables.worst_step.vectors import Pricing
 
+TILTS = 2.0 ** np.arange(-5, 9.25, 0.5)  # at which log moments are taken
 PRICED = np.arange(4, TILTS.size - 2, 3)  # tilts for which a price list is made
 MOST_STEPS = 4_096  # records up to which a chord is looked for one by one
 Costs = tuple[FloatArray, FloatArray]
+
+
+# ---- log moments of releases, once for each family
+
+
+@attrs.frozen(eq=False)
+class Moments:
+    """K at TILTS (+inf where it is not known), -log(1 - reveal), and the largest loss."""
+
+    logs: FloatArray
+    hidden: float
+    largest: float
+
+
+NOTHING = Moments(np.zeros(TILTS.size), 0.0, 0.0)
+
+
+@lru_cache(maxsize=8192)
+def family_moments(family: Family) -> Moments:
+    """The moments of one release."""
+    known = family.log_moments(TILTS)
+    if known is not None:
+        logs = np.maximum(nudged(known[0]), 0.0)
+        logs.setflags(write=False)
+        return Moments(logs, 0.0, known[1] * (1 + 4 * UNIT))
+    loss = Loss.of(family)
+    largest = float(np.max(loss.epsilon(0.0).upper))
+    try:
+        moments, reveal = worst_moments(loss.parts)
+        with np.errstate(all="ignore"):
+            found = moments(TILTS)
+    except (QuiltworkError, OverflowError):
+        return Moments(np.full(TILTS.size, math.inf), 0.0, largest)
+    logs = np.maximum(np.where(np.isnan(found), math.inf, found), 0.0)
+    logs.setflags(write=False)
+    return Moments(logs, -math.log1p(-min(reveal, 1 - UNIT)) * (1 + 4 * UNIT), largest)
+
+
+def loss_moments(loss: Loss | None) -> Moments:
+    """The moments of a composition."""
+    if loss is None or not loss.parts:
+        return NOTHING
+    found = [(part.count, family_moments(part.family)) for part in loss.parts]
+    logs = np.sum([count * one.logs for count, one in found], axis=0) * (1 + 1e-13)
+    hidden = math.fsum(count * one.hidden for count, one in found) * (1 + 1e-13)
+    return Moments(logs, hidden, math.fsum(count * one.largest for count, one in found) * (1 + 1e-13))
+
+
+# ---- price lists
 
 
 @attrs.frozen(eq=False)

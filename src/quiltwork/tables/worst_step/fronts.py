@@ -16,11 +16,9 @@ from quiltwork.compose.dominance import Ladders, distinct, front
 from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.losses.families.pure import Pure
-from quiltwork.tables.cells.cells import Arrangement, Cells
+from quiltwork.tables.cells.cells import Arrangement, Cells, Sweep, rounding
 from quiltwork.tables.cells.heaviest import SHARES, heaviest
-from quiltwork.tables.cells.sweep import Sweep, rounding
-from quiltwork.tables.worst_step.additive import renyi_bound
-from quiltwork.tables.worst_step.moments import TILTS, loss_moments
+from quiltwork.tables.worst_step.additive import TILTS, loss_moments, renyi_bound
 from quiltwork.tables.worst_step.vectors import Bound
 
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
@@ -51,7 +49,7 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None]) -> Front:
         first = distinct(ladders, rows)
         if first.size <= MOST_COMPARED:
             kept = first[_front(rows[first], weight[first] @ down, everyone.exact[first])]
-            return Front(_only(everyone, kept), ladders, rows[kept], None)
+            return Front(everyone.only(kept), ladders, rows[kept], None)
     rates = Rates.of(losses)
     shares = np.array([SHARES[0], *[SHARES[1]] * (rates.costs.shape[1] - 1)])
     found = heaviest(arrangement, rates.costs, up, shares, merge=not ladders.coarse)
@@ -66,7 +64,7 @@ def strongest(arrangement: Arrangement, losses: Sequence[Loss | None]) -> Front:
     alike = len({loss for loss in losses if loss is not None}) == 1
     comparable = alike and bool(cells.exact.all()) and bool(rest[0] <= found.sums[:, 0].max())
     bound = None if comparable or not rest.any() else Bound(rates.bound(rest), "the cells that were left out")
-    return Front(_only(cells, kept), ladders, rows[kept], bound)
+    return Front(cells.only(kept), ladders, rows[kept], bound)
 
 
 def strongest_along(sweep: Sweep, losses: Sequence[Loss | None]) -> Front:
@@ -92,10 +90,6 @@ def strongest_along(sweep: Sweep, losses: Sequence[Loss | None]) -> Front:
 def _front(up: FloatArray, down: FloatArray, exact: np.ndarray) -> np.ndarray:
     """Undominated rows; a cell in which no record can lie dominates nothing, so that witnesses stay."""
     return front(up, np.where(exact[:, None], down, -1.0))
-
-
-def _only(cells: Cells, kept: np.ndarray) -> Cells:
-    return Cells(cells.touched[kept], cells.picks[kept], cells.exact[kept])
 
 
 @attrs.frozen(eq=False)

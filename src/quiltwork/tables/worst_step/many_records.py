@@ -13,18 +13,27 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+import attrs
 import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders, front
 from quiltwork.compose.loss import Loss
 from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
-from quiltwork.tables.cover.column_generation import METHOD, pooled
-from quiltwork.tables.cover.cover import Cover, cover
+from quiltwork.tables.cover.cover import SEARCHED, cover, pooled
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.worst_step.additive import quantities
-from quiltwork.tables.worst_step.touched import LIMIT_NOTE, everything, possible, refuse_infinite
-from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector
+from quiltwork.tables.worst_step.vectors import (
+    LIMIT_NOTE,
+    Bound,
+    Pricing,
+    Reach,
+    Vector,
+    everything,
+    possible,
+    refuse_infinite,
+)
 
 MOST_CHOICES = 3_000
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
@@ -41,33 +50,26 @@ def people(
 ) -> Reach:
     """Vectors of up to `records` records that come or go together; `caps` limit those with one value of a column."""
     can = [int(i) for i in np.flatnonzero(possible(arrangement))]
-    capacity = {column: _capacities(arrangement, column, cap) for column, cap in caps.items()}
+    sheets = {sheet.column: (place, sheet) for place, sheet in enumerate(arrangement.sheets)}
+    capacity = {sheets[column][0]: sheets[column][1].sizes * cap for column, cap in caps.items()}
     records = min([records, *(float(limits.sum()) for limits in capacity.values())])
     if math.isinf(records):
         return everything(arrangement, responses, pricing, f"a person with any number of records{where}")
     refuse_infinite(can, [responses[i].many(records) for i in can])
+    person = _Person(arrangement, responses, pricing, int(records), dict(sorted(capacity.items())), where)
     everyone = arrangement.all_cells()
     if everyone is None or everyone.touched.size > MOST_LISTED:
-        return _searched(arrangement, responses, pricing, int(records), capacity, where)
-    cells = _maximal_cells(arrangement, everyone, list(caps))
-    choices = _choices(arrangement, cells, int(records), capacity)
-    if choices is not None:
-        return _listed(arrangement, cells, choices, responses, pricing, where)
-    return _bounded(arrangement, cells, responses, pricing, int(records), capacity, where)
+        return person.searched()
+    cells = _maximal_cells(everyone, list(person.capacity))
+    choices = person.choices(cells)
+    return person.bounded(cells) if choices is None else person.listed(cells, choices)
 
 
-def _capacities(arrangement: Arrangement, column: str, cap: int) -> np.ndarray:
-    sheet = next(sheet for sheet in arrangement.sheets if sheet.column == column)
-    return sheet.sizes * cap
-
-
-def _maximal_cells(arrangement: Arrangement, everyone: Cells, capped: Sequence[str]) -> Cells:
+def _maximal_cells(everyone: Cells, capped: Sequence[int]) -> Cells:
     """Cells whose queries are not all touched by another cell with the same values of the capped columns."""
-    places = [i for i, sheet in enumerate(arrangement.sheets) if sheet.column in capped]
-    keys = everyone.picks[:, places]
+    keys = everyone.picks[:, capped]
     groups = (np.flatnonzero((keys == key).all(axis=1)) for key in np.unique(keys, axis=0))
-    kept = np.concatenate([group[_inclusion_maximal(everyone.touched[group])] for group in groups])
-    return Cells(everyone.touched[kept], everyone.picks[kept], everyone.exact[kept])
+    return everyone.only(np.concatenate([group[_inclusion_maximal(everyone.touched[group])] for group in groups]))
 
 
 def _inclusion_maximal(touched: BoolArray) -> IntArray:
@@ -81,48 +83,6 @@ def _inclusion_maximal(touched: BoolArray) -> IntArray:
         inside = (rows[block] @ rows.T == sizes[block, None]) & (sizes[block, None] < sizes[None, :])
         kept[block] = ~inside.any(axis=1)
     return first[kept].astype(np.int64)
-
-
-def _choices(
-    arrangement: Arrangement, cells: Cells, records: int, capacity: Mapping[str, np.ndarray]
-) -> list[tuple[int, ...]] | None:
-    """Every multiset of cells that a person can have, largest ones only; None when there are too many."""
-    number = cells.touched.shape[0]
-    if math.comb(number + records - 1, records) > MOST_CHOICES:
-        return None
-    limits = [
-        (cells.picks[:, place], capacity[sheet.column])
-        for place, sheet in enumerate(arrangement.sheets)
-        if sheet.column in capacity
-    ]
-
-    def allowed(choice: tuple[int, ...]) -> bool:
-        return all(
-            bool((np.bincount(picks[list(choice)], minlength=most.size) <= most).all()) for picks, most in limits
-        )
-
-    if not limits:
-        return list(itertools.combinations_with_replacement(range(number), records))
-    sizes = range(1, records + 1)  # with caps, fewer records may be all that fits
-    found = [c for size in sizes for c in itertools.combinations_with_replacement(range(number), size) if allowed(c)]
-    return found if len(found) <= MOST_CHOICES else None
-
-
-def _listed(
-    arrangement: Arrangement,
-    cells: Cells,
-    choices: Sequence[tuple[int, ...]],
-    responses: Sequence[Response],
-    pricing: Pricing,
-    where: str,
-) -> Reach:
-    counts = np.array([cells.touched[list(choice)].sum(axis=0) for choice in choices])
-    kept = _undominated(counts, responses, pricing)
-    vectors = []
-    for index in kept:
-        choice = choices[index]
-        vectors.append(_vector(arrangement, cells, choice, responses, pricing, where))
-    return Reach(tuple(vectors), notes=() if bool(cells.exact.all()) else (LIMIT_NOTE,))
 
 
 def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pricing) -> IntArray:
@@ -139,97 +99,96 @@ def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pri
     return front(rows_up, rows_down)
 
 
-def _vector(
-    arrangement: Arrangement,
-    cells: Cells,
-    choice: Sequence[int],
-    responses: Sequence[Response],
-    pricing: Pricing,
-    where: str,
-) -> Vector:
-    counts = cells.touched[list(choice)].sum(axis=0)
-    distances = {int(i): responses[int(i)].many(int(counts[i])) for i in np.flatnonzero(counts)}
-    parts = {cell: list(choice).count(cell) for cell in choice}
-    text = "; ".join(f"{n} with {arrangement.describe(cells.picks[cell])}" for cell, n in parts.items())
-    exact = bool(cells.exact[list(choice)].all())
-    return pricing.vector(distances, f"{len(choice)} records{where}: {text}", exact=exact)
+@attrs.frozen(eq=False)
+class _Person:
+    """Up to `records` records that come or go together; `capacity` limits, by sheet, those of each class."""
 
+    arrangement: Arrangement
+    responses: Sequence[Response]
+    pricing: Pricing
+    records: int
+    capacity: Mapping[int, FloatArray]
+    where: str
 
-def _bounded(
-    arrangement: Arrangement,
-    cells: Cells,
-    responses: Sequence[Response],
-    pricing: Pricing,
-    records: int,
-    capacity: Mapping[str, np.ndarray],
-    where: str,
-) -> Reach:
-    """Bounds from prices for each additive quantity, and the best choices they came with."""
-    groups, limits = None, None
-    for place, sheet in enumerate(arrangement.sheets):
-        if sheet.column in capacity:  # the other caps are left out: that only allows more
-            groups, limits = cells.picks[:, place], capacity[sheet.column]
-            break
-    most = _most_records(arrangement, records, capacity)
-    found: list[Cover] = []
-    losses: list[Loss] = []
-    methods: list[str] = []
-    for quantity in quantities(pricing, responses, most):
-        bounds = []
-        for reward, slope in quantity.costs:
-            one = cover(cells.touched, reward, slope, records, groups, limits, effort=quantity.effort)
-            found.append(one)
-            bounds.append(one.upper)
-            methods.append(one.method)
-        losses.append(quantity.loss(bounds))
-    vectors: dict[Loss, Vector] = {}
-    for one in found:
-        choice = [c for c in one.chosen if cells.exact[c]]
-        if choice and _fits(arrangement, cells, choice, capacity):
-            vector = _vector(arrangement, cells, choice, responses, pricing, where)
-            vectors.setdefault(vector.loss, vector)
-    notes = (COVER_NOTE, *(() if bool(cells.exact.all()) else (LIMIT_NOTE,)))
-    return Reach(tuple(vectors.values()), (Bound(tuple(losses), "; ".join(dict.fromkeys(methods))),), notes)
-
-
-def _searched(
-    arrangement: Arrangement,
-    responses: Sequence[Response],
-    pricing: Pricing,
-    records: int,
-    capacity: Mapping[str, np.ndarray],
-    where: str,
-) -> Reach:
-    """Too many cells to list: prices again, but the dearest cell is searched. Caps count only in the chords."""
-    losses: list[Loss] = []
-    vectors: dict[Loss, Vector] = {}
-    for quantity in quantities(pricing, responses, _most_records(arrangement, records, capacity)):
-        found = [pooled(arrangement, reward, slope, records) for reward, slope in quantity.costs]
-        losses.append(quantity.loss([one.upper for one in found]))
-        for cells in (one.chosen for one in found):
-            choice = list(range(cells.touched.shape[0]))
-            if bool(cells.exact.all()) and _fits(arrangement, cells, choice, capacity):
-                vector = _vector(arrangement, cells, choice, responses, pricing, where)
-                vectors.setdefault(vector.loss, vector)
-    return Reach(tuple(vectors.values()), (Bound(tuple(losses), METHOD),), (COVER_NOTE, LIMIT_NOTE))
-
-
-def _fits(arrangement: Arrangement, cells: Cells, choice: Sequence[int], capacity: Mapping[str, np.ndarray]) -> bool:
-    return all(
-        bool(
-            (np.bincount(cells.picks[list(choice), place], minlength=len(sheet.names)) <= capacity[sheet.column]).all()
+    def fits(self, cells: Cells, choice: Sequence[int]) -> bool:
+        """Whether so many records of each class are allowed."""
+        picks = cells.picks[list(choice)]
+        return all(
+            bool((np.bincount(picks[:, place], minlength=most.size) <= most).all())
+            for place, most in self.capacity.items()
         )
-        for place, sheet in enumerate(arrangement.sheets)
-        if sheet.column in capacity
-    )
 
+    def choices(self, cells: Cells) -> list[tuple[int, ...]] | None:
+        """Every multiset of cells that a person can have, largest ones only; None when there are too many."""
+        number = cells.touched.shape[0]
+        if math.comb(number + self.records - 1, self.records) > MOST_CHOICES:
+            return None
+        if not self.capacity:
+            return list(itertools.combinations_with_replacement(range(number), self.records))
+        sizes = range(1, self.records + 1)  # with caps, fewer records may be all that fits
+        every = (c for size in sizes for c in itertools.combinations_with_replacement(range(number), size))
+        found = [choice for choice in every if self.fits(cells, choice)]
+        return found if len(found) <= MOST_CHOICES else None
 
-def _most_records(arrangement: Arrangement, records: int, capacity: Mapping[str, np.ndarray]) -> np.ndarray:
-    """How many of a person's records each query can keep at most."""
-    most = np.full(arrangement.queries, float(records))
-    for sheet in arrangement.sheets:
-        if sheet.column in capacity:
-            reached = np.array([arrangement.touched(row[None, :])[0] for row in sheet.true])
-            most = np.minimum(most, np.where(reached, capacity[sheet.column][:, None], 0.0).sum(axis=0))
-    found: np.ndarray = np.maximum(most, 1.0)
-    return found
+    def vector(self, cells: Cells, choice: Sequence[int]) -> Vector:
+        """What these records do."""
+        counts = cells.touched[list(choice)].sum(axis=0)
+        distances = {int(i): self.responses[int(i)].many(int(counts[i])) for i in np.flatnonzero(counts)}
+        parts = {cell: list(choice).count(cell) for cell in choice}
+        text = "; ".join(f"{n} with {self.arrangement.describe(cells.picks[cell])}" for cell, n in parts.items())
+        exact = bool(cells.exact[list(choice)].all())
+        return self.pricing.vector(distances, f"{len(choice)} records{self.where}: {text}", exact=exact)
+
+    def listed(self, cells: Cells, choices: Sequence[tuple[int, ...]]) -> Reach:
+        """The choices that no other dominates."""
+        counts = np.array([cells.touched[list(choice)].sum(axis=0) for choice in choices])
+        vectors = [self.vector(cells, choices[i]) for i in _undominated(counts, self.responses, self.pricing)]
+        return Reach(tuple(vectors), notes=() if bool(cells.exact.all()) else (LIMIT_NOTE,))
+
+    def bounded(self, cells: Cells) -> Reach:
+        """Bounds from prices for each additive quantity, and the best choices they came with."""
+        groups, limits = None, None
+        for place, most in self.capacity.items():  # the other caps are left out: that only allows more
+            groups, limits = cells.picks[:, place], most
+            break
+        losses: list[Loss] = []
+        methods: list[str] = []
+        vectors: dict[Loss, Vector] = {}
+        for quantity in quantities(self.pricing, self.responses, self.most_records()):
+            found = [
+                cover(cells.touched, reward, slope, self.records, groups, limits, effort=quantity.effort)
+                for reward, slope in quantity.costs
+            ]
+            losses.append(quantity.loss([one.upper for one in found]))
+            methods += [one.method for one in found]
+            for one in found:
+                self._witness(vectors, cells, [c for c in one.chosen if cells.exact[c]])
+        notes = (COVER_NOTE, *(() if bool(cells.exact.all()) else (LIMIT_NOTE,)))
+        return Reach(tuple(vectors.values()), (Bound(tuple(losses), "; ".join(dict.fromkeys(methods))),), notes)
+
+    def searched(self) -> Reach:
+        """Too many cells to list: prices again, but the dearest cell is searched. Caps count only in the chords."""
+        losses: list[Loss] = []
+        vectors: dict[Loss, Vector] = {}
+        for quantity in quantities(self.pricing, self.responses, self.most_records()):
+            found = [pooled(self.arrangement, reward, slope, self.records) for reward, slope in quantity.costs]
+            losses.append(quantity.loss([one.upper for one in found]))
+            for cells in (one.chosen for one in found):
+                self._witness(vectors, cells, range(cells.touched.shape[0]) if bool(cells.exact.all()) else ())
+        return Reach(tuple(vectors.values()), (Bound(tuple(losses), SEARCHED),), (COVER_NOTE, LIMIT_NOTE))
+
+    def _witness(self, vectors: dict[Loss, Vector], cells: Cells, choice: Sequence[int]) -> None:
+        """Keep what an allowed choice really does, once for each loss."""
+        if choice and self.fits(cells, choice):
+            vector = self.vector(cells, choice)
+            vectors.setdefault(vector.loss, vector)
+
+    def most_records(self) -> FloatArray:
+        """How many of a person's records each query can keep at most."""
+        most = np.full(self.arrangement.queries, float(self.records))
+        for place, limits in self.capacity.items():
+            true = self.arrangement.sheets[place].true
+            reached = np.array([self.arrangement.touched(row[None, :])[0] for row in true])
+            most = np.minimum(most, np.where(reached, limits[:, None], 0.0).sum(axis=0))
+        found: FloatArray = np.maximum(most, 1.0)
+        return found

@@ -28,8 +28,7 @@ from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
-from quiltwork.tables.worst_step.touched import Unbounded, possible
-from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector
+from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Unbounded, Vector, possible
 
 MOST_WORK = 1_500_000_000  # pairs of cells times queries
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
@@ -118,8 +117,7 @@ def _told_apart(
         if not free or sheet.column in moved or (read and bool((sheet.sizes <= 1).any())):
             deciding.append(s)
     keys = np.concatenate([cells.touched.astype(np.int64), cells.picks[:, deciding]], axis=1)
-    kept = first_of_each(keys)
-    return Cells(cells.touched[kept], cells.picks[kept], cells.exact[kept])
+    return cells.only(first_of_each(keys))
 
 
 def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
@@ -130,14 +128,8 @@ def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
 
 def _exact(fronts: Sequence[Cells]) -> Cells:
     """Cells that records can lie in, of all fronts: pairs of them are witnesses."""
-    kept = [cells.exact for cells in fronts]
-    parts = {
-        name: np.concatenate(
-            [getattr(cells, name)[keep][:MOST_WITNESSES] for cells, keep in zip(fronts, kept, strict=True)]
-        )
-        for name in ("touched", "picks", "exact")
-    }
-    return Cells(**parts)
+    kept = [cells.only(np.flatnonzero(cells.exact)[:MOST_WITNESSES]) for cells in fronts]
+    return Cells(*(np.concatenate([getattr(one, name) for one in kept]) for name in ("touched", "picks", "exact")))
 
 
 def _partners(

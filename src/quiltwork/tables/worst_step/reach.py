@@ -11,32 +11,18 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
+from quiltwork.errors import Unsupported
 from quiltwork.numbers.stated import typed
-from quiltwork.tables.cells.cells import Arrangement, Sheet
-from quiltwork.tables.cells.sweep import Sweep
-from quiltwork.tables.notions.neighbors import (
-    AddRemove,
-    Edge,
-    Entry,
-    FreeLunch,
-    Metric,
-    Node,
-    Notion,
-    ReplaceOne,
-    User,
-    Window,
-)
-from quiltwork.tables.notions.sensitivity import Response, response
+from quiltwork.tables.cells.cells import Arrangement, Sheet, Sweep
+from quiltwork.tables.notions.neighbors import RECORD_STEPS, SWAP_STEPS, FreeLunch, Node, Notion, User, Window
+from quiltwork.tables.notions.sensitivity import Response, changeable, occurring, response
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import Ordered
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import strongest, strongest_along
 from quiltwork.tables.worst_step.many_records import people
 from quiltwork.tables.worst_step.one_record import swaps
-from quiltwork.tables.worst_step.touched import LIMIT_NOTE, everything, possible, refuse_infinite
-from quiltwork.tables.worst_step.vectors import Pricing, Reach
-
-__all__ = ["reach"]
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Pricing, Reach, everything, possible, refuse_infinite
 
 
 def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
@@ -45,9 +31,9 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
         return Reach((Pricing([], []).vector({}, "any record, nothing was released"),))
     responses = [response(query, step, table) for query in queries]
     pricing = Pricing(queries, responses)
-    if isinstance(step, (AddRemove, Edge)):
+    if isinstance(step, RECORD_STEPS):
         return _single(table, queries, responses, pricing)
-    if isinstance(step, (ReplaceOne, Entry, Metric)):
+    if isinstance(step, SWAP_STEPS):
         return swaps(table, queries, responses, pricing, step)
     if isinstance(step, User) and step.max_records == 1:
         return _single(table, queries, [attrs.evolve(found, one=found.many(1)) for found in responses], pricing)
@@ -65,6 +51,37 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
         single = all(found.one == 1 for found in responses) and math.isinf(table.most)
         return everything(arrangement, responses, pricing, "two tables with nothing in common", exact=single)
     raise TypeError(f"no rule for {step}")
+
+
+def may_refuse(table: Table, queries: Sequence[Query], step: Notion) -> bool:
+    """Whether some query, by itself, may move infinitely far, or has no loss at a distance: then the search decides.
+
+    Looks at no cell. Of the plans that are not refused it doubts those with a condition that is true, or false, of
+    every record, and those whose distances no reachable choice of records attains.
+    """
+    pricing = Pricing(queries, [response(query, step, table) for query in queries])
+    try:
+        for i, query in enumerate(queries):
+            if isinstance(step, SWAP_STEPS):
+                far = _swap_distances(query, pricing.responses[i], changeable(step, table))
+                if query.opaque and not pricing.symmetric[i]:
+                    return True
+            else:
+                far = occurring(query, step, table)
+            if math.inf in far:
+                return True
+            for distance in far:
+                pricing.at(i, distance)
+    except Unsupported:
+        return True
+    return False
+
+
+def _swap_distances(query: Query, found: Response, changes: frozenset[str]) -> set[float]:
+    """How far a changed record can move a query: across its filter, and inside it."""
+    crossing = query.opaque or bool(query.where.columns & changes)
+    reading = query.opaque or query.reads_any(changes)
+    return ({found.one} if crossing else set()) | ({found.both} if reading else set())
 
 
 def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing) -> Reach:

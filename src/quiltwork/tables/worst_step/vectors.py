@@ -2,6 +2,7 @@
 
 A vector that some pair of neighbours really has is `exact`; one that only stands above others is a bound. `Bound` holds
 losses each of which is above every vector that it stands for, so that the least of their answers is a bound too.
+Infinite distances of queries that some record can touch are refused.
 
 Reference: theory/granularity.md section 3, Theorem 1.
 """
@@ -12,14 +13,17 @@ import math
 from collections.abc import Sequence
 
 import attrs
+import numpy as np
 
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import attained, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
 from quiltwork.kinds import document
+from quiltwork.tables.cells.cells import Arrangement, Sweep
 from quiltwork.tables.notions.neighbors import Metric
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.query import Query
+from quiltwork.tables.schema.columns import BoolArray
 
 
 @document("vector/1")
@@ -55,6 +59,9 @@ class Reach:
     vectors: tuple[Vector, ...]
     bounds: tuple[Bound, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+LIMIT_NOTE = "there are too many cells to list: those left out are bounded by what they can cost together"
 
 
 class Pricing:
@@ -115,3 +122,42 @@ class Pricing:
                 losses.append(turned(loss) if query in added else loss)
                 real.append(losses[-1] if distance == 1 else attained(self.queries[query].loss, distance))
         return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))
+
+
+# ---- which queries can be touched at all
+
+
+@attrs.frozen
+class Unbounded(Exception):
+    """Some step moves the input of these queries infinitely far."""
+
+    queries: tuple[int, ...]
+
+
+def refuse_infinite(queries: Sequence[int], far: Sequence[float]) -> None:
+    """Raise `Unbounded` for the queries whose distance is infinite."""
+    found = tuple(query for query, distance in zip(queries, far, strict=True) if math.isinf(distance))
+    if found:
+        raise Unbounded(found)
+
+
+def possible(arrangement: Arrangement | Sweep) -> BoolArray:
+    """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
+    if isinstance(arrangement, Sweep):
+        return arrangement.possible
+    boxes = np.ones((1, arrangement.owner.size), dtype=bool)
+    for sheet in arrangement.sheets:
+        boxes &= sheet.true.any(axis=0)
+    found: BoolArray = arrangement.touched(boxes)[0]
+    return found
+
+
+def everything(
+    arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str, *, exact: bool = True
+) -> Reach:
+    """Any number of records: every query that can be touched is, as far as it goes."""
+    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
+    far = [responses[i].many(math.inf) for i in can]
+    refuse_infinite(can, far)
+    real = exact and all(sheet.exact for sheet in arrangement.sheets)
+    return Reach((pricing.vector(dict(zip(can, far, strict=True)), where, exact=real),))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
+from quiltwork.curves.guarantee import value_of
 from quiltwork.kinds import document
-from quiltwork.tables.worst_step.moments import TILTS, loss_moments
-from quiltwork.tables.worst_step.vectors import Bound, Vector
+from quiltwork.tables.worst_step.additive import TILTS, loss_moments
+from quiltwork.tables.worst_step.vectors import Bound, Reach, Vector
 
 MOST_COMPOSED = 400  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
 MOST_WITNESSED = 100  # of them for the witness
@@ -36,12 +38,34 @@ class Worst(BaseCurve):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 
     def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = ()) -> None:
+        self._reach: Any = Reach(tuple(vectors), tuple(bounds))
+
+    @classmethod
+    def of(cls, reach: Any) -> Worst:
+        """The worst of what one step can do; given `later`, the search starts with the first question."""
+        curve = cls(())
+        curve._reach = reach
+        return curve
+
+    @property
+    def reach(self) -> Reach:
+        """Everything that one step can do."""
+        found: Reach = value_of(self._reach)
+        return found
+
+    @cached_property
+    def vectors(self) -> tuple[Vector, ...]:
+        """One vector for each loss, a reachable one where there is one."""
         found: dict[Loss, Vector] = {}
-        for vector in vectors:
+        for vector in self.reach.vectors:
             if vector.loss not in found or (vector.exact and not found[vector.loss].exact):
                 found[vector.loss] = vector
-        self.vectors = tuple(found.values())
-        self.bounds = tuple(bounds)
+        return tuple(found.values())
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Bounds for the vectors that were not listed."""
+        return self.reach.bounds
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         return self._worst(

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from quiltwork.errors import AccessDenied
-from quiltwork.ledger.acts.history import followed
 from quiltwork.ledger.chain.entries import Entry, stamp
+from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.json import json_numbers
 from quiltwork.web.api.models import Change, Document, Name, Number, Open, written

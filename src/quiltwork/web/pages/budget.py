@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
+from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.chain.entries import canonical
-from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.chain.entries import Receipt, canonical
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.web.api.models import Name, Number
 from quiltwork.web.pages.budget_view import done, fresh, values
-from quiltwork.web.pages.forms import Sent, Typed, whole
+from quiltwork.web.pages.forms import Message, Sent, Typed, as_json, attempt, wants_json, whole
 from quiltwork.web.pages.losses import loss_of
-from quiltwork.web.pages.messages import Message, as_json, refusal, wants_json
 from quiltwork.web.service.access import Asks, Caller, Sends, checked, site_of, worker
 
 router = APIRouter(include_in_schema=False)
@@ -47,12 +46,7 @@ def budget(
 def forecast(request: Request, who: Asks, sent: Sent) -> Response:
     """How many more of the described release fit; spends nothing."""
     ledger, name = who.book, sent.get("name", "")
-    try:
-        answer = fits(ledger.forecast(name, **_asked(ledger, name, sent)))
-    except AccessDenied:
-        raise
-    except QuiltworkError as error:
-        answer = refusal(error, spends=False)
+    answer = attempt(lambda: fits(ledger.forecast(name, **_asked(ledger, name, sent))))
     if wants_json(request):
         return as_json(answer)
     return shown(request, who, name, typed=sent, answer=answer, status=answer.status)
@@ -62,16 +56,12 @@ def forecast(request: Request, who: Asks, sent: Sent) -> Response:
 def spend(request: Request, who: Sends, sent: Sent) -> Response:
     """Take the cost of a release that is about to run. A form that is sent twice spends once."""
     ledger, name = who.book, sent.get("name", "")
-    try:
-        before = _newest(ledger, name)
-        receipt = _spent(ledger, name, sent)
-    except AccessDenied:
-        raise
-    except QuiltworkError as error:
-        message = refusal(error, spends=True)
+    found = attempt(lambda: (_newest(ledger, name), _spent(ledger, name, sent)), spends=True)
+    if isinstance(found, Message):
         if wants_json(request):
-            return as_json(message)
-        return shown(request, who, name, typed=sent, message=message, status=message.status)
+            return as_json(found)
+        return shown(request, who, name, typed=sent, message=found, status=found.status)
+    before, receipt = found
     again = receipt.seq <= before
     if wants_json(request):
         message = done(ledger, name, receipt.seq, again) or Message("good", f"Done: entry {receipt.seq}.")
@@ -83,36 +73,22 @@ def spend(request: Request, who: Sends, sent: Sent) -> Response:
 def change(request: Request, who: Sends, sent: Sent) -> Response:
     """Pause, resume or close it, once that was confirmed."""
     ledger, name = who.book, sent.get("name", "")
-    try:
-        act = CHANGES.get(sent.line("act"))
-        if act is None:
-            raise InvalidParameter("act", sent.line("act"), "one of " + ", ".join(CHANGES))
+
+    def act() -> Receipt:
+        chosen = _chosen(sent, CHANGES)
         if sent.line("sure") != "yes":
             raise InvalidParameter("the box", "not ticked", "ticked", "it says that you are sure")
-        receipt = act(ledger, name, sent.get("note", "").strip())
-    except AccessDenied:
-        raise
-    except QuiltworkError as error:
-        message = refusal(error, spends=False)
-        return shown(request, who, name, message=message, status=message.status)
-    return _back(name, receipt)
+        return chosen(ledger, name, sent.get("note", "").strip())
+
+    return _acted(request, who, name, attempt(act))
 
 
 @router.post("/budget/reservation")
 def reservation(request: Request, who: Sends, sent: Sent) -> Response:
     """Start, settle or give back what a reservation holds."""
     ledger, name = who.book, sent.get("name", "")
-    try:
-        act = MOVES.get(sent.line("act"))
-        if act is None:
-            raise InvalidParameter("act", sent.line("act"), "one of " + ", ".join(MOVES))
-        receipt = act(ledger, whole("Reservation", sent.line("reservation")))
-    except AccessDenied:
-        raise
-    except QuiltworkError as error:
-        message = refusal(error, spends=False)
-        return shown(request, who, name, message=message, status=message.status)
-    return _back(receipt.budget or name, receipt)
+    found = attempt(lambda: _chosen(sent, MOVES)(ledger, whole("Reservation", sent.line("reservation"))))
+    return _acted(request, who, name, found)
 
 
 @router.post("/budget/verify", dependencies=[Depends(checked), Depends(worker)])
@@ -155,12 +131,24 @@ def fits(found: Forecast) -> Message:
     return Message(tone, title, f"Each costs {found.cost}; {found.left} is left.{closed}")
 
 
+def _chosen(sent: Typed, acts: Mapping[str, Callable[..., Receipt]]) -> Callable[..., Receipt]:
+    act = acts.get(sent.line("act"))
+    if act is None:
+        raise InvalidParameter("act", sent.line("act"), "one of " + ", ".join(acts))
+    return act
+
+
+def _acted(request: Request, who: Caller, name: str, found: Receipt | Message) -> Response:
+    if isinstance(found, Message):
+        return shown(request, who, name, message=found, status=found.status)
+    return _back(found.budget or name, found)
+
+
 def _asked(ledger: Ledger, name: str, sent: Typed) -> dict[str, Any]:
     """The release that a form describes: of a planned budget by its name, else by its loss."""
     if ledger.budget(name).kind == "planned":
         return {"release": sent.line("release")}
-    blocks = sent.lines("blocks")
-    return {"loss": loss_of(sent), "blocks": blocks or None}
+    return {"loss": loss_of(sent), "blocks": sent.lines("blocks") or None}
 
 
 def _spent(ledger: Ledger, name: str, sent: Typed) -> Receipt:

@@ -1,63 +1,71 @@
-"""Everything that the page of one budget shows."""
+"""Everything that the page of one budget shows.
+
+Entries of the ledger are lines that people read; what cannot be read is said to be so, never hidden.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import attrs
+import numpy as np
+from scipy.special import expit
 
+from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
+from quiltwork.compose.filters.opening import LIMITS, Filter
+from quiltwork.compose.loss import Loss
 from quiltwork.errors import QuiltworkError
-from quiltwork.ledger.book.balances import Balance
-from quiltwork.ledger.book.book import Reservation
-from quiltwork.ledger.book.terms import Terms
+from quiltwork.ledger.book.book import Charge, Reservation
+from quiltwork.ledger.book.terms import Limit, Terms
+from quiltwork.ledger.chain.entries import Entry, canonical
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.pages.budget_history import said
-from quiltwork.web.pages.balances import tone_of
-from quiltwork.web.pages.entries import Line, line_of, minute
+from quiltwork.numbers.digits import at_least, at_most
+from quiltwork.numbers.rounding import down, up
+from quiltwork.report.pages.budget_history import details, said
+from quiltwork.web.pages.forms import Message
 from quiltwork.web.pages.losses import EXAMPLE, WRITTEN, offered
-from quiltwork.web.pages.messages import Message
-from quiltwork.web.pages.promise import promised
 from quiltwork.web.service.access import Caller
 
-__all__ = ["done", "values"]
-
-SIZE = 25  # entries on one page
+PAGE = 25  # entries on one page
 MOST_BOXES = 24  # blocks that are offered one by one
+WHAT = {
+    "open": "opened",
+    "spend": "spent",
+    "reserve": "reserved",
+    "start": "started",
+    "settle": "settled",
+    "refund": "given back",
+    "lapse": "lease ended",
+    "pause": "paused",
+    "resume": "resumed",
+    "close": "closed",
+    "denied": "access denied",
+    "clock": "clock set",
+}
+# all that a limit allows, as one release
+LOSSES: dict[str, Callable[..., Loss]] = {"approximate": approximate, "pure": pure, "zcdp": zcdp, "gdp": gdp}
+ALARMS = (0.01, 0.05, 0.1, 0.25)
+WEAK = 0.5  # a budget that lets a test at 5% false alarms find more than half promises little
+LEFT, TOP, SQUARE = 52, 12, 288  # of the square that is drawn, in the units of its picture
+TONES = {"denied": "denied", "close": "closed", "pause": "paused", "refund": "good", "lapse": "good", "open": "open"}
 
 
 @attrs.frozen
-class Row:
-    """One unit of a balance, in words."""
-
-    unit: str
-    limit: str
-    spent: str
-    left: str
-    percent: str
-    share: float
-    tone: str
-
-
-@attrs.frozen
-class Held:
-    """A reservation in words."""
+class Line:
+    """One entry: its number and time, what happened, what it was, what it cost, who did it, and the note."""
 
     seq: int
-    status: str
-    until: str
+    time: str
+    moment: str
     what: str
-
-
-@attrs.frozen
-class Run:
-    """A planned release: its loss, how often it ran and may run."""
-
-    name: str
-    loss: str
-    ran: int
-    most: int
+    tone: str
+    details: str
+    cost: str
+    who: str
+    note: str
 
 
 def values(
@@ -75,25 +83,22 @@ def values(
     balance = ledger.balance(name, block)
     budget = balance.budget
     terms = budget.terms
+    names = (terms.blocks.names if terms.blocks is not None else None) or ()
     lines, older = history(ledger, terms, before)
-    kinds = () if terms.filter is None else offered(terms.filter)
     owns = who.name in terms.owners and who.may("spend")
     return {
         "budget": budget,
         "terms": terms,
         "balance": balance,
-        "rows": [_row(balance, index) for index in range(len(balance.amounts))],
         "words": balance.explain().splitlines(),
         "promise_words": budget.explain().splitlines(),
         "block": block or "",
         "promise": promised(terms.limit),
-        "runs": [Run(one.name, said(one.loss.to_json()), *balance.runs[one.name]) for one in terms.plan],
-        "kinds": kinds,
+        "runs": [(one.name, said(one.loss.to_json()), *balance.runs[one.name]) for one in terms.plan],
+        "kinds": () if terms.filter is None else offered(terms.filter),
         "written": WRITTEN,
         "example": EXAMPLE,
-        "block_boxes": ()
-        if terms.blocks is None or len(terms.blocks.names or ()) > MOST_BOXES
-        else terms.blocks.names or (),
+        "block_boxes": names if len(names) <= MOST_BOXES else (),
         "reservations": [_held(one, terms) for one in ledger.reservations(name)],
         "lines": lines,
         "named": any(line.who for line in lines),
@@ -118,9 +123,9 @@ def history(ledger: Ledger, terms: Terms, before: int | None) -> tuple[list[Line
 
     Pages go by the number of an entry: the last page of a long history costs no more than the first.
     """
-    found = list(ledger.history(terms.name, last=SIZE + 1, before=before))
-    older = found[1].seq if len(found) > SIZE else None
-    return [line_of(entry, terms.filter) for entry in reversed(found[-SIZE:])], older
+    found = list(ledger.history(terms.name, last=PAGE + 1, before=before))
+    older = found[1].seq if len(found) > PAGE else None
+    return [line_of(entry, terms.filter) for entry in reversed(found[-PAGE:])], older
 
 
 def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | None:
@@ -143,17 +148,99 @@ def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | 
     return Message("good", f"Done: entry {seq}, {line.what}.", f"{line.details}{cost}".strip(", "))
 
 
-def _row(balance: Balance, index: int) -> Row:
-    amount = balance.amounts[index]
-    share = min(max(amount.used, 0.0), 1.0)
-    return Row(amount.unit, *amount.texts(), amount.percent, share, tone_of(share))
+def line_of(entry: Entry, kept: Filter | None) -> Line:
+    """The line of an entry; costs are in the units of the budget's filter."""
+    what, tone = WHAT.get(entry.kind, entry.kind), TONES.get(entry.kind, "")
+    cost = note = ""
+    try:
+        content = entry.content
+        note = str(content.get("note", ""))  # on a line of its own: notes are long, and typed by people
+        words = details(attrs.evolve(entry, body=canonical({**content, "note": ""})))
+        cost = _cost(entry.kind, content, kept)
+    except (QuiltworkError, KeyError, TypeError, ValueError, AttributeError):
+        words, tone = "cannot be read: verify the ledger", "denied"
+    return Line(entry.seq, minute(entry.time), entry.time, what, tone, words, cost, entry.principal or "", note)
 
 
-def _held(one: Reservation, terms: Terms) -> Held:
+def minute(time: str) -> str:
+    """A stored time to the second, in UTC, without the letters of ISO."""
+    return time[:19].replace("T", " ")
+
+
+def _cost(kind: str, content: dict[str, Any], kept: Filter | None) -> str:
+    if kind not in ("spend", "reserve") or kept is None:
+        return ""
+    return kept.shown(Charge.read(content).cost)
+
+
+def _held(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
+    """A reservation, what it holds in words, and when its lease ends."""
     charge = one.charge
     if terms.filter is None:
         what = f"{charge.times:,} x {charge.release}" if charge.times > 1 else str(charge.release)
     else:
         what = terms.filter.shown(charge.cost)
     where = "" if charge.blocks is None else f", in {', '.join(charge.blocks[:6])}"
-    return Held(one.seq, one.status, minute(one.until), what + where)
+    return one, what + where, minute(one.until)
+
+
+@attrs.frozen
+class Promise:
+    """What a budget promises against somebody who tests for the protected change: its trade-off curve.
+
+    For every test with type I error alpha the type II error is at least beta(alpha). The points that are drawn are
+    lower ends of certified brackets, corners among them, and so close together that the lines between them cannot be
+    told from the curve by eye. A guess after a fair coin is right with probability at most (1 + delta(0)) / 2.
+
+    Reference: Dong, Roth and Su 2022, Definition 2.1 and Proposition 2.4 (trade-off functions); Kairouz, Oh and
+    Viswanath 2015, section 2 (operational meaning).
+    """
+
+    curve: tuple[tuple[float, float], ...]  # alpha and a lower bound on beta
+    line: str
+    area: str
+    marks: tuple[tuple[float, float], ...]
+    rows: tuple[tuple[str, str], ...]  # false alarms in percent, missed at least, in percent
+    alarm: str
+    missed: str
+    right: str
+    weak: bool
+
+
+@lru_cache(maxsize=256)
+def promised(limit: Limit) -> Promise:
+    """The promise of a limit; it never changes, so it is drawn once."""
+    loss = LOSSES[limit.kind](*(float(getattr(limit, name)) for name in LIMITS[limit.kind]))
+    alpha = np.unique(np.concatenate([np.geomspace(1e-6, 0.02, 60), np.linspace(0.0, 1.0, 251), _corners(limit)]))
+    beta = np.clip(np.asarray(loss.beta(alpha).lower, dtype=float), 0.0, 1.0)
+    named = [max(float(loss.beta(alarm).lower), 0.0) for alarm in ALARMS]
+    right = min(up((1.0 + float(loss.delta(0.0).upper)) / 2.0), 1.0)
+    curve = tuple(zip(alpha.tolist(), beta.tolist(), strict=True))
+    line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (_place(*point) for point in curve))
+    return Promise(
+        curve=curve,
+        line=line,
+        area=f"{line}L{LEFT} {TOP + SQUARE}Z",
+        marks=tuple(_place(x, y) for x, y in zip(ALARMS, named, strict=True)),
+        rows=tuple((f"{100 * x:g}", _missed(y)) for x, y in zip(ALARMS, named, strict=True)),
+        alarm="5",
+        missed=_missed(named[1]),
+        right=at_most(min(up(100 * right), 100.0), 3),
+        weak=named[1] < WEAK,
+    )
+
+
+def _corners(limit: Limit) -> list[float]:
+    """Where the curve of an (epsilon, delta) promise bends, and where it meets zero."""
+    if limit.epsilon is None:
+        return []
+    rest = 1.0 - float(limit.delta or 0.0)
+    return [rest * float(expit(-limit.epsilon)), rest]
+
+
+def _missed(beta: float) -> str:
+    return at_least(max(down(100 * beta), 0.0), 3)
+
+
+def _place(alpha: float, beta: float) -> tuple[float, float]:
+    return LEFT + SQUARE * alpha, TOP + SQUARE * (1.0 - beta)

@@ -1,24 +1,70 @@
-"""The list of budgets, and the form that opens one."""
+"""The list of budgets, each with how much of it is spent, and the form that opens one."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import attrs
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from quiltwork.errors import AccessDenied, QuiltworkError
-from quiltwork.web.pages.balances import shown_of
-from quiltwork.web.pages.forms import Sent, Typed
-from quiltwork.web.pages.messages import Message, refusal
-from quiltwork.web.pages.opening import FILTERS, LIMITS, terms_of
+from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
+from quiltwork.ledger.book.balances import Balance, Budget
+from quiltwork.ledger.book.terms import Blocks
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.spec.files.plan import parse_plan
+from quiltwork.web.pages.forms import Message, Sent, Typed, attempt, number, span, time, whole
 from quiltwork.web.service.access import Asks, Caller, Sends, site_of
+from quiltwork.web.service.problems import words_of
 
 router = APIRouter(include_in_schema=False)
 
 SIZE = 48  # budgets on one page
 ORDER = {"open": 0, "paused": 1, "expired": 2, "closed": 3}
+LIMITS = (
+    ("approximate", "epsilon and delta", ("epsilon", "delta")),
+    ("pure", "epsilon alone (pure)", ("epsilon",)),
+    ("zcdp", "rho (zCDP)", ("rho",)),
+    ("gdp", "mu (GDP)", ("mu",)),
+)
+FILTERS = (
+    ("", "the one that counts most kinds of releases"),
+    ("renyi", "Rényi divergence of one order"),
+    ("zcdp", "rho of zCDP"),
+    ("gdp", "mu² of GDP"),
+    ("pure", "epsilon and delta add up"),
+)
+
+
+@attrs.frozen
+class Shown:
+    """A budget in a list; the balance is None when it cannot be told, and `problem` says why."""
+
+    budget: Budget
+    balance: Balance | None
+    problem: str = ""
+
+    @classmethod
+    def of(cls, ledger: Ledger, budget: Budget) -> Shown:
+        """One budget; a balance that fails does not take the whole list away."""
+        try:
+            return cls(budget, ledger.balance(budget.name))
+        except QuiltworkError as error:
+            return cls(budget, None, words_of(error))
+
+    @property
+    def used(self) -> float:
+        """The share that is spent."""
+        return 0.0 if self.balance is None else self.balance.used
+
+    @property
+    def words(self) -> str:
+        """Spent, of what, in the first unit."""
+        if self.balance is None:
+            return self.problem
+        limit, spent, _ = self.balance.amounts[0].texts()
+        return f"{self.balance.percent} spent: {spent} of {limit} ({self.balance.unit})"
 
 
 @router.get("/budgets")
@@ -38,13 +84,14 @@ def opened(request: Request, who: Sends, sent: Sent) -> Response:
     ledger = who.book
     if not who.may("manage"):  # before a plan is read, which takes a while
         raise AccessDenied("manage", f"{who.name!r} is a {who.role}")
-    try:
+
+    def open_budget() -> Budget:
         name, terms = terms_of(sent)
-        budget = ledger.open(name, **terms)
-    except AccessDenied:
-        raise
-    except QuiltworkError as error:
-        return listed(request, who, typed=sent, message=refusal(error, spends=False))
+        return ledger.open(name, **terms)
+
+    budget = attempt(open_budget)
+    if isinstance(budget, Message):
+        return listed(request, who, typed=sent, message=budget)
     first = next(ledger.history(budget.name, limit=1))
     return RedirectResponse(f"/budget?{urlencode({'name': budget.name, 'done': first.seq})}", 303)
 
@@ -69,7 +116,7 @@ def listed(
         request,
         "budgets.html",
         200 if message is None else message.status,
-        shown=[shown_of(ledger, one) for one in found[(page - 1) * SIZE : page * SIZE]],
+        shown=[Shown.of(ledger, one) for one in found[(page - 1) * SIZE : page * SIZE]],
         total=len(every),
         found=len(found),
         find=find,
@@ -80,3 +127,54 @@ def listed(
         limits=LIMITS,
         filters=FILTERS,
     )
+
+
+# ---- the form that opens a budget
+
+
+def terms_of(typed: Typed) -> tuple[str, dict[str, Any]]:
+    """The name, and the arguments of `Ledger.open`."""
+    stated = next((names for kind, _, names in LIMITS if kind == typed.line("limit")), None)
+    if stated is None:
+        raise InvalidParameter("Limit", typed.line("limit"), "one of " + ", ".join(kind for kind, *_ in LIMITS))
+    asked: dict[str, Any] = {name: number(name.capitalize(), typed.line(name)) for name in stated}
+    asked["protects"] = typed.line("protects")
+    asked["note"] = typed.get("note", "").strip()
+    asked["owners"] = typed.lines("owners")
+    if typed.line("expires"):
+        asked["expires"] = time("Expires", typed.line("expires"))
+    if typed.line("refresh"):
+        asked["refresh"] = span("Refreshed every", typed.line("refresh"))
+    planned = typed.line("kept") == "planned"
+    return typed.line("name"), {**asked, **(_plan(typed) if planned else _adaptive(typed))}
+
+
+def _plan(typed: Typed) -> dict[str, Any]:
+    text = typed.get("plan", "")
+    if not text.strip():
+        raise InvalidParameter("Plan", text, "a plan file", "a planned budget fixes all of its releases now")
+    plan = parse_plan(text)
+    found: dict[str, Any] = {
+        "kind": "planned",
+        "plan": [(one.name, one.mechanism.loss(), one.count) for one in plan.releases],
+    }
+    if not typed.line("protects") and "protects" in plan.model_fields_set:
+        found["protects"] = plan.protects
+    return found
+
+
+def _adaptive(typed: Typed) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": "adaptive"}
+    if typed.line("filter"):
+        found["filter"] = typed.line("filter")
+    if typed.line("order"):
+        found["order"] = number("Order", typed.line("order"))
+    if typed.line("reveal"):
+        found["reveal"] = number("Reveal", typed.line("reveal"))
+    if typed.line("block_label") or typed.lines("block_names"):
+        most = typed.line("block_most")
+        names = typed.lines("block_names") or None
+        found["blocks"] = Blocks(
+            typed.line("block_label") or "block", names, whole("Touched parts", most) if most else 1
+        )
+    return found

@@ -1,23 +1,29 @@
-"""What a form sent: texts under their names, read as numbers, whole numbers, lists and times.
+"""What a form sent, and what its page says then: done, refused, or a mistake to mend.
 
-An empty box is nothing; anything else that is not what its label says is refused under that label.
+Texts stand under their names and are read as numbers, whole numbers, lists and times. An empty box is nothing; anything
+else that is not what its label says is refused under that label.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
+import attrs
 from fastapi import Depends, Request
+from starlette.responses import JSONResponse
 
-from quiltwork.errors import InvalidParameter
+from quiltwork import errors
+from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
+from quiltwork.web.service.access import CSRF_HEADER
+from quiltwork.web.service.problems import status_of, words_of
 
-__all__ = ["Sent", "Typed", "number", "span", "time", "whole"]
-
+Found = TypeVar("Found")
 MOST_FIELDS = 400
+REFUSED = (errors.BudgetExceeded, errors.NotOpen, errors.AlreadyRun)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -111,3 +117,62 @@ def span(label: str, text: str) -> timedelta:
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# ---- what the page says then
+
+
+@attrs.frozen
+class Message:
+    """A title, a sentence, and how it is meant: good, bad or warn."""
+
+    tone: str
+    title: str
+    text: str = ""
+    status: int = 200
+
+
+def refusal(error: QuiltworkError, spends: bool) -> Message:
+    """Why something was not done. Where it would have spent, it says whether anything was."""
+    status, text = status_of(error), sentence(words_of(error))
+    if isinstance(error, REFUSED):
+        return Message(
+            "bad", "Refused. Nothing was spent." if spends else "Refused. Nothing was changed.", text, status
+        )
+    if status == 422:
+        title = "Please check what was entered."
+        return Message("bad", f"{title} Nothing was spent." if spends else title, text, status)
+    certain = not isinstance(error, errors.LedgerUnavailable) or error.certain
+    title = "Not done." if certain else "It is not known whether this was written."
+    return Message("bad", f"{title} Nothing was spent." if spends and certain else title, text, status)
+
+
+def attempt(act: Callable[[], Found], *, spends: bool = False) -> Found | Message:
+    """What an act gives, or why it was refused; whoever may not do it at all gets the page that says so."""
+    try:
+        return act()
+    except AccessDenied:
+        raise
+    except QuiltworkError as error:
+        return refusal(error, spends)
+
+
+def sentence(text: str) -> str:
+    """A refusal as a sentence of its own.
+
+    >>> sentence("scale must be > 0, got -2")
+    'Scale must be > 0, got -2.'
+    """
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def wants_json(request: Request) -> bool:
+    """Whether our own script asks, which puts the answer into the page that is there; forms cannot send this header."""
+    return CSRF_HEADER in request.headers
+
+
+def as_json(message: Message, **more: Any) -> JSONResponse:
+    """The message for our script. A refusal is an answer like any other here, so its status stands in the body."""
+    done = message.status < 400
+    return JSONResponse({"done": done, "tone": message.tone, "title": message.title, "text": message.text, **more})

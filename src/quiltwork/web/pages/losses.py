@@ -15,8 +15,6 @@ from quiltwork.losses.family import WHOLE, Entry, families
 from quiltwork.web.pages.forms import number, whole
 from quiltwork.web.service.limits import loss_from, loss_of_text
 
-__all__ = ["KINDS", "WRITTEN", "Box", "Kind", "loss_of", "offered"]
-
 WRITTEN = "written"
 SAMPLED = "sampled_gaussian"
 FIRST = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", SAMPLED, "pure", "approximate", "zcdp", "gdp")

@@ -8,8 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from quiltwork.web.pages.forms import Sent
-from quiltwork.web.pages.messages import sentence
+from quiltwork.web.pages.forms import Sent, sentence
 from quiltwork.web.service.access import Visits, checked, signed_in, site_of
 from quiltwork.web.service.problems import NotSignedIn, TooMany
 
@@ -51,7 +50,9 @@ def signing_in(request: Request, sent: Sent) -> Response:
         return page
     site.sessions.end(request.cookies.get(site.settings.cookie))
     session = site.sessions.begin(who.book, str(who.name))
-    return site.signed_in(RedirectResponse(after, 303), session)
+    response = RedirectResponse(after, 303)
+    site.set_cookie(response, session.cookie)
+    return response
 
 
 @router.post("/sign-out", dependencies=[Depends(checked)])

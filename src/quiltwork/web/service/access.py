@@ -27,27 +27,11 @@ from quiltwork.errors import AccessDenied, QuiltworkError
 from quiltwork.ledger.book.rules import may
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
-from quiltwork.web.service.problems import Busy, Forged, NoLedger, NotSignedIn, TooMany
+from quiltwork.web.service.limits import Turns
+from quiltwork.web.service.problems import Forged, NoLedger, NotSignedIn, TooMany
 
 if TYPE_CHECKING:
-    from quiltwork.web.site import Site
-
-__all__ = [
-    "Asks",
-    "Caller",
-    "Reads",
-    "Sends",
-    "Tokens",
-    "Visits",
-    "Weighs",
-    "Works",
-    "caller",
-    "checked",
-    "permit",
-    "signed_in",
-    "site_of",
-    "visitor",
-]
+    from quiltwork.web.app import Site
 
 CSRF_HEADER = "X-CSRF-Token"
 MOST_WORD = 200
@@ -258,7 +242,7 @@ class Tokens:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._key, self._clock, self._lock = secrets.token_bytes(32), clock, threading.Lock()
         self._known: OrderedDict[bytes, tuple[Ledger, float]] = OrderedDict()
-        self._checks = threading.BoundedSemaphore(AT_ONCE)
+        self._checks = Turns(AT_ONCE, PATIENCE, "too many tokens are being checked: ask again in a moment")
 
     def known(self, token: str) -> Ledger | None:
         """The ledger of a token that fitted lately."""
@@ -272,12 +256,8 @@ class Tokens:
 
     def sign_in(self, ledger: Ledger, token: str) -> Ledger:
         """The ledger as the token's principal uses it; AccessDenied when the token is not known."""
-        if not self._checks.acquire(timeout=PATIENCE):
-            raise Busy("too many tokens are being checked: ask again in a moment")
-        try:
+        with self._checks.taken():
             found = self.known(token) or ledger.sign_in(token)
-        finally:
-            self._checks.release()
         with self._lock:
             self._known[self._mark(token)] = (found, self._clock() + KEPT)
             while len(self._known) > MOST_KEPT:

@@ -21,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quiltwork.web.settings import UPLOADS, Settings
 
-__all__ = ["Bodies", "Guard"]
-
 POLICY = (
     "default-src 'none'",
     "script-src 'self'",

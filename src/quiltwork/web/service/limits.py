@@ -15,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from quiltwork.compose.loss import Loss
@@ -27,8 +27,6 @@ from quiltwork.spec.text.read import made_from, parse_as
 from quiltwork.web.service.problems import Busy
 from quiltwork.web.settings import Rate
 
-__all__ = ["Rates", "loss_from", "loss_of_text", "recipe_from"]
-
 MOST_KEPT = 20_000  # buckets
 MOST_MAPPINGS, MOST_NUMBERS = 60, 600
 MOST_WIDTH = 5000.0  # of all discrete noise together
@@ -36,8 +34,23 @@ DEEPEST = 8
 LONGEST_TEXT = 5000
 SLOW = {kind: family.tabulated for kind, family in families().items() if family.tabulated}
 ELSEWHERE = "the command line takes more: quiltwork ledger spend"
-PATIENCE = 2.0
-_slow = threading.BoundedSemaphore(2)
+
+
+class Turns:
+    """So many at a time; whoever would wait longer than `patience` seconds for a turn is refused with these words."""
+
+    def __init__(self, count: int, patience: float, words: str) -> None:
+        self._free, self._patience, self._words = threading.BoundedSemaphore(count), patience, words
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """A turn that ends with the block."""
+        if not self._free.acquire(timeout=self._patience):
+            raise Busy(self._words)
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 class Rates:
@@ -62,13 +75,9 @@ class Rates:
 
 def loss_from(given: Mapping[str, Any]) -> Loss:
     """The loss of plain values, as a plan file writes it; InvalidPlan names the field that is wrong."""
-    return recipe_from(given).loss()
-
-
-def recipe_from(given: Mapping[str, Any]) -> Recipe:
-    """The same before it is a loss."""
     with _turn(_width(given)):
-        return made_from(Recipe, given)
+        recipe = made_from(Recipe, given)
+    return recipe.loss()
 
 
 def loss_of_text(text: str) -> Loss:
@@ -79,18 +88,12 @@ def loss_of_text(text: str) -> Loss:
         return parse_as(Recipe, text).loss()
 
 
-@contextmanager
-def _turn(width: float) -> Iterator[None]:
-    """Only two slow ones are built at a time: each keeps the others' threads from running."""
-    if not width:
-        yield
-        return
-    if not _slow.acquire(timeout=PATIENCE):
-        raise Busy("too many wide tables are being made: ask again in a moment")
-    try:
-        yield
-    finally:
-        _slow.release()
+# each slow one keeps the others' threads from running
+_slow = Turns(2, 2.0, "too many wide tables are being made: ask again in a moment")
+
+
+def _turn(width: float) -> AbstractContextManager[None]:
+    return _slow.taken() if width else nullcontext()
 
 
 def _width(given: Any) -> float:

@@ -20,22 +20,6 @@ from quiltwork import errors
 from quiltwork.errors import QuiltworkError
 from quiltwork.web.service.headers import ALWAYS
 
-__all__ = [
-    "Busy",
-    "Failed",
-    "Forged",
-    "NoLedger",
-    "NotSignedIn",
-    "Problem",
-    "TooLong",
-    "TooMany",
-    "install",
-    "problem_of",
-    "status_of",
-    "usual",
-    "words_of",
-]
-
 log = logging.getLogger("quiltwork.web")
 _ASIDE = re.compile(r" \(.*\)(?=[;:]|$)")
 

@@ -20,8 +20,6 @@ import attrs
 
 from quiltwork.ledger.ledger import Ledger
 
-__all__ = ["Session", "Sessions"]
-
 MOST_OF_ALL = 5000
 MOST_OF_ONE = 20  # of one principal: the oldest ends
 

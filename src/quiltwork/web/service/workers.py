@@ -27,8 +27,6 @@ from typing import IO, Any
 from quiltwork.errors import QuiltworkError, Unsupported
 from quiltwork.web.service.problems import Busy, Failed, TooLong
 
-__all__ = ["Workers", "receive", "send"]
-
 LENGTH = struct.Struct("<Q")
 PATIENCE = 10.0  # seconds that a question waits for a free process
 MOST_WAITING = 4

@@ -135,7 +135,10 @@ def roots(view: View, target: FloatArray) -> tuple[FloatArray, FloatArray]:
     scan = view.centre + view.spread * SPREADS
     values = sign * view.middle(scan)
     goal = sign * target
-    fall = np.minimum.accumulate(np.where(np.isnan(values), np.inf, values))
+    values, middle = np.where(np.isnan(values), np.inf, values), scan.size // 2
+    # it falls; far from the centre it is noise, which must not hide what the centre knows
+    left_side, right_side = np.maximum.accumulate(values[middle::-1])[::-1], np.minimum.accumulate(values[middle:])
+    fall = np.concatenate((left_side, right_side[1:]))
     i = np.clip(np.searchsorted(-fall, -goal), 1, scan.size - 1)
     left, right = scan[i - 1].copy(), scan[i].copy()
     high, low = fall[i - 1] - goal, fall[i] - goal

@@ -9,7 +9,6 @@ Reference: theory/confounding.md section 4.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -21,17 +20,15 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of, rows_needed, signed, whole, written
 from quiltwork.confounding.design.exact.simplex import optimal, program
-from quiltwork.errors import InvalidParameter, MissingExtra, NotCertified, Unreachable, Unsupported
+from quiltwork.confounding.design.program import highs
+from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.rational_linear import Singular
 from quiltwork.numbers.stated import fraction
 
-__all__ = ["MAX_EXACT_ROWS", "Duals", "RationalSolution", "lower_bound", "solve_exactly", "worst_cost", "worst_delta"]
-
 MAX_EXACT_ROWS = 5000  # inequalities of the reduced program that are still solved exactly
 ENTRIES = 2_000_000  # products in one evaluation of all hinges
 MAX_SHOWN_BITS = 80  # bits of a fraction that is spelled out in a message
-SOLVER_TOLERANCE = 1e-10  # the smallest tolerance the float solver accepts
 
 Pairs = Sequence[tuple[int, int]]
 Fractions = np.ndarray[Any, np.dtype[np.object_]]
@@ -163,36 +160,23 @@ def lower_bound(
 
 def _suggested(system: Written) -> list[int] | None:
     """The columns of [A I] in the optimal basis of HiGHS; None when it found none."""
-    try:
-        highspy: Any = importlib.import_module("highspy")
-    except ImportError:
-        raise MissingExtra("highspy", "design") from None
+    solver: Any = highs()
     try:
         values = np.array([float(value) for row in system.rows for value in row.values()])
     except OverflowError:  # odds past the largest float
         return None
-    solver = highspy.Highs()
-    options = {"output_flag": False, "threads": 1, "primal_feasibility_tolerance": SOLVER_TOLERANCE}
-    for name, value in {**options, "dual_feasibility_tolerance": SOLVER_TOLERANCE, "small_matrix_value": 1e-12}.items():
-        solver.setOptionValue(name, value)
-    count = len(system.costs)
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = count, len(system.rows)
-    model.col_cost_ = np.array(system.costs, dtype=float)
-    model.col_lower_, model.col_upper_ = np.zeros(count), np.full(count, highspy.kHighsInf)
-    model.row_lower_ = np.full(len(system.rows), -highspy.kHighsInf)
-    model.row_upper_ = np.array(system.right, dtype=float)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = np.cumsum([0, *map(len, system.rows)])
-    model.a_matrix_.index_ = np.array([column for row in system.rows for column in row], dtype=np.int32)
-    model.a_matrix_.value_ = values
-    solver.passModel(model)
+    count, rows, nothing = len(system.costs), len(system.rows), np.zeros(0, dtype=np.int32)
+    costs, right = np.array(system.costs, dtype=float), np.array(system.right, dtype=float)
+    starts = np.cumsum([0, *map(len, system.rows)])[:-1].astype(np.int32)
+    places = np.array([column for row in system.rows for column in row], dtype=np.int32)
+    solver.addCols(count, costs, np.zeros(count), np.full(count, np.inf), 0, nothing, nothing, np.zeros(0))
+    solver.addRows(rows, np.full(rows, -np.inf), right, len(places), starts, places, values)
     solver.run()
-    basis, basic = solver.getBasis(), highspy.HighsBasisStatus.kBasic
+    basis = solver.getBasis()
     if not basis.valid:
         return None
     statuses = [*basis.col_status, *basis.row_status]
-    return [index for index, status in enumerate(statuses) if status == basic]
+    return [index for index, status in enumerate(statuses) if status.name == "kBasic"]
 
 
 # ---- input and messages

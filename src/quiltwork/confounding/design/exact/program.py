@@ -26,8 +26,6 @@ import numpy as np
 
 from quiltwork.kinds import document
 
-__all__ = ["Duals", "Hinges", "Layout", "Written", "hinges_of", "rows_needed", "signed", "whole", "written"]
-
 Integers = np.ndarray[Any, np.dtype[np.object_]]
 Fractions = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -55,14 +53,8 @@ class Hinges:
     @property
     def binding(self) -> bool:
         """Whether some channel might break the constraint."""
-        largest = sum(
-            (
-                weight * sum(max(entry, Fraction(0)) for entry in ray.values())
-                for ray, weight in zip(self.rays, self.weights, strict=True)
-            ),
-            Fraction(0),
-        )
-        return largest > self.room
+        gains = (sum(entry for entry in ray.values() if entry > 0) for ray in self.rays)
+        return sum(weight * gain for weight, gain in zip(self.weights, gains, strict=True)) > self.room
 
 
 def whole(array: Fractions) -> tuple[Integers, int]:

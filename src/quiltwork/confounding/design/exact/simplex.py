@@ -20,8 +20,6 @@ import attrs
 from quiltwork.errors import Unreachable, Unsupported
 from quiltwork.numbers.rational_linear import Singular, Square
 
-__all__ = ["Optimum", "Program", "optimal", "program"]
-
 WORK = 1_000_000  # rows times exact pivots before the answer is left to floats: minutes at most
 
 

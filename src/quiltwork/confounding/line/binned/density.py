@@ -2,12 +2,11 @@
 
 X ~ N(mean, s^2) in the bin (l, h], Y = X + N(0, v).  With T^2 = s^2 + v, rho = s/T, c = sqrt(v)/T, xi_r = (r - mean)/s
 and t_r = (y - r)/sqrt v, the posterior of X given Y = y is normal with sd w = s c, cut to the bin, whose ends are
-a = c xi_l - rho t_l and b = c xi_h - rho t_h sds from its mean.  With e and P' of `slice_columns`, for every point r of
-the bin
+a = c xi_l - rho t_l and b = c xi_h - rho t_h sds from its mean.  For every point r of the bin, with e and P' as below,
 
     f(y) = e^(-t_r^2/2 - (xi_r^2 - xi_e^2)/2) W / (sqrt(2 pi) T P'),
 
-where W is the window [a, b] relative to r (`slice_window`).  With r the point of the bin nearest the posterior mean
+where W is the window [a, b] relative to r (`window`).  With r the point of the bin nearest the posterior mean
 both terms of the exponent have one sign, and bins thirty or ten thousand sds out keep their digits.  When the
 posterior mean lies inside, the exponent is (c xi_e)^2/2 - z (z + 2 rho xi_e)/2, z = (y - e)/T; the first term is at
 most half the rest.
@@ -30,26 +29,38 @@ Bending.  -(log f)'' = 1/T^2 + (rho^2/v)(1 - Var/w^2) and
 In y both a and b fall, phi(a)/D falls and phi(b)/D rises (posteriors are ordered by likelihood ratio), and so does
 their difference: on a cell each is bounded by its value at an end.
 
+Numbers.  The law is that of the fractions given.  Widths and distances are differences of fractions; a location is kept
+as a double and what it misses, so that y - r is right to two units.  Square roots are right to two, all else here to
+four.
+
+Let e be the point of the bin nearest the mean and xi_r = (r - mean)/s.  The probability of the bin is phi(xi_e) P' with
+
+    P' = integral over the bin of e^(-(xi^2 - xi_e^2)/2) dxi,
+
+where the exponent is -(r - e)(r - e + 2 (e - mean))/(2 s^2): both factors have one sign, whatever side the bin is on.
+
 Reference: theory/confounding.md section 1; Brascamp and Lieb 1976.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.binned.columns import Bin, SliceColumns
 from quiltwork.confounding.line.binned.tail import MAX_NOISE_SDS, Tails
 from quiltwork.confounding.line.binned.window import MIDDLE, OWN, SHORT, ZERO, Window, lever, window
+from quiltwork.confounding.line.laws.components import root
 from quiltwork.confounding.line.laws.densities import KINK, ROOT2PI, Pair, Shapes
 from quiltwork.errors import NotCertified
 from quiltwork.numbers.rounding import UNIT
 
-__all__ = ["SliceShapes"]
+# mean, variance of X, variance of the noise, ends (None for an infinite one)
+Bin = tuple[Fraction, Fraction, Fraction, Fraction | None, Fraction | None]
 
 STEPS = 100
 UNDERFLOW = 1e-250  # a hazard below this may count as none
@@ -72,12 +83,12 @@ class _Seen:
     moved: FloatArray
 
 
-class SliceShapes(SliceColumns, Shapes):
-    """N(mean, s^2) in a bin plus N(0, v)."""
+class SliceShapes(Shapes):
+    """N(mean, s^2) in a bin plus N(0, v); every attribute is a column of k numbers."""
 
     def __init__(self, bins: Sequence[Bin]) -> None:
         self._seen: list[_Seen] = []
-        self.read(bins)
+        self._read(bins)
         reach = (np.sqrt(self.xi_near**2 + MODE_DEPTH) - np.abs(self.xi_near)) * self.sd
         self._first, self._last = np.maximum(self.low, self.near - reach), np.minimum(self.high, self.near + reach)
         self._common = ROOT2PI + np.log(self.total) + self.log_whole
@@ -87,6 +98,52 @@ class SliceShapes(SliceColumns, Shapes):
         self._kept: dict[bytes, Pair] = {}
         self.tail_error = np.zeros_like(self.centre)
         self.spread = np.sqrt(self.noise**2 + (0.5 * (self._last - self._first)) ** 2 / 3.0)
+
+    def _read(self, bins: Sequence[Bin]) -> None:
+        """The numbers of the slices, every one a column."""
+        rows = []
+        for mean, square, variance, low, high in bins:
+            sd, noise, total = root(square), root(variance), root(square + variance)
+            near = mean if low is None or low < mean else low
+            near = near if high is None or near < high else high
+            middle = None if low is None or high is None else (low + high) / 2
+            width = np.inf if low is None or high is None else float(high - low)
+            beside = np.inf if high is None else -np.inf  # where the middle of half a line is
+            ends = (-np.inf, np.inf, 0.0 if low is None and high is None else beside, 0.0)
+            points = (low, high, middle, near)
+            place = [end if point is None else float(point) for point, end in zip(points, ends, strict=True)]
+            place[2] = 0.0 if middle is None else place[2]
+            rest = [0.0 if point is None else float(point - Fraction(double))
+                    for point, double in zip(points, place, strict=True)]  # fmt: skip
+            past = [end if point is None else float(point - near) / sd for point, end in zip(points, ends, strict=True)]
+            away = [end if point is None else float(point - mean) / sd for point, end in zip(points, ends, strict=True)]
+            rows.append([sd, noise, total, width, *place, *rest, *past[:3], *away])
+        columns = [column[:, None] for column in np.array(rows).T]
+        self.sd, self.noise, self.total, self.width = columns[:4]
+        self.low, self.high, self.middle, self.near = columns[4:8]
+        self.rest_low, self.rest_high, self.rest_middle, self.rest_near = columns[8:12]  # what those doubles miss
+        self.past_low, self.past_high, self.past_middle = columns[12:15]  # (r - e)/s
+        self.xi_low, self.xi_high, self.xi_middle, self.xi_near = columns[15:]
+        self.rho, self.c, self.ratio = self.sd / self.total, self.noise / self.total, self.sd / self.noise
+        self.length = self.width / (self.sd * self.c)  # of the window of the posterior
+        self._find_whole()
+
+    def _fall(self, past: FloatArray) -> FloatArray:
+        """(xi^2 - xi_e^2)/2 at a point of the bin: how far the log density of X has fallen from its largest value."""
+        found: FloatArray = 0.5 * past * (past + 2.0 * self.xi_near)
+        return found
+
+    def _find_whole(self) -> None:
+        """log P' and its error in units."""
+        found = window(self.xi_low, self.xi_high, self.xi_middle, self.width / self.sd)
+        with np.errstate(invalid="ignore"):
+            self.falls = [np.where(np.isfinite(past), self._fall(past), 0.0)
+                           for past in (self.past_low, self.past_high, self.past_middle)]  # fmt: skip
+        fallen = np.choose(found.reference, [np.zeros_like(self.sd), *self.falls])
+        self.log_whole = found.log - fallen
+        ends = [np.where(np.isfinite(xi), 4.0 * np.abs(xi), 0.0) for xi in (self.xi_low, self.xi_high)]
+        moved = lever(self.xi_low, self.xi_high, self.width / self.sd, found.reference, *ends)
+        self.whole_units = OWN + 8.0 * fallen + moved
 
     # ---- the density
 
@@ -214,7 +271,7 @@ class SliceShapes(SliceColumns, Shapes):
     # ---- probabilities
 
     def log_tail(self, x: FloatArray) -> Pair:
-        """Right of the centre P(Y > x), left of it P(Y < x); see `slice_tails`."""
+        """Right of the centre P(Y > x), left of it P(Y < x); see `tail`."""
         key = x.tobytes()
         found = self._kept.get(key)
         if found is None:

@@ -1,4 +1,4 @@
-"""A normal number known up to a bin and seen through Gaussian noise.
+"""Continuous data read in bins, and a normal number known up to a bin and seen through Gaussian noise.
 
 When a mechanism reads only the bin of X ~ N(mean, sd^2) and another release adds Gaussian noise to X itself, what is
 seen of the latter, given the bin, is a `Slice`.  Slices of one normal law over a partition of the line, weighted by
@@ -16,26 +16,28 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.binned.columns import Bin
-from quiltwork.confounding.line.binned.density import SliceShapes
+from quiltwork.confounding.line.binned.density import Bin, SliceShapes
 from quiltwork.confounding.line.binned.window import HIGH, LOW, MIDDLE, OWN, ZERO, lever, window
-from quiltwork.confounding.line.laws.component import Component, exactly, placed, root, size
-from quiltwork.confounding.line.laws.components import Normal
+from quiltwork.confounding.line.laws.components import Component, Normal, exactly, placed, root, size
 from quiltwork.confounding.line.laws.densities import Shapes
 from quiltwork.errors import InvalidParameter
+from quiltwork.numbers.laws import Laws
 from quiltwork.numbers.rounding import UNIT
 
-__all__ = ["Slice", "bin_probability", "likelihood_order"]
+if TYPE_CHECKING:
+    from quiltwork.confounding.line.world import ContinuousWorld
 
 RATIO = 10**12  # sds of X and of the noise may differ by this factor
 PLACES = 10**10  # sds of the noise that a location may be from zero
+STATED = 64.0 * UNIT  # relative error of the weights of a mixture and of its probabilities
 MAX_SDS = 10**8  # sds of X that a bin may be from its mean
 
 
@@ -60,6 +62,11 @@ def _double(end: Fraction | None, infinite: float) -> float:
     return infinite if end is None else float(end)
 
 
+def _flagged(*ends: Fraction | None) -> list[Fraction]:
+    """Each end, and whether it is finite."""
+    return [part for end in ends for part in (end or Fraction(0), Fraction(end is not None))]
+
+
 @lru_cache(maxsize=256)
 def _shapes(one: Bin) -> SliceShapes:
     """A slice by itself is asked again and again."""
@@ -79,37 +86,30 @@ class Slice(Component):
     """
 
     kind: ClassVar[str] = "slice"
-    mean: float = attrs.field()
-    sd: float = attrs.field()
-    low: float = attrs.field()
-    high: float = attrs.field()
-    variance: float = attrs.field()
-    exact: tuple[Fraction, ...] = attrs.field(default=(), repr=False, kw_only=True)
+    mean: float
+    sd: float
+    low: float
+    high: float
+    variance: float
 
     def __attrs_post_init__(self) -> None:
         exact = self.exact
         if not exact:
-            ends = _ends(self.low, self.high)
-            flagged = [part for end in ends for part in (end or Fraction(0), Fraction(end is not None))]
-            exact = (exactly("mean", self.mean), size("sd", self.sd) ** 2, exactly("variance", self.variance), *flagged)
+            ends = _flagged(*_ends(self.low, self.high))
+            exact = (exactly("mean", self.mean), size("sd", self.sd) ** 2, exactly("variance", self.variance), *ends)
         object.__setattr__(self, "exact", tuple(exact))
         mean, square, variance, low, high = self.bin
         root(variance)  # refuses what is too small or too large
-        for name, value in (("mean", mean), ("low", low), ("high", high)):
-            plain = _double(value, math.inf if name == "high" else -math.inf)
-            object.__setattr__(self, name, plain)
-        for name in ("sd", "variance"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        plain: dict[str, float | Fraction] = {"mean": mean, "sd": self.sd, "variance": self.variance}
+        plain |= {"low": _double(low, -math.inf), "high": _double(high, math.inf)}
+        for name, value in plain.items():
+            object.__setattr__(self, name, float(value))
         if not square / RATIO**2 <= variance <= square * RATIO**2:
             raise InvalidParameter("variance", self.variance, "between 1e-24 and 1e24 times that of X")
         for place in (mean, low, high):
             if place is not None and place**2 > PLACES**2 * variance:
-                raise InvalidParameter(
-                    "a location",
-                    float(place),
-                    "at most 1e10 times the sd of the noise",
-                    "shift the data, or use infinity",
-                )
+                allowed = "at most 1e10 times the sd of the noise"
+                raise InvalidParameter("a location", float(place), allowed, "shift the data, or use infinity")
         placed(mean, self.sd)
         away = max([Fraction(0), *(sign * (end - mean) for sign, end in ((1, low), (-1, high)) if end is not None)])
         if away**2 > MAX_SDS**2 * square:
@@ -123,8 +123,7 @@ class Slice(Component):
         ends = _double(low, -math.inf), _double(high, math.inf)
         if low is not None and high is not None and not low < high:
             raise InvalidParameter("the ends of a bin", ends, "low < high", "they may be -inf and inf")
-        flagged = [part for end in (low, high) for part in (end or Fraction(0), Fraction(end is not None))]
-        exact = (mean, square, variance, *flagged)
+        exact = (mean, square, variance, *_flagged(low, high))
         return cls(float(mean), root(square), *ends, float(variance), exact=exact)
 
     @property
@@ -228,3 +227,36 @@ def _between(mean: Fraction, square: Fraction, low: Fraction | None, high: Fract
     if wrong > 0.5:  # so far out that nothing is left
         return 0.0, tiny
     return max(value * (1.0 - wrong) - tiny, 0.0), min(value * (1.0 + wrong) + tiny, 1.0)
+
+
+# ---- data in bins
+
+
+def binned_table(world: ContinuousWorld, edges: FloatArray) -> Laws:
+    """P(bin | secret) from both sides."""
+    low, high = np.zeros((world.count, edges.size - 1)), np.zeros((world.count, edges.size - 1))
+    for row, law in enumerate(world.read([Fraction(1)])):
+        for weight, part in zip(law.weights, law.components, strict=True):
+            ends = part.probability(edges[:-1], edges[1:])
+            low[row] += weight * ends[0]
+            high[row] += weight * ends[1]
+    slack = STATED + 4.0 * UNIT * max(len(law.weights) for law in world.read([Fraction(1)]))
+    return Laws(low * (1.0 - slack), np.where(high > 0, high * (1.0 + slack), 0.0))
+
+
+def checked_edges(edges: Any) -> FloatArray:
+    """Borders of bins, in order; the outer bins reach to infinity."""
+    inner = checks.numbers("edges", edges, "finite numbers in rising order", -1e100, 1e100)
+    if inner.ndim != 1 or not bool(np.all(np.diff(inner) > 0)):
+        raise InvalidParameter("edges", edges, "finite numbers in rising order")
+    return np.concatenate([[-np.inf], inner, [np.inf]])
+
+
+def middles(edges: FloatArray) -> list[float]:
+    """A number for each bin: its middle, and for the outer two as far beyond the border as their neighbours reach."""
+    inner = edges[1:-1]
+    if inner.size == 1:
+        return [float(inner[0]) - 0.5, float(inner[0]) + 0.5]
+    half = 0.5 * np.diff(inner)
+    ends = [inner[0] - half[0]], inner[:-1] + half, [inner[-1] + half[-1]]
+    return [float(value) for value in np.concatenate(ends)]

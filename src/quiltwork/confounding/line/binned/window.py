@@ -28,8 +28,6 @@ from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
 
-__all__ = ["HIGH", "LOW", "MIDDLE", "OWN", "ZERO", "Window", "lever", "window"]
-
 ZERO, LOW, HIGH, MIDDLE = 0, 1, 2, 3  # where the reference lies
 OWN = 128.0
 SHORT, FLAT = 1.0, 2.0  # a short form needs length <= SHORT and |middle| * length <= FLAT

@@ -21,14 +21,12 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.enclosure.cut import Cut, cut
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import TwoLaws
 from quiltwork.confounding.line.enclosure.tails import revealed, unbounded
 from quiltwork.confounding.line.laws.components import Mixture
 from quiltwork.curves.maximum import Maximum
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import UNIT, up
-
-__all__ = ["EnclosedCurve", "LawTest", "odds_for"]
 
 METHOD = "certified cells"
 MAX_EPSILON = 2.0**20  # epsilons beyond are not searched: the answer is then "above this"
@@ -176,9 +174,7 @@ class LawTest:
         order = np.argsort(-ratio)
         spent = np.cumsum((q.sum(axis=0) * np.gradient(places))[order])
         guesses = np.interp(alpha, spent / spent[-1], ratio[order]) if alpha.size else np.zeros(0)
-        picked = (
-            guesses[np.linspace(0, guesses.size - 1, min(guesses.size, 48)).astype(int)] if guesses.size else guesses
-        )
+        picked = guesses[np.linspace(0, guesses.size - 1, min(guesses.size, 48)).astype(int)]
         return sorted({0.0, *np.round(np.clip(picked, -600.0, 600.0), 6).tolist()})
 
 

@@ -22,14 +22,11 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.enclosure.difference import Cells, Difference
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
+from quiltwork.confounding.line.enclosure.difference import Cells, Difference, TwoLaws
 from quiltwork.confounding.line.enclosure.tails import TailOrder, revealed
 from quiltwork.confounding.line.laws.components import Mixture
 from quiltwork.errors import NotCertified
 from quiltwork.numbers.rounding import UNIT
-
-__all__ = ["Cut", "cut", "stick"]
 
 GRADES = 2.0 ** -np.array([2.0, 4.0, 7.0, 11.0, 17.0, 27.0])  # distances of cells from a zero, over the cell's length
 EVEN = np.linspace(0.0, 1.0, 2 * GRADES.size + 2)

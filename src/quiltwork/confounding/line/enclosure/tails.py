@@ -22,13 +22,10 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.binned.law import Slice, likelihood_order
-from quiltwork.confounding.line.enclosure.difference import Difference
-from quiltwork.confounding.line.enclosure.pair import TwoLaws
-from quiltwork.confounding.line.laws.component import Component
-from quiltwork.confounding.line.laws.normal_laplace import NormalLaplaceShapes
+from quiltwork.confounding.line.enclosure.difference import Difference, TwoLaws
+from quiltwork.confounding.line.laws.components import Component
+from quiltwork.confounding.line.laws.densities import NormalLaplaceShapes
 from quiltwork.numbers.rounding import UNIT
-
-__all__ = ["TailOrder", "revealed", "unbounded"]
 
 LARGE, TINY = 600.0, 1e-290
 MIN_SLOPE_GAP = 1e-9  # slopes computed in floats must differ by this much of their size

@@ -12,13 +12,11 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.laws.component import Component
+from quiltwork.confounding.line.laws.components import Component
 from quiltwork.confounding.line.laws.densities import KINK, Pair, Shapes, as_column, sure
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import UNIT
-
-__all__ = ["Unimodal", "UserShapes"]
 
 
 def _mode(value: Any) -> float:
@@ -55,15 +53,15 @@ class Unimodal(Component):
         accuracy = checks.positive("accuracy", self.accuracy)
         if not 1e-15 <= accuracy <= 1e-3:
             raise InvalidParameter("accuracy", self.accuracy, "in [1e-15, 1e-3]")
-        peak = float(np.asarray(self.pdf(np.array([self.mode])), dtype=float)[0])
+        peak = self._at_mode(self.pdf)
         if not 0.0 < peak < math.inf:
             raise InvalidParameter("the density at the mode", peak, "positive and finite")
-        whole = self._number(self.cdf) + self._number(self.sf)
+        whole = self._at_mode(self.cdf) + self._at_mode(self.sf)
         if not abs(whole - 1.0) <= 1e-6:
             raise InvalidParameter("cdf + sf at the mode", whole, "1", "they must belong to one law")
         object.__setattr__(self, "spread", 1.0 / (2.5 * peak))
 
-    def _number(self, function: Callable[[FloatArray], Any]) -> float:
+    def _at_mode(self, function: Callable[[FloatArray], Any]) -> float:
         return float(np.asarray(function(np.array([self.mode])), dtype=float)[0])
 
     @classmethod
@@ -78,9 +76,7 @@ class Unimodal(Component):
     @classmethod
     def shapes(cls, parts: Sequence[Any]) -> Shapes:
         (part,) = parts
-        plain = (part.pdf, part.cdf, part.sf)
-        logs = part.logs or tuple(_logged(function) for function in plain)
-        return UserShapes(logs[0], logs[1], logs[2], part.mode, part.spread, part.accuracy, part.support)
+        return UserShapes(part)
 
     def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
         return super().sample(rng, count) if self.draws is None else np.asarray(self.draws(rng, count), dtype=float)
@@ -104,22 +100,14 @@ def _known(what: str, x: FloatArray, found: FloatArray) -> None:
 class UserShapes(Shapes):
     """One density of the user's own, as right as the user says."""
 
-    def __init__(
-        self,
-        log_pdf: Callable[[FloatArray], FloatArray],
-        log_cdf: Callable[[FloatArray], FloatArray],
-        log_sf: Callable[[FloatArray], FloatArray],
-        mode: float,
-        spread: float,
-        accuracy: float,
-        support: tuple[float, float],
-    ) -> None:
-        self._log_pdf, self._log_cdf, self._log_sf, self.accuracy = log_pdf, log_cdf, log_sf, accuracy
-        self._ends = np.array([end for end in support if math.isfinite(end)])
-        self.place(as_column([mode]))
-        self.spread = as_column([spread])
-        self.share = np.exp(np.asarray(log_cdf(self.centre[0]), dtype=float))[:, None]
-        self.peak = np.asarray(log_pdf(self.centre), dtype=float)
+    def __init__(self, law: Unimodal) -> None:
+        logs = law.logs or tuple(_logged(function) for function in (law.pdf, law.cdf, law.sf))
+        (self._log_pdf, self._log_cdf, self._log_sf), self.accuracy = logs, law.accuracy
+        self._ends = np.array([end for end in law.support if math.isfinite(end)])
+        self.place(as_column([law.mode]))
+        self.spread = as_column([law.spread])
+        self.share = np.exp(np.asarray(self._log_cdf(self.centre[0]), dtype=float))[:, None]
+        self.peak = np.asarray(self._log_pdf(self.centre), dtype=float)
         self.tail_error = np.zeros_like(self.centre)
 
     def log_density(self, x: FloatArray) -> Pair:

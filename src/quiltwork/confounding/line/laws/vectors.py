@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.confounding.line.gaussian import product, separations
-from quiltwork.confounding.line.laws.component import Component, exactly
-from quiltwork.confounding.line.laws.components import Mixture, Normal, Point
+from quiltwork.confounding.line.laws.components import Component, Mixture, Normal, Point, exactly, shares, total
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 
-__all__ = ["NormalVectors", "exact_matrix", "exact_vector"]
-
-MAX_COORDINATES = 64  # coordinates
-SUM = 1e-9
+MAX_COORDINATES = 64
 
 Row = tuple[Fraction, ...]
 Square = tuple[Row, ...]
@@ -48,14 +42,8 @@ def exact_matrix(name: str, values: Any, size: int) -> Square:
 
 
 def _shares(value: Any) -> FloatArray:
-    allowed = "a list of numbers in [0, 1], one for each component"
-    found = checks.numbers("weights", value, allowed, 0.0, 1.0)
-    if found.ndim != 1:
-        raise InvalidParameter("weights", value, allowed)
-    total = math.fsum(found)
-    if not abs(total - 1.0) <= SUM:
-        raise InvalidParameter("the sum of weights", total, "1", "divide them by their sum")
-    return found / total
+    found = shares(value)
+    return found / total(found)
 
 
 def _places(value: Any) -> tuple[Row, ...]:

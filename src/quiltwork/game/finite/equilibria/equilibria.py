@@ -22,24 +22,26 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.curves import Bracket
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
-from quiltwork.game.finite.equilibria.commitment import cutting_planes
-from quiltwork.game.finite.equilibria.designs import Design, design, simple, true_channel
-from quiltwork.game.finite.equilibria.nash import deterring, regret, searched
-from quiltwork.game.finite.equilibria.rate_distortion import barrier, joint_lower_bound, joint_upper_bound
-from quiltwork.game.finite.game import FiniteGame
-from quiltwork.game.finite.scores import (
+from quiltwork.game.finite.equilibria.commitment import barrier, cutting_planes, joint_lower_bound, joint_upper_bound
+from quiltwork.game.finite.equilibria.designs import (
     AdvantageScore,
     CrossEntropyScore,
+    Design,
     Score,
     SquaredScore,
+    design,
+    exactly,
     lower_bound,
+    rounded,
+    simple,
+    true_channel,
     upper_bound,
 )
+from quiltwork.game.finite.equilibria.nash import deterring, regret, searched
+from quiltwork.game.finite.game import FiniteGame
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, number
 from quiltwork.numbers.stated import double_above, double_below, typed
-
-__all__ = ["Equilibrium", "Status", "nash", "stackelberg"]
 
 Status = Literal["exact", "certified", "approximate"]
 BELIEFS = 600  # candidates times outputs up to which a fixed point is searched
@@ -187,14 +189,14 @@ def _factorised(
 ) -> tuple[Table, Table, Fraction, Fraction]:
     # a channel is off by the root of the gap: small problems are solved further, to be read as simple fractions
     found = cutting_planes(problem, score, min(tolerance, 1e-9) if rational and problem.cost.size <= 64 else tolerance)
-    channel, actions = true_channel(found.channel), _exactly(found.actions)
+    channel, actions = true_channel(found.channel), exactly(found.actions)
     if not rational:
-        inside = _exactly(np.clip(found.actions, 1e-12, 1.0 - 1e-12))
+        inside = exactly(np.clip(found.actions, 1e-12, 1.0 - 1e-12))
         return channel, inside, lower_bound(problem, score, inside), upper_bound(problem, score, channel)
     low, high = lower_bound(problem, score, actions), upper_bound(problem, score, channel)
     if channel.size <= SNAPPED:
         for largest in DENOMINATORS:
-            neat, rule = simple(channel, largest), _rounded(actions, largest)
+            neat, rule = simple(channel, largest), rounded(actions, largest)
             reached, proved = upper_bound(problem, score, neat), lower_bound(problem, score, rule)
             if reached == proved:
                 return neat, rule, proved, reached
@@ -203,22 +205,10 @@ def _factorised(
 
 def _joint(problem: Design, tolerance: float) -> tuple[Table, Table, Fraction, Fraction]:
     found = barrier(problem, tolerance)
-    channel, posterior = true_channel(found.channel), _exactly(found.actions)
+    channel, posterior = true_channel(found.channel), exactly(found.actions)
     sums = posterior.sum(axis=0)
     posterior = np.asarray(posterior / np.where(sums > 1, sums, 1))
     return channel, posterior, joint_lower_bound(problem, posterior), joint_upper_bound(problem, channel)
-
-
-def _exactly(table: np.ndarray[Any, Any]) -> Table:
-    found = np.empty(table.size, dtype=object)
-    found[:] = [Fraction(value) for value in table.ravel().tolist()]
-    return found.reshape(table.shape)
-
-
-def _rounded(table: Table, largest: int) -> Table:
-    found = np.empty(table.size, dtype=object)
-    found[:] = [entry.limit_denominator(largest) for entry in table.ravel().tolist()]
-    return found.reshape(table.shape)
 
 
 def _bracket(low: Fraction, high: Fraction, method: str, met: bool) -> Bracket:
@@ -240,12 +230,10 @@ def _equilibrium(
     whole = np.empty((len(game.prior), channel.shape[1]), dtype=object)
     whole[:] = law
     whole[problem.kept] = channel
-    prior = np.empty(len(game.prior), dtype=object)
-    prior[:] = Fraction(0)
+    prior = np.full(len(game.prior), Fraction(0), dtype=object)
     prior[problem.kept] = problem.prior
     if loss == "joint cel":  # one row a membership vector
-        full = np.empty((len(game.prior), attacker.shape[1]), dtype=object)
-        full[:] = Fraction(0)
+        full = np.full((len(game.prior), attacker.shape[1]), Fraction(0), dtype=object)
         full[problem.kept] = attacker
         attacker = full
     released = FiniteGame(prior, whole, game.outputs)

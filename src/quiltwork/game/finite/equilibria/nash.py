@@ -4,16 +4,14 @@ The defender who faces p_k(x) pays sum_k b_k p_k(x) + kappa c(b, x) for publishi
 of the channel, which is what cross-entropy makes it play.  At outputs that never happen any belief is a best response;
 the one taken calls everybody a member, which deters most.
 
-Reference: seed 004 Definition 3; theory/game.md section 1, Theorem 1; McKelvey and Palfrey 1995 (logit equilibria).
-
 Logit equilibria: the defender answers beliefs p with R(x | b) ~ e^(-cost / T), and p is the posterior of that.
-
 At a high temperature T there is one such point; followed to low temperatures it ends, in general, at an equilibrium.
 `cooled` follows it by Newton's method at falling temperatures and is fast; `traced` follows the curve itself, which may
 turn back, by its arc length.
 
-Reference: McKelvey and Palfrey 1995, "Quantal response equilibria for normal form games"; Turocy 2005, "A dynamic
-homotopy interpretation of the logistic quantal response equilibrium correspondence".
+Reference: seed 004 Definition 3; theory/game.md section 1, Theorem 1; McKelvey and Palfrey 1995, "Quantal response
+equilibria for normal form games"; Turocy 2005, "A dynamic homotopy interpretation of the logistic quantal response
+equilibrium correspondence".
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.game.finite.equilibria.designs import Design
 from quiltwork.numbers.laws import Table
-
-__all__ = ["cooled", "deterring", "regret", "searched", "traced"]
 
 NEWTON_ROUNDS = 12  # of Newton's method at one temperature
 CURVE_STEPS = 600  # along the curve

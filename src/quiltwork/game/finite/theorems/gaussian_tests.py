@@ -3,13 +3,11 @@
 Outputs y ~ N(x_0, V) without and N(x_1, V) with candidate k: the optimal test is Gaussian with
 mu^2 = (x_1 - x_0)' V^-1 (x_1 - x_0), and z_alpha + z_beta = mu, where z_a = Phi^-1(1 - a).
 
-Reference: seed 004 Lemma 1, Theorems 2 and 3, corrected in theory/game.md section 1; Neyman and Pearson 1933.
+For two finite laws the trade-off function (least type II error of a test, for each type I error) rejects outputs in the
+order of their likelihood ratio; between two vertices one output is rejected by a coin.
 
-The trade-off function of two finite laws: least type II error of a test, for each type I error.
-
-Outputs are rejected in the order of their likelihood ratio; between two vertices one output is rejected by a coin.
-
-Reference: Neyman and Pearson 1933; theory/game.md section 1, Proposition 2 corrected.
+Reference: seed 004 Lemma 1, Theorems 2 and 3, corrected in theory/game.md section 1, as is Proposition 2; Neyman and
+Pearson 1933.
 """
 
 from __future__ import annotations
@@ -35,17 +33,6 @@ from quiltwork.numbers.stated import double_above, double_below
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
-
-__all__ = [
-    "GaussianTest",
-    "Rule",
-    "Vertex",
-    "alpha_critical",
-    "beta_at",
-    "gaussian_test",
-    "trade_off_of",
-    "vertices_of",
-]
 
 Rule = Literal["threshold", "sampling"]
 MAX_SEPARATION = 100.0  # separations beyond it leave no error that a float could hold

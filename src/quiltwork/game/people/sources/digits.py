@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, MissingExtra
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Prior
-
-__all__ = ["digit_images", "digits", "mnist"]
+from quiltwork.game.people.population import Population, Prior
 
 Labels = NDArray[np.int64]
 

@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.population import Population
-from quiltwork.game.people.priors import Prior
-
-__all__ = ["FilePath", "file_path", "from_csv"]
+from quiltwork.game.people.population import Population, Prior
 
 FilePath = str | os.PathLike[str]
 
@@ -103,7 +100,7 @@ def _lines(file: Path, header: bool | None, delimiter: str) -> tuple[NDArray[Any
     try:
         first, before = _first(file, delimiter)
         if header is None:
-            header = not all(_number(cell) for cell in first)
+            header = not all(is_number(cell) for cell in first)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of numpy, when there is nothing to read
             matrix = np.loadtxt(
@@ -153,7 +150,7 @@ def _problem(file: Path, header: bool, delimiter: str) -> str:
                     continue
                 people += 1
                 for column, (cell, name) in enumerate(zip_longest(cells, names), 1):
-                    if not _number(cell) or float(cell) not in (0.0, 1.0):
+                    if not is_number(cell) or float(cell) not in (0.0, 1.0):
                         called = f" ({name.strip()})" if name else ""
                         return f"line {reader.line_num}, column {column}{called} holds {cell[:40]!r}"
     except (csv.Error, ValueError) as error:
@@ -161,7 +158,7 @@ def _problem(file: Path, header: bool, delimiter: str) -> str:
     return "" if people else "there is nobody in it"
 
 
-def _number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     try:
         return math.isfinite(float(cell))
     except ValueError:

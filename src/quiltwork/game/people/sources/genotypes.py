@@ -1,15 +1,20 @@
 """People by their genomes: which of many unlinked common variants each carries, simulated.
 
-Reference: seed 004 section 5 (binary attributes: presence of the alternate allele); theory/game.md section 2.
+The demographic model is stdpopsim's OutOfAfrica_3G09 (Gutenkunst et al. 2009), the engine msprime's coalescent with a
+flat recombination rate: genetic maps would have to be downloaded.  The frequency spectrum is realistic in shape, the
+linkage is not that of a map: what comes out is called simulated.
 
-A file that keeps simulated people, so that minutes of simulation are spent once.
+Reference: seed 004 section 5 (binary attributes: presence of the alternate allele); theory/game.md section 2 (greedy
+pruning, r^2 < 0.1 within 250 kb, on presence of the alternate allele).
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,14 +26,124 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unreachable
-from quiltwork.game.people.population import MAX_ENTRIES, Population
-from quiltwork.game.people.priors import Half, Prior
-from quiltwork.game.people.sources import genomes
+from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
+from quiltwork.game.people.population import MAX_ENTRIES, Half, Population, Prior
 from quiltwork.game.people.sources.from_csv import FilePath, file_path
-from quiltwork.game.people.sources.genomes import pruned
 
-__all__ = ["Rows", "check_writable", "genotypes", "place", "read", "write"]
+MODEL = "OutOfAfrica_3G09"
+CHROMOSOME = "chr10"
+ANCESTRIES = ("YRI", "CEU", "CHB")
+LEAST_VARIANCE = 0.01  # of presence: what nearly everybody carries says nothing about anyone
+
+
+@attrs.frozen(eq=False)
+class Panel:
+    """The common sites of simulated people: presence (one row a site), positions in bases, ancestry of each person."""
+
+    presence: NDArray[np.bool_]
+    positions: FloatArray
+    ancestry: NDArray[np.str_]
+    software: str
+
+
+def chromosome_length() -> float:
+    """Bases of the chromosome, the longest window there is."""
+    return float(_packages()[1].get_species("HomSap").genome.get_chromosome(CHROMOSOME).length)
+
+
+def simulated(people: int, window: float, minor_frequency: float, seed: int) -> Panel:
+    """Common sites of the first `window` bases for people of whom a third each has one of the three ancestries.
+
+    Kept are sites that mutated once (so that there are two alleles) whose rarer allele has at least `minor_frequency`
+    of the haplotypes, and whose presence coding (at least one derived allele) has a variance above 0.01.
+    """
+    msprime, stdpopsim, tskit = _packages()
+    species = stdpopsim.get_species("HomSap")
+    model = species.get_demographic_model(MODEL)
+    samples = {name: people // 3 + (rank < people % 3) for rank, name in enumerate(ANCESTRIES)}
+    with warnings.catch_warnings():  # notes of the simulator to its own users
+        warnings.simplefilter("ignore")
+        contig = species.get_contig(CHROMOSOME, left=0, right=window, mutation_rate=model.mutation_rate)
+        history = stdpopsim.get_engine("msprime").simulate(
+            model, contig, {name: size for name, size in samples.items() if size}, seed=seed
+        )
+    sites = common_sites(history, minor_frequency)
+    presence = _presence(tskit, history, sites)
+    frequency = presence.mean(axis=1)
+    varied = frequency * (1.0 - frequency) > LEAST_VARIANCE
+    names = np.array([population.metadata["name"] for population in history.populations()])
+    return Panel(
+        presence[varied],
+        np.asarray(history.sites_position[sites][varied], dtype=float),
+        names[history.nodes_population[history.individuals_nodes[:, 0]]],
+        f"stdpopsim {stdpopsim.__version__}, msprime {msprime.__version__}",
+    )
+
+
+def common_sites(history: Any, minor_frequency: float) -> NDArray[np.intp]:
+    """Sites with one mutation whose minor allele is common enough, counted on the trees: no genotypes are decoded."""
+    site, node = history.mutations_site, history.mutations_node
+    carriers = np.zeros(history.num_sites, dtype=np.int64)
+    # mutations are sorted by site and sites by position: each tree owns one run of them
+    runs = np.searchsorted(history.sites_position[site], history.breakpoints(as_array=True))
+    for index, tree in enumerate(history.trees()):
+        below = tree.num_samples
+        for mutation in range(runs[index], runs[index + 1]):
+            carriers[site[mutation]] = below(node[mutation])
+    once = np.bincount(site, minlength=history.num_sites) == 1
+    minor = np.minimum(carriers, history.num_samples - carriers)
+    return np.flatnonzero(once & (minor / history.num_samples >= minor_frequency) & (minor > 0))
+
+
+def _presence(tskit: Any, history: Any, sites: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether each person has a derived allele: one site at a time, so that no matrix of haplotypes is ever held."""
+    nodes = history.individuals_nodes
+    variant = tskit.Variant(history, samples=nodes.ravel())
+    presence = np.empty((len(sites), len(nodes)), dtype=np.bool_)
+    for row, site in enumerate(sites):
+        variant.decode(site)
+        alleles = variant.genotypes
+        np.greater(alleles[0::2] | alleles[1::2], 0, out=presence[row])
+    return presence
+
+
+def _packages() -> tuple[Any, Any, Any]:
+    """Return msprime, stdpopsim and tskit, whose imports may warn about packages of their own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _package("msprime"), _package("stdpopsim"), _package("tskit")
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingExtra(name, "game") from None
+
+
+def pruned(presence: NDArray[np.bool_], positions: FloatArray, below: float, distance: float) -> NDArray[np.intp]:
+    """Indices of the sites that greedy pruning keeps, from left to right.
+
+    A site stays when its squared correlation over the n people is < `below` with every kept site to its left within
+    `distance`.  With a, b the counts of carriers of two sites and c of carriers of both,
+    r^2 = (n c - a b)^2 / (a (n - a) b (n - b)).  The counts are whole numbers that floats hold exactly, so that the
+    result does not depend on the order of additions.  `presence` has one row a site, none of them constant, and
+    `positions` ascend.
+    """
+    people = presence.shape[1]
+    carriers = presence.sum(axis=1).astype(float)
+    spread = carriers * (people - carriers)
+    ends = np.searchsorted(positions, positions + distance, side="right")
+    alive = np.ones(len(presence), dtype=np.bool_)
+    for site in range(len(presence)):
+        if not alive[site]:
+            continue
+        later = site + 1 + np.flatnonzero(alive[site + 1 : ends[site]])
+        both = presence[later].astype(np.float32) @ presence[site].astype(np.float32)
+        covariance = people * both.astype(float) - carriers[later] * carriers[site]
+        alive[later] = covariance**2 < below * spread[later] * spread[site]
+    return np.flatnonzero(alive)
+
 
 FORMAT = "quiltwork genotypes 1"
 
@@ -197,20 +312,20 @@ def _drawn(options: Options, progress: Progress) -> Rows:
     panel, kept, window = _enough(options, 1 + int(streams.spawn(1)[0].generate_state(1)[0]) // 2, progress)
     chosen = np.sort(rng.choice(kept, options.sites, replace=False))
     source = (
-        f"simulated genomes ({genomes.MODEL}, flat {genomes.CHROMOSOME} rate, {'/'.join(genomes.ANCESTRIES)} thirds, "
+        f"simulated genomes ({MODEL}, flat {CHROMOSOME} rate, {'/'.join(ANCESTRIES)} thirds, "
         f"{options.sites} of {len(kept)} pruned sites in {window / MEGABASE:.3g} Mb; {panel.software}; "
         f"seed {options.seed})"
     )
-    names = tuple(f"{genomes.CHROMOSOME}:{int(position)}" for position in panel.positions[chosen])
+    names = tuple(f"{CHROMOSOME}:{int(position)}" for position in panel.positions[chosen])
     people = Population.of(
         panel.presence[chosen].T, options.candidates, options.reference, seed=rng, source=source, attributes=names
     )
     return Rows(people.candidates, people.reference, names, source)
 
 
-def _enough(options: Options, seed: int, progress: Progress) -> tuple[genomes.Panel, NDArray[np.intp], float]:
+def _enough(options: Options, seed: int, progress: Progress) -> tuple[Panel, NDArray[np.intp], float]:
     """A panel with enough unlinked sites: the window grows by what the last one yielded."""
-    longest = genomes.chromosome_length()
+    longest = chromosome_length()
     window = (options.sites / USUAL + 0.5) * MEGABASE
     if (
         window > 1.5 * PILOT
@@ -219,7 +334,7 @@ def _enough(options: Options, seed: int, progress: Progress) -> tuple[genomes.Pa
     expected = 0.0
     for _ in range(TRIES):
         progress(f"simulating {window / MEGABASE:.3g} Mb of {options.people} genomes")
-        panel = genomes.simulated(options.people, window, options.minor_frequency, seed)
+        panel = simulated(options.people, window, options.minor_frequency, seed)
         progress(f"pruning {len(panel.positions)} common sites")
         kept = pruned(panel.presence, panel.positions, options.prune, 1000.0 * options.window_kb)
         progress(f"{len(kept)} unlinked sites, {options.sites} wanted")
@@ -232,6 +347,6 @@ def _enough(options: Options, seed: int, progress: Progress) -> tuple[genomes.Pa
         window = min(max(1.1 * options.sites / len(kept), 1.5) * window, longest)
     raise Unreachable(
         f"{options.sites} unlinked common sites",
-        f"{genomes.CHROMOSOME} of {options.people} people (about {expected:.0f} expected on the whole of it)",
+        f"{CHROMOSOME} of {options.people} people (about {expected:.0f} expected on the whole of it)",
         "ask for fewer sites or more people, or raise prune or lower window_kb or minor_frequency",
     )

@@ -8,10 +8,7 @@ from numpy.typing import ArrayLike
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
-from quiltwork.game.people.population import MAX_ENTRIES, Population
-from quiltwork.game.people.priors import Prior
-
-__all__ = ["independent"]
+from quiltwork.game.people.population import MAX_ENTRIES, Population, Prior
 
 SHAPE = 0.5  # Beta(1/2, 1/2): most attributes are rare or common, as are genetic variants
 EDGE = 0.01  # frequencies stay this far from 0 and 1

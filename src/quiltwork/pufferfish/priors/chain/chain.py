@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.data.counts import labels
+from quiltwork.data.counts import Counts, labels
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.matrices import (
@@ -28,10 +28,6 @@ from quiltwork.numbers.matrices import (
 )
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
-from quiltwork.pufferfish.priors import fitting
-from quiltwork.pufferfish.priors.chain.any_start import MOST_STATES, AnyTranslator
-from quiltwork.pufferfish.priors.chain.given_start import MOST_WORK as MOST_GIVEN
-from quiltwork.pufferfish.priors.chain.given_start import GivenTranslator
 from quiltwork.pufferfish.priors.chain.influence import (
     Place,
     Sides,
@@ -42,14 +38,25 @@ from quiltwork.pufferfish.priors.chain.influence import (
     sides,
     stationary_places,
 )
-from quiltwork.pufferfish.priors.chain.leaking_query import chain_atoms, favoured_counts
-from quiltwork.pufferfish.priors.chain.stationary import ChainTranslator
+from quiltwork.pufferfish.priors.chain.propagation import (
+    MOST_STATES,
+    AnyTranslator,
+    ChainTranslator,
+    GivenTranslator,
+    chain_atoms,
+    favoured_counts,
+)
+from quiltwork.pufferfish.priors.chain.propagation import MOST_WORK as MOST_GIVEN
+from quiltwork.pufferfish.priors.joint.cases import check_secrets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
-from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.secrets import AskedPairs, Secrets, asked_pairs
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
 
-__all__ = ["MarkovChain"]
-
+LOUD = (
+    "a prior that is fitted on the private data themselves carries no guarantee: its numbers assume that the chain was "
+    "known before; pass public=True if these sequences are other, public data"
+)
+QUIET = "fitted, not known beforehand: no guarantee if the private data were used"
 ANY, STATIONARY = "any", "stationary"
 FEW_STATES = 40
 FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
@@ -177,15 +184,26 @@ class MarkovChain(Prior):
 
         Reference: theory/pufferfish.md 4.3 and 3.1 (last line).
         """
-        counts = fitting.counted(sequences, states)
-        matrix, words = fitting.frequencies(counts, smoothing)
+        counts = _counted(sequences, states)
+        matrix, words = _frequencies(counts, smoothing)
         if not checks.flag("public", public):
-            warnings.warn(PrivateFitWarning(fitting.LOUD), stacklevel=2)
-            words = f"{words}; {fitting.QUIET}"
+            warnings.warn(PrivateFitWarning(LOUD), stacklevel=2)
+            words = f"{words}; {QUIET}"
         return cls(matrix, length=length, states=counts.states, note=words)
 
     def joint(self, length: int | None = None) -> JointLaw:
         """The explicit law of all entries, for small spaces and for secrets about several entries."""
+        count = len(self._lists(length))
+        start = self.stationary if isinstance(self.initial, str) else self.initial
+        table, possible = np.array(start), np.asarray(start) > 0
+        for _ in range(count - 1):
+            table, possible = table[..., None] * self.matrix, possible[..., None] & (self.matrix > 0)
+        refuse_lost(table, possible)
+        error = stationary_error(len(self.matrix)) + 8.0 * count * UNIT
+        return JointLaw(table / table.sum(), values=self._lists(count), relative_error=error)
+
+    def _lists(self, length: int | None = None) -> tuple[tuple[Hashable, ...], ...]:
+        """The values of each entry, where all data can be listed."""
         count = self.length if length is None else checks.count("length", length, least=1)
         if count is None:
             raise InvalidParameter("length", None, "a number of entries, to list all data")
@@ -193,14 +211,7 @@ class MarkovChain(Prior):
             raise Unsupported("the joint law of a chain with any initial law", "it is a set of laws", "give one")
         if len(self.matrix) ** count > 1 << 20:
             raise InvalidParameter("length", count, "so small that all data can be listed (2^20 at most)")
-        start = self.stationary if isinstance(self.initial, str) else self.initial
-        table, possible = np.array(start), np.asarray(start) > 0
-        for _ in range(count - 1):
-            table, possible = table[..., None] * self.matrix, possible[..., None] & (self.matrix > 0)
-        refuse_lost(table, possible)
-        error = stationary_error(len(self.matrix)) + 8.0 * count * UNIT
-        names = tuple(self.states[i] for i in self.occurring)
-        return JointLaw(table / table.sum(), values=(names,) * count, relative_error=error)
+        return (tuple(self.states[i] for i in self.occurring),) * count
 
     # ---- influence
 
@@ -221,7 +232,7 @@ class MarkovChain(Prior):
                 return curve
             depth *= 2
 
-    def _curve(self, depth: int, view: _View) -> InfluenceCurve:
+    def _curve(self, depth: int, view: AskedPairs) -> InfluenceCurve:
         tables = self._sides(min(depth, self.length or depth))
         reach = tables.depth
         places, status = self._places(reach, view)
@@ -229,15 +240,14 @@ class MarkovChain(Prior):
         for place in places:
             found = curve_at(tables, place, reach)[:, view.first, view.second].T
             rows.append(np.where(self._silent(place, view)[:, None], 0.0, found))
-        cases = np.concatenate(rows)
-        sizes = np.arange(1, reach + 1)
+        cases, names = np.concatenate(rows), [place.name for place in places]
         if self.length is not None and depth >= self.length:
             cases[:, self.length - 1] = 0.0  # H is everything
         return InfluenceCurve(
-            sizes,
+            np.arange(1, reach + 1),
             cases,
             status,
-            name_of=self._namer(places, view),
+            name_of=lambda index: view.name(index, names),
             method="exact split of a chain (theory 4.2)",
         )
 
@@ -250,21 +260,12 @@ class MarkovChain(Prior):
     def _powers(self, depth: int) -> Powers:
         return powers(self.matrix, depth)
 
-    def _silent(self, place: Place, view: _View) -> np.ndarray:
+    def _silent(self, place: Place, view: AskedPairs) -> np.ndarray:
         """Pairs of which one value cannot occur at this place: there is nothing to tell apart."""
         shift = place.shift[view.first, view.second]
         return np.asarray(np.isnan(shift))
 
-    def _namer(self, places: Sequence[Place], view: _View) -> Callable[[int], str]:
-        def name(index: int) -> str:
-            place, pair = divmod(index, view.first.size)
-            kept = self.occurring
-            first, second = (self.states[kept[side[pair]]] for side in (view.first, view.second))
-            return f"{places[place].name} is {first!r} or {second!r}"
-
-        return name
-
-    def _places(self, depth: int, view: _View) -> tuple[list[Place], Status]:
+    def _places(self, depth: int, view: AskedPairs) -> tuple[list[Place], Status]:
         """Entries that are looked at, and whether the result is exact."""
         size = len(self.matrix)
         budget = min(MOST_CELLS / (size**2 * depth), MOST_WORK / (size**2 * depth**2))
@@ -338,27 +339,16 @@ class MarkovChain(Prior):
 
     # ---- secrets
 
-    def _view(self, secrets: Secrets | None) -> _View | None:
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values and entries that the chain has; of several entries together, as long as all data can be listed."""
+        if self._view(secrets) is None and secrets is not None:
+            check_secrets(self._lists(), secrets)
+
+    def _view(self, secrets: Secrets | None) -> AskedPairs | None:
         """Entries and ordered pairs of states; None for secrets that need the explicit law."""
-        asked = EntryValues() if secrets is None else secrets
-        if not isinstance(asked, EntryValues):
-            if isinstance(asked, Secrets):
-                return None
-            raise InvalidParameter("secrets", asked, "entry_values(...), joint_values(...) or function_values(...)")
-        index = {self.states[state]: i for i, state in enumerate(self.occurring)}
-        if asked.pairs is None:
-            first, second = np.nonzero(~np.eye(len(index), dtype=bool))
-        else:
-            unknown = [value for pair in asked.pairs for value in pair if value not in self.states]
-            if unknown:
-                raise InvalidParameter("a secret value", unknown[0], f"one of the states {self.states}")
-            kept = [(index[u], index[v]) for u, v in asked.pairs if u in index and v in index]
-            if not kept:
-                raise InvalidParameter("pairs", asked.pairs, "pairs of states that occur with positive probability")
-            first, second = np.array(kept).T
-        if asked.entries is not None and self.length is not None and max(asked.entries) >= self.length:
-            raise InvalidParameter("an entry", max(asked.entries), f"below the length {self.length}")
-        return _View(asked.entries, first, second)
+        if not isinstance(secrets, Secrets | None):
+            raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
+        return asked_pairs(secrets, self.states, self.occurring, self.length, "states")
 
     def __repr__(self) -> str:
         length = "any length" if self.length is None else f"length {self.length}"
@@ -366,10 +356,42 @@ class MarkovChain(Prior):
         return f"<MarkovChain {len(self.states)} states, {start}, {length}>"
 
 
-@attrs.frozen(eq=False)
-class _View:
-    """Which entries and ordered pairs of state indices are asked for."""
+# ---- fitting
 
-    entries: tuple[int, ...] | None
-    first: np.ndarray
-    second: np.ndarray
+
+def _counted(sequences: Any, states: Sequence[Any] | None) -> Counts:
+    """Counts of lists of states, of a table read by `quiltwork.data`, or counts as they are."""
+    if hasattr(sequences, "transition_counts"):
+        found: Counts = sequences.transition_counts(states)
+    elif isinstance(sequences, Counts):
+        found = sequences
+        if states is not None and tuple(states) != found.states:
+            raise InvalidParameter("states", states, f"those of the counts, {found.states}")
+    else:
+        found = Counts.of(sequences, states)
+    if not found.steps:
+        raise InvalidParameter("sequences", f"{found.people} sequences", "sequences with at least one transition")
+    return found
+
+
+def _frequencies(counts: Counts, smoothing: float | None) -> tuple[FloatArray, str]:
+    """Rows of frequencies; with smoothing, what was never seen gets that probability and the rest shrinks."""
+    matrix = counts.matrix.astype(float)
+    sums = matrix.sum(axis=1, keepdims=True)
+    if smoothing is None:
+        if bool(np.any(sums == 0)):
+            state = counts.states[int(np.argmax(sums[:, 0] == 0))]
+            raise InvalidParameter(
+                "sequences", f"state {state!r} is never left", "a transition out of every state", "or give smoothing"
+            )
+        return matrix / sums, "transition frequencies"
+    size = len(matrix)
+    tau = checks.positive("smoothing", smoothing)
+    if tau * size >= 1.0:
+        raise InvalidParameter("smoothing", smoothing, f"below 1 / {size}, the number of states")
+    # a state that is never left goes anywhere else with equal chances
+    matrix = np.where(sums > 0, matrix, 1.0 - np.eye(size))
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    missing = matrix == 0
+    smooth = np.where(missing, tau, matrix * (1.0 - tau * missing.sum(axis=1, keepdims=True)))
+    return smooth, f"transition frequencies smoothed by {tau:g}, which is another prior and not a safer bound"

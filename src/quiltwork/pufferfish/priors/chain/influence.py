@@ -30,8 +30,6 @@ from quiltwork.numbers.matrices import TINY, Powers, log_ratios, powers, station
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.translation.influence import Status
 
-__all__ = ["Place", "Sides", "any_places", "curve_at", "given_laws", "given_places", "sides", "stationary_places"]
-
 
 @attrs.frozen(eq=False)
 class Sides:

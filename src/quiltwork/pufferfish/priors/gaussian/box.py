@@ -37,8 +37,6 @@ from quiltwork.pufferfish.priors.gaussian.prior import entry_names, which_entrie
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
-__all__ = ["GaussianBox", "kernel_covariance", "printed_influence"]
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
@@ -141,6 +139,10 @@ class GaussianBox(Prior):
     def words(self) -> str:
         """The assumption."""
         return f"the {self.entries} entries are Gaussian with the given covariance, cut off at +-{self.bound:g}"
+
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of single entries."""
+        which_entries(secrets, self.entries, None)
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """A certified bound on a(b) of each entry, the least over the sets tried.  It holds for point secrets too."""

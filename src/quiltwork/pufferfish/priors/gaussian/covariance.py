@@ -17,8 +17,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT, down, up
 
-__all__ = ["Covariance", "grown"]
-
 _MAX_ENTRIES = 1024  # entries of a covariance
 _CONDITION = 1e10
 _EXHAUSTIVE = 20_000  # sets that are all tried

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -23,17 +24,23 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.releases import one_sided
+from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
+from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import down, up
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
+from quiltwork.pufferfish.translation.curve import METHOD, stated_loss
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
 
-__all__ = ["AutoRegressive", "GaussianPrior"]
-
 _EXHAUSTIVE = 20_000  # sets that are all tried
+MOST_SIZES = 24  # that are composed
+MOST_TOLD = 1e4  # mu beyond which nothing is left to protect
 _MAX_LISTED_ENTRIES = 10**6  # entries of a chain that are looked at one by one
 
 
@@ -107,6 +114,10 @@ class GaussianPrior(Prior):
     def words(self) -> str:
         """The assumption."""
         return f"the {self.entries} entries are jointly Gaussian with the given covariance"
+
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of single entries, no further apart than the gap."""
+        which_entries(secrets, self.entries, self.gap)
 
     def leak(self, size: int, secrets: Secrets | None = None) -> float:
         """mu_a: the entries outside some set of `size` are mu_a-GDP about any one entry's value.  Rounded up."""
@@ -187,6 +198,10 @@ class AutoRegressive(Prior):
             f"standard deviation {self.sigma:g}"
         )
 
+    def check(self, secrets: Secrets | None = None) -> None:
+        """Values of single entries, no further apart than the gap."""
+        which_entries(secrets, self.length, self.gap)
+
     def leak(self, size: int, secrets: Secrets | None = None) -> float:
         """mu_a: what all entries outside some set of `size` tell about any one entry is mu_a-GDP.  Rounded up."""
         size = checks.count("size", size, least=1)
@@ -232,3 +247,82 @@ class AutoRegressive(Prior):
         hidden = (sizes == self.length) | (self.rho == 0)
         values = np.where(hidden, 0.0, np.inf)
         return InfluenceCurve(sizes, values, "exact", name_of=lambda case: "every entry", method="Gaussian chain")
+
+
+class GaussianLeaks(BaseCurve):
+    """Composition under a Gaussian prior: what the rest tells is itself a Gaussian loss, composed with the mechanism's.
+
+    The best size b of gdp(leak(b)) composed with the loss of b entries: each of them holds, so the least does.
+    Nothing is computed until a question is asked.
+
+    Reference: theory/pufferfish.md 3.6 (ii) and 4.4.
+    """
+
+    because = (
+        "the entries outside a set of b tell the secret through a Gaussian loss, composed with that of the releases"
+    )
+
+    def __init__(self, loss: Loss, prior: AutoRegressive | GaussianPrior, secrets: Secrets | None = None) -> None:
+        if one_sided(loss.parts):
+            raise Unsupported(
+                "a Gaussian prior with a loss that is not symmetric",
+                "its worse direction may change with what the rest tells",
+                "state the release as constraints or as a Rényi bound",
+            )
+        prior.check(secrets)
+        self.loss, self.prior, self.secrets = loss, prior, secrets
+
+    @cached_property
+    def composed(self) -> dict[int, Loss]:
+        """For each size that is tried, what the rest tells composed with the loss of the group."""
+        prior, sizes = self.prior, self.prior.sizes
+        spread = np.unique(np.geomspace(1, len(sizes), MOST_SIZES).round().astype(int)) - 1
+        found = {int(sizes[i]): prior.leak(int(sizes[i]), self.secrets) for i in spread}
+        composed = {size: self._composed(size, told) for size, told in found.items() if told <= MOST_TOLD}
+        if not composed:
+            raise Unsupported(
+                "a guarantee under this prior",
+                f"the other entries tell an entry apart by {min(found.values()):.3g} standard deviations",
+                "narrow the gap, or give the prior a length",
+            )
+        return composed
+
+    def _composed(self, size: int, told: float) -> Loss:
+        group = self.loss.group(size)
+        return group if told == 0.0 else gdp(told) + group
+
+    def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        upper = np.full(delta.shape, math.inf)
+        for size, loss in self.composed.items():
+            group = np.asarray(self.loss.group(size).epsilon(delta, rtol=rtol).upper)
+            if bool(np.all(group >= upper)):
+                break  # larger groups cost more
+            upper = np.minimum(upper, loss.epsilon(delta, rtol=rtol).upper)
+        return Ends(np.minimum(self.loss.epsilon(delta, rtol=rtol).lower, upper), upper, METHOD)
+
+    def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        upper = np.min([np.asarray(loss.delta(epsilon, rtol=rtol).upper) for loss in self.composed.values()], axis=0)
+        return Ends(np.minimum(self.loss.delta(epsilon, rtol=rtol).lower, upper), upper, METHOD)
+
+    def _beta(self, alpha: FloatArray) -> Ends:
+        lower = np.max([np.asarray(loss.beta(alpha).lower) for loss in self.composed.values()], axis=0)
+        return Ends(lower, np.maximum(self.loss.beta(alpha).upper, lower), METHOD)
+
+    def __repr__(self) -> str:
+        return f"<GaussianLeaks of {self.loss} under {self.prior}>"
+
+    def witness(self, delta: float) -> str:
+        """The size that decides."""
+        best = min(self.composed, key=lambda size: float(self.composed[size].epsilon(delta).upper))
+        told = self.prior.leak(best, self.secrets)
+        return f"sets of {best} entries; the rest tells at most a Gaussian loss of mu = {at_most(told)}"
+
+
+# ---- as a document
+
+
+def _read(loss: Any, **said: Any) -> GaussianLeaks:
+    return GaussianLeaks(stated_loss(loss), **said)
+
+
+document("gaussian_leaks/1", fields="loss prior", optional="secrets", read=_read)(GaussianLeaks)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -16,8 +16,6 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.laws import TOLERANCE
 from quiltwork.pufferfish.secrets import EntryValues, FunctionValues, JointValues, Secrets
-
-__all__ = ["MOST_DATASETS", "Case", "all_cases", "clean_law", "clean_values"]
 
 MOST_DATASETS = 2**20
 MOST_COMBINATIONS = 1000  # of the values of several entries together
@@ -39,24 +37,49 @@ class Case:
     bit: tuple[int, int] | None = None
 
 
+def check_secrets(values: Names, secrets: Secrets) -> None:
+    """Refuse secrets about entries or values that are not there; no probability is looked at."""
+    if isinstance(secrets, FunctionValues):
+        if not callable(secrets.function):
+            raise InvalidParameter("function", secrets.function, "a function of the tuple of entries")
+        return
+    if not isinstance(secrets, EntryValues | JointValues):
+        raise Unsupported(f"secrets of the kind {type(secrets).__name__}", "their meaning is not known here")
+    axes = range(len(values)) if secrets.entries is None else secrets.entries
+    for entry in axes:
+        if entry >= len(values):
+            raise InvalidParameter("entry", entry, f"from 0 to {len(values) - 1}")
+    lists, pairs = [values[axis] for axis in axes], secrets.pairs
+    if isinstance(secrets, EntryValues):
+        for pair in pairs or ():
+            if not any(set(pair) <= set(names) for names in lists):
+                raise InvalidParameter("pairs", pair, "values that some entry can take")
+        return
+    if not lists:
+        raise InvalidParameter("entries", secrets.entries, "at least one entry")
+    if pairs is None and math.prod(map(len, lists)) > MOST_COMBINATIONS:
+        asked = f"the values of {len(lists)} entries together"
+        raise Unsupported(asked, f"there are more than {MOST_COMBINATIONS}", "give the pairs that matter")
+    for combination in itertools.chain.from_iterable(pairs or ()):
+        known = isinstance(combination, tuple) and len(combination) == len(lists)
+        if not known or any(one not in names for one, names in zip(combination, lists, strict=True)):
+            raise InvalidParameter("pairs", combination, f"tuples of a value for each of the entries {axes}")
+
+
 def all_cases(law: FloatArray, values: Names, secrets: Secrets) -> Iterator[Case]:
     """Every ordered pair of secrets that both have positive probability."""
+    check_secrets(values, secrets)
     if isinstance(secrets, EntryValues):
         return _entry_cases(law, values, secrets)
     if isinstance(secrets, JointValues):
-        axes = _axes(law, secrets.entries)
-        return _pairs_of(law, _combinations(law, values, secrets), secrets, "entries " + ", ".join(map(str, axes)))
-    if isinstance(secrets, FunctionValues):
-        return _pairs_of(law, _levels(law, values, secrets), secrets, secrets.name)
-    raise Unsupported(f"secrets of the kind {type(secrets).__name__}", "their meaning is not known here")
+        about = "entries " + ", ".join(map(str, secrets.entries))
+        return _pairs_of(law, _combinations(law, values, secrets), secrets, about)
+    asked = cast(FunctionValues, secrets)
+    return _pairs_of(law, _levels(law, values, asked), asked, asked.name)
 
 
 def _entry_cases(law: FloatArray, values: Names, secrets: EntryValues) -> Iterator[Case]:
-    axes = _axes(law, range(law.ndim) if secrets.entries is None else secrets.entries)
-    for pair in secrets.pairs or ():
-        if not any(set(pair) <= set(values[axis]) for axis in axes):
-            raise InvalidParameter("pairs", pair, "values that some entry can take")
-    for axis in axes:
+    for axis in range(law.ndim) if secrets.entries is None else secrets.entries:
         names = values[axis]
         possible = law.sum(axis=tuple(other for other in range(law.ndim) if other != axis)) > 0
         for one, two in itertools.permutations(names, 2) if secrets.pairs is None else secrets.pairs:
@@ -77,24 +100,12 @@ def _pairs_of(law: FloatArray, masks: dict[Any, np.ndarray], secrets: Secrets, a
 
 def _combinations(law: FloatArray, values: Names, secrets: JointValues) -> dict[Any, np.ndarray]:
     """The datasets with each combination of values: of all, or of those that the pairs name."""
-    axes = _axes(law, secrets.entries)
-    lists = [values[axis] for axis in axes]
-    if not axes:
-        raise InvalidParameter("entries", secrets.entries, "at least one entry")
-    if secrets.pairs is None:
-        if math.prod(map(len, lists)) > MOST_COMBINATIONS:
-            asked = f"the values of {len(axes)} entries together"
-            raise Unsupported(asked, f"there are more than {MOST_COMBINATIONS}", "give the pairs that matter")
-        asked_for: Iterable[Any] = itertools.product(*lists)
-    else:
-        asked_for = dict.fromkeys(itertools.chain.from_iterable(secrets.pairs))
+    lists = [values[axis] for axis in secrets.entries]
+    named = itertools.chain.from_iterable(secrets.pairs or ())
     masks = {}
-    for combination in asked_for:
-        known = isinstance(combination, tuple) and len(combination) == len(axes)
-        if not known or any(one not in names for one, names in zip(combination, lists, strict=True)):
-            raise InvalidParameter("pairs", combination, f"tuples of a value for each of the entries {axes}")
+    for combination in itertools.product(*lists) if secrets.pairs is None else dict.fromkeys(named):
         mask = np.ones(law.shape, dtype=bool)
-        for axis, names, value in zip(axes, lists, combination, strict=True):
+        for axis, names, value in zip(secrets.entries, lists, combination, strict=True):
             mask &= _mask(law, axis, names.index(value))
         masks[combination] = mask
     return masks
@@ -102,8 +113,6 @@ def _combinations(law: FloatArray, values: Names, secrets: JointValues) -> dict[
 
 def _levels(law: FloatArray, values: Names, secrets: FunctionValues) -> dict[Any, np.ndarray]:
     """The datasets on which a function has each of its values, in the order in which they appear."""
-    if not callable(secrets.function):
-        raise InvalidParameter("function", secrets.function, "a function of the tuple of entries")
     masks: dict[Any, np.ndarray] = {}
     for data in zip(*np.nonzero(law), strict=True):
         value = secrets.function(tuple(names[index] for names, index in zip(values, data, strict=True)))
@@ -116,14 +125,6 @@ def _levels(law: FloatArray, values: Names, secrets: FunctionValues) -> dict[Any
         if not any(value in masks for value in pair):
             raise InvalidParameter("pairs", pair, "values that the function takes with positive probability")
     return masks
-
-
-def _axes(law: FloatArray, asked: Iterable[int]) -> tuple[int, ...]:
-    axes = tuple(asked)
-    for entry in axes:
-        if entry >= law.ndim:
-            raise InvalidParameter("entry", entry, f"from 0 to {law.ndim - 1}")
-    return axes
 
 
 def _mask(law: FloatArray, axis: int, index: int) -> np.ndarray:

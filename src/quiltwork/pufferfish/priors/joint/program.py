@@ -39,8 +39,6 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.rounding import UNIT, down, up
 
-__all__ = ["DATASETS", "worst_leak"]
-
 DATASETS = 4096  # beyond this one program takes more than seconds
 STEEPEST = 600.0  # epsilon times entries: beyond this e^(-eps d) leaves the range of floats
 GOOD_WIDTH = 1e-9  # width, relative below 1, at which no other scaling is tried

@@ -34,8 +34,6 @@ from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.priors.joint.cases import clean_law
 
-__all__ = ["Gauge", "flipped_supermodular", "is_supermodular", "moment_leaks"]
-
 LATTICE = 1024  # datasets up to which all pairs of data are compared, needed when some have probability zero
 FRACTIONS = 4096  # datasets up to which fractions are compared as such
 MAX_SLACK = 5e-10  # the most that 4c may add

@@ -1,0 +1,1 @@
+"""Accountants with the manners of other libraries, which answer with upper ends of certified brackets."""

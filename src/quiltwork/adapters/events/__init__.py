@@ -1,0 +1,1 @@
+"""What events of dp_accounting mean: trees of them, single releases, releases on samples."""

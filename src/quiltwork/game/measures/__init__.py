@@ -1,1 +1,0 @@
-"""What attacks reach: receiver operating characteristics, advantage, intervals for true positive rates."""

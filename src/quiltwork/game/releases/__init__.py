@@ -1,1 +1,0 @@
-"""What is released about a population, and through which channel."""

@@ -1,0 +1,121 @@
+"""The course of a budget: what was spent after each of its entries, when it was paused or closed, and its picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import attrs
+
+from quiltwork.document.draw.style import COLOURS, rendered
+from quiltwork.ledger.book.balances import Balance, balance_of
+from quiltwork.ledger.book.book import MemoryBook
+from quiltwork.ledger.book.changes import apply
+from quiltwork.ledger.chain.entries import moment, stamp
+from quiltwork.ledger.ledger import Ledger
+from quiltwork.numbers.json import json_numbers
+
+POINTS = {"adaptive": 400, "planned": 40}  # a planned total is composed anew at each point
+MARKS = {"pause": "paused", "resume": "resumed", "close": "closed"}
+SIZE = (7.2, 3.6)
+MOST_MARKS = 12
+SHORT = timedelta(minutes=10)
+FEW = 40  # steps up to which each has its dot
+
+
+@attrs.frozen
+class Course:
+    """Spent after each of some entries, and when the budget was paused or closed."""
+
+    times: list[datetime]
+    spent: list[float]
+    changes: list[tuple[datetime, str]]
+    last: Balance
+
+    def to_json(self) -> dict[str, Any]:
+        """Versioned, plain values."""
+        return {
+            "schema": "quiltwork/course/1",
+            "budget": self.last.budget.name,
+            "unit": self.last.unit,
+            "limit": json_numbers(self.last.limit.lower),
+            "times": [stamp(time) for time in self.times],
+            "spent": json_numbers(self.spent),
+            "changes": [{"time": stamp(time), "what": word} for time, word in self.changes],
+        }
+
+
+def followed(ledger: Ledger, name: str) -> Course:
+    """Replay the entries of a budget, and ask for its balance along the way."""
+    budget = ledger.budget(name)
+    every = math.ceil(budget.entries / POINTS[budget.kind])
+    times: list[datetime] = []
+    spent: list[float] = []
+    changes: list[tuple[datetime, str]] = []
+    last: Balance | None = None
+    for now, what, found in _balances(ledger, name, every, budget.entries):
+        if what in MARKS:
+            changes.append((now, MARKS[what]))
+        if found is None:
+            continue
+        if last is not None and found.period > last.period and last.period_ends is not None:
+            times.append(last.period_ends)  # a fresh budget begins with nothing spent
+            spent.append(0.0)
+        times.append(now)
+        spent.append(float(found.spent.upper))
+        last = found
+    if last is None:  # a budget has at least the entry that opened it
+        last = ledger.balance(name)
+    return Course(times, spent, changes, last)
+
+
+def _balances(ledger: Ledger, name: str, every: int, total: int) -> Iterator[tuple[datetime, str, Balance | None]]:
+    """Each entry, with the balance after every so many of them and after the last."""
+    book = MemoryBook()
+    for index, entry in enumerate(ledger.history(name), start=1):
+        apply(book, entry)
+        now = moment(entry.time)
+        account = book.account(name)
+        wanted = account is not None and (index % every == 0 or index in (1, total))
+        yield now, entry.kind, balance_of(book, account, now, None) if wanted and account is not None else None
+
+
+def drawn(course: Course, kind: str) -> bytes:
+    """The course of one budget as a file; the same history gives the same bytes."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        draw_course(course, axes)
+        title = f"{course.last.budget.name} ({course.last.budget.terms.limit}): {course.last.percent} is spent"
+        axes.set_title(title.replace("$", r"\$"), loc="left", fontsize=10.5)  # a title is text, never mathematics
+
+    return rendered(SIZE, draw, kind, "ledger")
+
+
+def draw_course(course: Course, axes: Any) -> None:
+    """Spent over time as steps, on axes that are there."""
+    from matplotlib import dates
+
+    tools: Any = dates  # it carries no types
+    limit = float(course.last.limit.lower)
+    times, spent = course.times, course.spent
+    axes.step(times, spent, where="post", color=COLOURS["accent"], linewidth=1.6, label="spent")
+    axes.fill_between(times, spent, step="post", color=COLOURS["accent"], alpha=0.12, linewidth=0)
+    if len(times) <= FEW:
+        axes.plot(times, spent, linestyle="none", marker="o", markersize=3.5, color=COLOURS["accent"])
+    axes.axhline(limit, color=COLOURS["bad"], linewidth=1.2, linestyle=(0, (4, 2)), label="limit")
+    for when, word in course.changes[:MOST_MARKS]:
+        axes.axvline(when, color=COLOURS["muted"], linewidth=0.9, linestyle=":")
+        place = {"rotation": 90, "va": "bottom", "ha": "right", "fontsize": 8, "color": COLOURS["muted"]}
+        axes.text(when, 0.03, word + " ", transform=axes.get_xaxis_transform(), **place)
+    locator = tools.AutoDateLocator()
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(tools.ConciseDateFormatter(locator))
+    if times and times[-1] - times[0] < SHORT:  # no axis of years around one moment
+        axes.set_xlim(times[0] - SHORT / 2, times[-1] + SHORT / 2)
+    axes.set_ylim(0.0, 1.08 * limit)
+    axes.set_xlabel("time (UTC)")
+    axes.set_ylabel(course.last.unit)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)

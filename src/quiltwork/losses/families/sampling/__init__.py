@@ -1,0 +1,1 @@
+"""Batches as they are drawn: groups and exchanged records under Poisson sampling, fixed sizes, cut batches."""

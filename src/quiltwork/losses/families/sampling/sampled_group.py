@@ -1,0 +1,112 @@
+"""Several records under Poisson sampling, and records that are exchanged: each enters the sample by itself.
+
+Of n records i are sampled with the binomial weight p_i, and move the answer by at most i times the sensitivity of one:
+the pair is sum p_i N(. - i s) against N when they are removed, and against sum p_i N(. + i s) when n others take their
+place (n = 1: one record exchanged).  No move of another size or direction is worse, in any dimension.
+
+Reference: theory/sampling.md sections 1.1, 3 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+import numpy as np
+
+from quiltwork import checks
+from quiltwork.errors import Unsupported
+from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.family import FLAG, RATE, RELEASE, WHOLE, Family, parameter
+from quiltwork.losses.moved_noise import GaussianNoise, LaplaceNoise, MovedNoisePair, Noise
+
+if TYPE_CHECKING:
+    from quiltwork.losses.dominating_pair import Pair
+
+MAX_SIZE = 256  # records whose binomial weights are kept apart
+LEAST_WEIGHT = Fraction(1, 10**290)  # doubles hold it with all digits
+
+
+def noise_of(base: Family) -> tuple[Noise, float]:
+    """The noise that stands for a release at every distance, and how far one record moves it."""
+    pair = base.pairs().get("both")
+    if base.linear and isinstance(pair, GaussianPair):
+        return GaussianNoise(), pair.mu
+    if base.linear and isinstance(pair, LaplacePair):
+        return LaplaceNoise(), pair.top
+    raise Unsupported(
+        f"group privacy, or an exchanged record, under Poisson sampling of {base.kind}",
+        "not built here: its laws at several distances are not known together",
+        "take Gaussian or Laplace noise, or leave out the sampling",
+    )
+
+
+def one_sided(noise: Noise, places: list[float], weights: list[Fraction]) -> MovedNoisePair:
+    """A mixture of moves, the first of them none, against the noise itself."""
+    rest = -sum(weights[1:], Fraction(0))
+    q = np.array([1.0] + [0.0] * (len(places) - 1))
+    gaps = np.array([float(rest)] + [float(weight) for weight in weights[1:]])
+    return MovedNoisePair(noise, np.array(places), np.array([float(weight) for weight in weights]), q, gaps)
+
+
+@attrs.frozen
+class SampledGroup(Family):
+    """A release on a Poisson sample of rate `rate`, of which `size` records change at once.
+
+    They are removed or added, or with `exchanged` others take their place.
+    """
+
+    kind: ClassVar[str] = "sampled_group"
+    words: ClassVar[str] = "{of}, on a Poisson sample of rate {rate:g}, {size:g} records at once"
+    because: ClassVar[str] = "Poisson subsampling of records that change together: one test, many means"
+    base: Family = attrs.field(**parameter("of", RELEASE))
+    rate: float = attrs.field(**parameter("rate", RATE, hint="it is the chance that a record is sampled"))
+    size: int = attrs.field(default=1, **parameter("size", WHOLE))
+    exchanged: bool = attrs.field(default=False, **parameter("exchanged", FLAG))
+
+    def __attrs_post_init__(self) -> None:
+        noise_of(self.base)
+        if self.size > MAX_SIZE:
+            raise Unsupported(
+                f"{self.size} records under Poisson sampling",
+                f"at most {MAX_SIZE} are kept apart",
+                "leave out the sampling",
+            )
+        noise, (first, *_, last) = noise_of(self.base)[0], self._weights()
+        told = (first, last) if noise.bounded else () if self.exchanged else (first,)
+        if any(0 < weight < LEAST_WEIGHT for weight in told):  # the largest loss would hang on a weight that underflows
+            raise Unsupported(
+                f"{self.size} records under Poisson sampling of rate {self.rate:g}",
+                f"that all of them, or none, are sampled has a chance below {float(LEAST_WEIGHT):g}",
+                "take a smaller group, or leave out the sampling",
+            )
+
+    def _weights(self) -> list[Fraction]:
+        """The binomial law of how many are sampled."""
+        rate, size = Fraction(self.rate), self.size
+        return [math.comb(size, i) * rate**i * (1 - rate) ** (size - i) for i in range(size + 1)]
+
+    def pairs(self) -> dict[str, Pair]:
+        noise, move = noise_of(self.base)
+        checks.moderate("the sensitivity of the group over its noise", move * self.size)
+        size, weights = self.size, self._weights()
+        moves = [i * move for i in range(size + 1)]
+        if not self.exchanged:
+            removed = one_sided(noise, moves, weights)
+            return {"remove": removed, "add": removed.swapped()}
+        side = [float(weight) for weight in weights[1:]]
+        nothing = [0.0] * size
+        places = [-place for place in reversed(moves[1:])] + moves
+        p, q = [*nothing, float(weights[0]), *side], [*reversed(side), float(weights[0]), *nothing]
+        gaps = [*(-weight for weight in reversed(side)), 0.0, *side]
+        return {"both": MovedNoisePair(noise, *(np.array(values) for values in (places, p, q, gaps)))}
+
+    def group(self, size: int) -> Family:
+        return attrs.evolve(self, size=self.size * size)
+
+    def subsampled(self, rate: float) -> Family:
+        """Sampling twice is sampling once at the product of the rates."""
+        return attrs.evolve(self, rate=self.rate * rate)

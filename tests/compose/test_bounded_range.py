@@ -1,0 +1,150 @@
+"""Adaptive releases of bounded range: the recursion, written out naively in many digits, and its closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.truth.numbers import mp
+
+import quiltwork as qw
+from quiltwork.compose.engines import bounded_range
+from quiltwork.compose.engines.bounded_range import BoundedRangeEngine
+from quiltwork.losses.families.exponential import BoundedRangePair
+
+
+def _engine(epsilon, count):
+    return BoundedRangeEngine.of([(BoundedRangePair(epsilon), count)])
+
+
+def _naive(epsilon, count, cells, choices):
+    """D_k at multiples of eps / cells, the analyst choosing among t = eps j / choices; exact for those."""
+    epsilon = mp.mpf(epsilon)
+    total = mp.expm1(epsilon)
+    grid = [epsilon * j / choices for j in range(choices + 1)]
+    chance = [(mp.exp(epsilon) - mp.exp(t)) / total for t in grid]
+    fine = cells * choices // math.gcd(cells, choices)  # one lattice for both
+    shift = fine // choices
+    values = {
+        i: max(-mp.expm1(epsilon * i / fine), mp.zero) for i in range(-(count + 1) * fine, (count + 1) * fine + 1)
+    }
+
+    def at(i):
+        return values[i] if i in values else max(-mp.expm1(epsilon * i / fine), mp.zero) if i < 0 else mp.zero
+
+    for _ in range(count):
+        values = {
+            i: max(p * at(i - j * shift) + (1 - p) * at(i - j * shift + fine) for j, p in enumerate(chance))
+            for i in values
+        }
+    return {i // (fine // cells): value for i, value in values.items() if i % (fine // cells) == 0}
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_lattice_is_the_naive_recursion(epsilon, count, monkeypatch):
+    """Below: the same choices. Above: no less than choices that are three times as many."""
+    monkeypatch.setattr(bounded_range, "MOST_CELLS", 8)
+    engine = _engine(epsilon, count)
+    assert engine.cells == 8
+    same, finer = _naive(epsilon, count, 8, 8), _naive(epsilon, count, 8, 24)
+    middle, missed = engine.x.size // 2, 0
+    for i, value in same.items():
+        low, high, more = engine.low[middle + i], engine.high[middle + i], finer[i]
+        assert low <= value <= high
+        assert value <= more * (1 + mp.mpf(10) ** -50)
+        assert value - low <= 1e-11 * value
+        assert high >= more
+        missed += bool(more > value * (1 + mp.mpf(10) ** -9))
+    assert missed  # were the lattice taken for an upper bound, this test would see it
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(0.3, 2), (1.0, 4), (3.0, 3)])
+def test_ends_between_lattice_points(epsilon, count):
+    """Two releases from the closed form of one, by a fine choice of t; more by ends that are ordered and fall."""
+    engine = _engine(epsilon, count)
+    places = np.linspace(-count * epsilon, count * epsilon, 57)[1:-1]
+    found = engine.delta(places, 1e-3)
+    assert np.all(found.lower <= found.upper)
+    assert np.all(np.diff(found.upper) <= 1e-12)
+    assert np.all(np.diff(found.lower) <= 1e-12)
+    if count == 2:
+        one = BoundedRangePair(epsilon).stick
+        t = np.linspace(0, epsilon, 20001)[:, None]
+        chance = -np.expm1(t - epsilon) / -math.expm1(-epsilon)
+        truth = (chance * one(places - t) + (1 - chance) * one(places - t + epsilon)).max(axis=0)
+        assert np.all(found.upper >= truth * (1 - 1e-12))
+        assert np.all(found.lower <= truth * (1 + 1e-7) + 1e-300)
+    low = engine.epsilon(np.array([1e-3, 1e-6, 1e-12, 1e-300]), 1e-3)
+    assert np.all(low.lower <= low.upper)
+    assert np.all(low.upper <= count * epsilon * (1 + 1e-14))
+
+
+def test_one_release_in_closed_form():
+    for epsilon in (1e-6, 0.2, 1.0, 30.0):
+        loss = qw.exponential(epsilon)
+        assert loss.advantage().lower <= math.tanh(epsilon / 4) * (1 + 1e-14)
+        assert loss.advantage().upper >= math.tanh(epsilon / 4) * (1 - 1e-14)
+        for share in (0.01, 0.4, 0.99):
+            at = share * epsilon
+            exact = (mp.exp(mp.mpf(epsilon) / 2) - mp.exp(mp.mpf(at) / 2)) ** 2 / mp.expm1(epsilon)
+            found = loss.delta(at)
+            assert found.lower <= exact <= found.upper
+            assert found.upper - found.lower <= 1e-9 * exact
+        alpha = 0.07
+        exact = (1 - mp.mpf(alpha)) / (1 + mp.expm1(epsilon) * mp.mpf(alpha))
+        assert loss.beta(alpha).lower <= exact <= loss.beta(alpha).upper
+    assert qw.exponential(1.0).delta(0.25).lower <= 0.1546983305530996832909797 <= qw.exponential(1.0).delta(0.25).upper
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "count", "fixed", "low", "high", "envelope"),
+    [  # reference/sampling.json: the best fixed t, both ends of the adaptive optimum, and the composed envelope
+        (1.0, 30, 15.58546181924812, 15.673223629569085, 15.673679316997482, 17.824652519352808),
+        (0.1, 100, 2.24602621245393, 2.2507980196975694, 2.2509767490699963, 2.611773217401370),
+    ],
+)
+def test_adaptive_optimum(epsilon, count, fixed, low, high, envelope):
+    found = (count * qw.exponential(epsilon)).epsilon(1e-6)
+    assert fixed < found.upper
+    assert found.lower <= high
+    assert found.upper >= low
+    assert found.upper - found.lower <= 1e-3 * found.upper
+    assert found.upper < envelope
+
+
+def test_many_releases_lie_between_the_response_and_the_envelope():
+    found = (10_000 * qw.exponential(0.01)).epsilon(1e-6)
+    assert found.lower <= 2.254005454809749 * (1 + 1e-3)
+    assert found.upper == pytest.approx(2.640851972262308573, rel=1e-3)
+    assert found.upper >= 2.640851972262308
+
+
+def test_large_ranges_stay_finite_and_ordered():
+    for loss in (2 * qw.exponential(50), 2 * qw.exponential(1e-8)):
+        for found in (loss.delta(np.array([-3.0, 0.0, 40.0])), loss.epsilon(np.array([1e-9, 0.5]))):
+            assert np.all(found.lower <= found.upper)
+            assert not np.any(np.isnan(found.upper))
+
+
+def test_the_end_of_the_support_is_not_rounded_inward():
+    """3 * .1 and the sum of three tenths are different doubles: the divergence at the smaller one is not 0."""
+    engine = _engine(0.1, 3)
+    top = 3 * mp.mpf(0.1)
+    below = np.array([np.nextafter(float(top), 0.0)])
+    assert below[0] < top
+    assert engine.delta(below, 1e-3).upper[0] > 0
+
+
+def test_zero_concentrated_cost():
+    """E_Q e^(aL) of every release with two outcomes stays below e^(a (a-1) eps^2 / 8)."""
+    for epsilon in (0.1, 1.0, 5.0):
+        rho = float(qw.exponential(epsilon).parts[0].family.costs().rho)
+        assert rho == pytest.approx(epsilon**2 / 8)
+        for t in np.linspace(0, epsilon, 41):
+            p = math.expm1(epsilon - t) * math.exp(t) / math.expm1(epsilon)
+            for order in (1.01, 2.0, 8.0, 64.0):
+                moment = np.logaddexp(
+                    (np.log(p) if p > 0 else -np.inf) + (order - 1) * t,
+                    (np.log1p(-p) if p < 1 else -np.inf) + (order - 1) * (t - epsilon),
+                )
+                assert moment / (order - 1) <= order * rho * (1 + 1e-9) + 1e-13
