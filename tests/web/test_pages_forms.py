@@ -29,6 +29,8 @@ LOSSES = {
     "approximate": ({"epsilon": "0.5", "delta": "1e-9"}, qw.approximate(0.5, 1e-9)),
     "zcdp": ({"rho": "0.5"}, qw.zcdp(0.5)),
     "gdp": ({"mu": "0.5"}, qw.gdp(0.5)),
+    "exponential": ({"epsilon": "0.5"}, qw.exponential(0.5)),
+    "randomized_response": ({"epsilon": "0.5", "values": "3"}, qw.randomized_response(0.5, 3)),
 }
 
 
