@@ -136,6 +136,21 @@ class MissingExtra(QuiltworkError, ImportError):
         self.package, self.extra = package, extra
 
 
+EXTRAS = {  # packages that not every installation has, with the extra that brings each
+    **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
+    "matplotlib": "report",
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "plotly", "python_multipart"), "web"),
+    "highspy": "design",
+    **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "cryptography", "argon2"), "ledger"),
+}
+
+
+def missing(error: ImportError) -> ImportError:
+    """A failed import in the words of MissingExtra; the error itself when no extra brings what is missing."""
+    package = str(error.name).partition(".")[0]
+    return MissingExtra(package, EXTRAS[package]) if package in EXTRAS else error
+
+
 class UnboundedLossError(QuiltworkError, ValueError):
     """One step of the table moves a query's input farther than its guarantee reaches: no finite epsilon follows."""
 

@@ -1,6 +1,7 @@
 """Work in other processes: answers, refusals, limits of time and memory, and no process left behind."""
 
 import os
+from contextlib import ExitStack
 
 import pytest
 
@@ -97,19 +98,20 @@ def test_only_work_of_the_service_is_done():
 
 
 def test_questions_wait_for_a_free_process(workers, strange, monkeypatch):
-    monkeypatch.setattr(workers_module, "PATIENCE", 0.2)
-    with workers._free, pytest.raises(Busy, match="in use"):
+    monkeypatch.setattr(workers._free, "_patience", 0.2)
+    with workers._free.taken(), pytest.raises(Busy, match="in use"):
         workers.run(strange + "echo")
     assert workers.run(strange + "echo") == ()
 
 
 def test_few_wait_and_the_others_are_told_at_once(workers, strange, monkeypatch):
     """Whoever waits keeps a thread that others need."""
-    monkeypatch.setattr(workers_module, "PATIENCE", 60.0)
-    for _ in range(1 + workers_module.MOST_WAITING):
-        workers._places.acquire()
-    with pytest.raises(Busy, match="in use"):
-        workers.run(strange + "echo")
+    monkeypatch.setattr(workers._free, "_patience", 60.0)
+    with ExitStack() as waiting:
+        for _ in range(1 + workers_module.MOST_WAITING):
+            waiting.enter_context(workers._places.taken())
+        with pytest.raises(Busy, match="in use"):
+            workers.run(strange + "echo")
 
 
 def test_nobody_has_more_than_two_questions_at_a_time(workers, strange):

@@ -16,22 +16,15 @@ from quiltwork.errors import (
     AlreadyRun,
     BrokenChain,
     BudgetExceeded,
-    MissingExtra,
     NotOpen,
     QuiltworkError,
     Unreachable,
+    missing,
 )
 
 __all__ = ["main"]
 
 REFUSED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
-EXTRAS = {
-    **dict.fromkeys(("typer", "rich", "yaml", "pydantic"), "cli"),
-    "matplotlib": "report",
-    **dict.fromkeys(("uvicorn", "fastapi", "starlette", "jinja2", "plotly"), "web"),
-    "highspy": "design",
-    **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "cryptography", "argon2"), "ledger"),
-}
 REFUSALS = (Unreachable, BudgetExceeded, NotOpen, AlreadyRun, AccessDenied, BrokenChain)
 
 
@@ -47,10 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except QuiltworkError as error:
         return _complain(error, BAD_INPUT)
     except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package not in EXTRAS:
+        if (lacking := missing(error)) is error:
             raise
-        return _complain(MissingExtra(package, EXTRAS[package]), BAD_INPUT)
+        return _complain(lacking, BAD_INPUT)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing at exit
         return PIPE_CLOSED

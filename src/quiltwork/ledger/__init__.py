@@ -14,6 +14,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from quiltwork.errors import missing
+
 if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance, Budget
     from quiltwork.ledger.book.rules import Forecast
@@ -43,11 +45,7 @@ def __getattr__(name: str) -> Any:
         try:
             return getattr(import_module(f"quiltwork.ledger.{_HOMES[name]}"), name)
         except ModuleNotFoundError as error:
-            if error.name in ("sqlalchemy", "cryptography", "psycopg", "argon2"):
-                from quiltwork.errors import MissingExtra
-
-                raise MissingExtra(error.name, "ledger") from None
-            raise
+            raise missing(error) from None
     if name == "adapters":  # a room of its own now, which answers here as well
         return sys.modules[f"{__name__}.{name}"]
     raise AttributeError(f"module 'quiltwork.ledger' has no attribute {name!r}")

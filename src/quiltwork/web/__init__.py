@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from quiltwork.errors import MissingExtra
+from quiltwork.errors import missing
 
 if TYPE_CHECKING:
     from quiltwork.web.app import app_from_environment, create_app
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "app_from_environment", "create_app"]
 
 _HOMES = {"Settings": "settings", "app_from_environment": "app", "create_app": "app"}
-_EXTRAS = {
-    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "plotly", "python_multipart"), "web"),
-    **dict.fromkeys(("yaml", "pydantic"), "cli"),
-    **dict.fromkeys(("sqlalchemy", "cryptography", "psycopg", "argon2"), "ledger"),
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -33,7 +28,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package not in _EXTRAS:
-            raise
-        raise MissingExtra(package, _EXTRAS[package]) from None
+        raise missing(error) from None

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import cache
 from importlib import import_module, resources
+from pathlib import PurePath
 from typing import Any
 
 import attrs
@@ -25,6 +26,7 @@ from starlette.responses import HTMLResponse, Response
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.store.addresses import url_of
 from quiltwork.numbers.digits import single
 from quiltwork.web.service import problems
 from quiltwork.web.service.access import Tokens, visitor
@@ -53,7 +55,7 @@ class Site:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.ledger = None if settings.ledger is None else opened(settings)
+        self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
         self.sessions = Sessions(settings.idle, settings.lifetime)
         kinds = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
         self.rates = Rates({kind: getattr(settings, kind) for kind in kinds})
@@ -105,12 +107,6 @@ class Site:
         response.set_cookie(
             self.settings.cookie, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/"
         )
-
-
-def opened(settings: Settings) -> Ledger:
-    """The ledger of the service."""
-    url = str(settings.ledger)
-    return Ledger(url if "://" in url else f"sqlite:///{url}", key=settings.key_file)
 
 
 @attrs.frozen
@@ -224,16 +220,12 @@ def static(name: str, request: Request) -> Response:
 def files() -> dict[str, File]:
     """Every static file by its name, packed once: packing Plotly's script takes a second."""
     ours = resources.files("quiltwork.web").joinpath("static").iterdir()
-    found = {file.name: file.read_bytes() for file in ours if _ending(file.name) in KINDS}
+    found = {file.name: file.read_bytes() for file in ours if PurePath(file.name).suffix in KINDS}
     found[PLOTLY] = resources.files("plotly").joinpath("package_data", PLOTLY).read_bytes()
     return {
         name: File(
-            content, gzip.compress(content, 6, mtime=0), KINDS[_ending(name)],
+            content, gzip.compress(content, 6, mtime=0), KINDS[PurePath(name).suffix],
             f'"{hashlib.sha256(content).hexdigest()[:32]}"',
         )
         for name, content in found.items()
     }  # fmt: skip
-
-
-def _ending(name: str) -> str:
-    return "." + name.rpartition(".")[2]

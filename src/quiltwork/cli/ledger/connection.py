@@ -105,9 +105,11 @@ class Where:
     @property
     def url(self) -> str:
         """A bare path means a SQLite file."""
+        from quiltwork.ledger.store.addresses import url_of
+
         if "\x00" in self.ledger:
             raise InvalidParameter("ledger", self.ledger, "a URL or the path of a SQLite file")
-        return self.ledger if "://" in self.ledger else f"sqlite:///{self.ledger}"
+        return url_of(self.ledger)
 
     @property
     def file(self) -> Path | None:

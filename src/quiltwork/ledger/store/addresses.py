@@ -22,6 +22,11 @@ OPTIONS = {
 IDLE = 120  # seconds after which PostgreSQL ends a transaction whose client fell silent, so that its lock is not kept
 
 
+def url_of(place: str) -> str:
+    """A bare path means a SQLite file."""
+    return place if "://" in place else f"sqlite:///{place}"
+
+
 def address(given: Any) -> URL:
     """The URL of a SQLite file or a PostgreSQL database."""
     text = checks.text("url", given, ALLOWED)

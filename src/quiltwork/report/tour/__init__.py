@@ -13,7 +13,7 @@ import attrs
 
 from quiltwork.document.blocks import Grid, Section, Words
 from quiltwork.document.page import Report
-from quiltwork.errors import MissingExtra
+from quiltwork.errors import MissingExtra, missing
 from quiltwork.report.tour import stops
 from quiltwork.report.tour.stops import Told
 
@@ -36,7 +36,6 @@ STOPS = {
     "attack": "Attackers, retrained",
     "audit": "An audit beside the certificate",
 }
-EXTRAS = {"highspy": "design", "sqlalchemy": "ledger", "cryptography": "ledger", "alembic": "ledger"}
 
 
 @attrs.frozen(eq=False)
@@ -99,11 +98,9 @@ def _made(name: str) -> Stop:
     began = time.perf_counter()
     try:
         told = getattr(stops, name)()
-    except MissingExtra as error:
-        return Stop(name, STOPS[name], None, str(error))
-    except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package not in EXTRAS:
+    except ImportError as error:
+        lacking = missing(error)
+        if not isinstance(lacking, MissingExtra):
             raise
-        return Stop(name, STOPS[name], None, str(MissingExtra(package, EXTRAS[package])))
+        return Stop(name, STOPS[name], None, str(lacking))
     return Stop(name, STOPS[name], told, "", time.perf_counter() - began)

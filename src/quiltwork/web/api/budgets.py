@@ -12,7 +12,6 @@ from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.numbers.json import json_numbers
 from quiltwork.web.api.models import Change, Document, Name, Number, Open, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
 from quiltwork.web.service.problems import usual
@@ -56,15 +55,7 @@ def course(request: Request, name: Named, who: Reads) -> Document:
     """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
     with site_of(request).slowly():
         found = followed(who.book, name)
-    return {
-        "schema": "quiltwork/course/1",
-        "budget": name,
-        "unit": found.last.unit,
-        "limit": json_numbers(float(found.last.limit.lower)),
-        "times": [stamp(time) for time in found.times],
-        "spent": json_numbers(found.spent),
-        "changes": [{"time": stamp(time), "word": word} for time, word in found.changes],
-    }
+    return {**found.to_json(), "changes": [{"time": stamp(time), "word": word} for time, word in found.changes]}
 
 
 @router.get("/history")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from quiltwork.ledger.ledger import Ledger
 from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend, written
-from quiltwork.web.service.access import Asks, Sends, Weighs
+from quiltwork.web.service.access import Asks, Reads, Sends, checked
 from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["spending"], responses=usual(404, 409))
@@ -55,15 +54,14 @@ def reservations(who: Asks, name: Annotated[Name | None, Query()] = None) -> lis
     ]
 
 
-@router.post("/forecast")
-def forecast(sent: Asked, who: Weighs) -> Document:
+@router.post("/forecast", dependencies=[Depends(checked)])
+def forecast(sent: Asked, who: Reads) -> Document:
     """How many more of such a release fit; `times` is not used."""
     found = who.book.forecast(sent.name, **sent.request(times=False))
     return {**found.to_json(), "explanation": str(found)}
 
 
-@router.post("/would-exceed")
-def would_exceed(sent: Asked, who: Weighs) -> Exceeds:
+@router.post("/would-exceed", dependencies=[Depends(checked)])
+def would_exceed(sent: Asked, who: Reads) -> Exceeds:
     """Whether such a spend would be refused now."""
-    ledger: Ledger = who.book
-    return Exceeds(exceeds=ledger.would_exceed(sent.name, **sent.request()))
+    return Exceeds(exceeds=who.book.would_exceed(sent.name, **sent.request()))

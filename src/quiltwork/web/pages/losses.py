@@ -11,7 +11,7 @@ import attrs
 from quiltwork.compose.filters.opening import Filter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
-from quiltwork.losses.family import WHOLE, Entry, families
+from quiltwork.losses.family import WHOLE, families
 from quiltwork.web.pages.forms import number, whole
 from quiltwork.web.service.limits import loss_from, loss_of_text
 
@@ -61,19 +61,15 @@ class Kind:
 
 def _kinds() -> tuple[Kind, ...]:
     """Every family with a label, noise first, and beside it Gaussian noise on a sample."""
-    found = {
-        kind: Kind(kind, family.label, tuple(map(_box, family.entries())))
-        for kind, family in families().items()
-        if family.label
-    }
+    found = {}
+    for kind, family in families().items():
+        if family.label:
+            boxes = (Box(one.name, one.label, one.example, counts=one.domain == WHOLE) for one in family.entries())
+            found[kind] = Kind(kind, family.label, tuple(boxes))
     sigma, norm = found["gaussian"].boxes
     sample = (Box("rate", "Sampling rate", "0.01"), attrs.evolve(sigma, example="2"), norm)
     found[SAMPLED] = Kind(SAMPLED, "Gaussian noise on a Poisson sample", sample, sampled="gaussian")
     return tuple(found[kind] for kind in (*FIRST, *(kind for kind in found if kind not in FIRST)))
-
-
-def _box(entry: Entry) -> Box:
-    return Box(entry.name, entry.label, entry.example, counts=entry.domain == WHOLE)
 
 
 KINDS = _kinds()

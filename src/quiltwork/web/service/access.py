@@ -201,16 +201,8 @@ def writer(request: Request, _: Annotated[None, Depends(checked)], found: Annota
     return found
 
 
-def questioner(
-    request: Request, _: Annotated[None, Depends(checked)], found: Annotated[Caller, Depends(caller)]
-) -> Caller:
-    """Who asks what a release would cost, which is computed."""
-    permit(request, "works", found.name)
-    return found
-
-
 def reader(request: Request, found: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Who asks for something that reads a whole history."""
+    """Who asks for something that takes long: the price of a release, or what a whole history holds."""
     permit(request, "works", found.name)
     return found
 
@@ -225,7 +217,6 @@ def worker(request: Request, _: Annotated[None, Depends(checked)]) -> Caller | N
 Asks = Annotated[Caller, Depends(caller)]
 Sends = Annotated[Caller, Depends(writer)]
 Reads = Annotated[Caller, Depends(reader)]
-Weighs = Annotated[Caller, Depends(questioner)]
 Visits = Annotated[Caller | None, Depends(visitor)]
 Works = Annotated[Caller | None, Depends(worker)]
 

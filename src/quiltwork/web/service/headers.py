@@ -11,7 +11,6 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,7 +18,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quiltwork.web.settings import UPLOADS, Settings
+from quiltwork.web.settings import Settings
 
 POLICY = (
     "default-src 'none'",
@@ -55,17 +54,11 @@ def policy(script: bytes) -> str:
     return "; ".join((*POLICY, styles))
 
 
-def most_bytes(settings: Settings) -> Callable[[str], int]:
-    """The most bytes that may be sent to a path, read from the settings once."""
-    uploads = {path: settings.most(path) for path in UPLOADS}
-    return lambda path: uploads.get(path, settings.most_bytes)
-
-
 class Guard:
     """Checks host and length first, adds the headers, and notes the request without anything that was sent with it."""
 
     def __init__(self, app: ASGIApp, settings: Settings, script: bytes) -> None:
-        self.app, self.hosts, self.most = app, settings.hosts, most_bytes(settings)
+        self.app, self.hosts, self.most = app, settings.hosts, settings.most
         self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -113,7 +106,7 @@ class Bodies:
     """Stops reading a request that grows beyond what its path takes, whatever length it claimed."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.most = most_bytes(settings)
+        self.most = settings.most
         sizes = (settings.most_bytes, settings.most_upload)
         self.limited = {size: RequestBodyLimitMiddleware(app, max_body_size=size) for size in sizes}
 

@@ -25,11 +25,13 @@ from importlib import import_module
 from typing import IO, Any
 
 from quiltwork.errors import QuiltworkError, Unsupported
+from quiltwork.web.service.limits import Turns
 from quiltwork.web.service.problems import Busy, Failed, TooLong
 
 LENGTH = struct.Struct("<Q")
 PATIENCE = 10.0  # seconds that a question waits for a free process
 MOST_WAITING = 4
+IN_USE = "every process that computes is in use: ask again in a moment"
 MOST_OF_ONE = 2
 GRACE = 5.0
 
@@ -39,8 +41,8 @@ class Workers:
 
     def __init__(self, count: int, seconds: float, memory: int) -> None:
         self._seconds, self._memory = seconds, memory
-        self._free = threading.BoundedSemaphore(count)
-        self._places = threading.BoundedSemaphore(count + MOST_WAITING)
+        self._free = Turns(count, PATIENCE, IN_USE)
+        self._places = Turns(count + MOST_WAITING, 0.0, IN_USE)  # each who waits keeps a thread that others need
         self._lock = threading.Lock()
         self._idle: list[_Process] = []
         self._every: set[_Process] = set()
@@ -53,7 +55,7 @@ class Workers:
         `who` asks: nobody has more than two questions here at a time, so that there is room for others.
         """
         limit = self._seconds if seconds is None else seconds
-        with self._turn(who), self._process() as process:
+        with self._turn(who), self._places.taken(), self._free.taken(), self._process() as process:
             return process.ask(work, arguments, limit)
 
     @contextmanager
@@ -72,30 +74,15 @@ class Workers:
 
     @contextmanager
     def _process(self) -> Iterator[_Process]:
-        """A free process. Few may wait for one: each of them keeps a thread that others need."""
-        if not self._places.acquire(blocking=False):
-            raise Busy("every process that computes is in use: ask again in a moment")
+        """An idle process, or a new one."""
+        with self._lock:
+            process = self._idle.pop() if self._idle else None
+        if process is None or not process.alive:
+            process = self._started()
         try:
-            with self._taken() as process:
-                yield process
+            yield process
         finally:
-            self._places.release()
-
-    @contextmanager
-    def _taken(self) -> Iterator[_Process]:
-        if not self._free.acquire(timeout=PATIENCE):
-            raise Busy("every process that computes is in use: ask again in a moment")
-        try:
-            with self._lock:
-                process = self._idle.pop() if self._idle else None
-            if process is None or not process.alive:
-                process = self._started()
-            try:
-                yield process
-            finally:
-                self._put_back(process)
-        finally:
-            self._free.release()
+            self._put_back(process)
 
     def _started(self) -> _Process:
         with self._lock:
