@@ -113,17 +113,12 @@ def account(plan: Any, delta: float | None = None) -> Json:
         report = saved_report(value)
     data = report.data
     if kind == "object":
-        return {"kind": kind, **_answer(report, _saved(value, data)), "met": None}
+        said = {name: data[name] for name in ("delta", "epsilon") if data["kind"] == "curve"}
+        return {"kind": kind, **_answer(report, {"type": type(value).__name__, **said}), "met": None}
     if kind == "budgets":
         return {"kind": kind, **_answer(report, {"budgets": data["file"]}), "met": None}
     refused = {"refused": data["refused"]} if "refused" in data else None
     return {"kind": kind, **_answer(report, refused)}
-
-
-def _saved(value: Any, data: Mapping[str, Any]) -> Json:
-    """What is said in numbers about an object that was saved."""
-    found = {"type": type(value).__name__}
-    return {**found, "delta": data["delta"], "epsilon": data["epsilon"]} if data["kind"] == "curve" else found
 
 
 def changes(before: Any, after: Any, delta: float | None = None) -> Json:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,16 +17,7 @@ if TYPE_CHECKING:
     from quiltwork.audit.score_files import Scores
 
 USUAL_DELTA = 1e-5  # when nobody names one
-
-
-class AuditMethod(StrEnum):
-    """How `audit` turns scores into a bound."""
-
-    counts = "counts"
-    gdp = "gdp"
-    guesses = "guesses"
-    both = "both"
-    claim = "claim"
+Method = Literal["counts", "gdp", "guesses", "both", "claim"]  # how scores become a bound
 
 
 @single(
@@ -44,7 +34,7 @@ def audit(
         float | None, typer.Option(help="Answer at this delta.", show_default="the guarantee's, else 1e-5")
     ] = None,
     confidence: Annotated[float | None, typer.Option(help="Of the bound.", show_default="0.95")] = None,
-    method: Annotated[AuditMethod | None, typer.Option(help="How to bound.", show_default="counts")] = None,
+    method: Annotated[Method | None, typer.Option(help="How to bound.", show_default="counts")] = None,
     one_run: Annotated[
         bool, typer.Option("--one-run", help="The lines are canaries of a single run, each included by a fair coin.")
     ] = False,
@@ -105,8 +95,7 @@ def audit(
             claimed.curve, run_once(read.values, read.member, **settings), title=title, claim=claimed.words
         )
     else:
-        chosen = "counts" if method is None else method.value
-        settings |= {"method": chosen, "threshold": threshold, "split": SHARE if split is None else split}
+        settings |= {"method": method or "counts", "threshold": threshold, "split": SHARE if split is None else split}
         found = report(claimed.curve, *read.sides(str(scores)), title=title, claim=claimed.words, **settings)
     page = audit_report_page(found, detail(html, figure), _trials(found, read))
     raise typer.Exit(told(page, as_json, html=html, figure=figure))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,27 +16,16 @@ if TYPE_CHECKING:
 DIGITS = 8
 
 
-class Mechanism(StrEnum):
-    """What `calibrate` can tune."""
-
-    gaussian = "gaussian"
-    laplace = "laplace"
-    discrete_gaussian = "discrete_gaussian"
-    discrete_laplace = "discrete_laplace"
-    pure = "pure"
-    gdp = "gdp"
-    zcdp = "zcdp"
-
-
+Mechanism = Literal["gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "pure", "gdp", "zcdp"]
 # the parameter that is turned, and whether it is noise or a budget of each release
-DIALS = {
-    Mechanism.gaussian: ("sigma", True),
-    Mechanism.laplace: ("scale", True),
-    Mechanism.discrete_gaussian: ("sigma", True),
-    Mechanism.discrete_laplace: ("scale", True),
-    Mechanism.pure: ("epsilon", False),
-    Mechanism.gdp: ("mu", False),
-    Mechanism.zcdp: ("rho", False),
+DIALS: dict[Mechanism, tuple[str, bool]] = {
+    "gaussian": ("sigma", True),
+    "laplace": ("scale", True),
+    "discrete_gaussian": ("sigma", True),
+    "discrete_laplace": ("scale", True),
+    "pure": ("epsilon", False),
+    "gdp": ("mu", False),
+    "zcdp": ("rho", False),
 }
 
 
@@ -46,7 +34,7 @@ DIALS = {
     "quiltwork calibrate laplace --epsilon 0.5 --delta 0 --sensitivity 2",
 )
 def calibrate(
-    mechanism: Annotated[Mechanism, typer.Argument(help=f"What to tune: {', '.join(Mechanism)}.", show_default=False)],
+    mechanism: Annotated[Mechanism, typer.Argument(help=f"What to tune: {', '.join(DIALS)}.", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="Target epsilon of everything together.", show_default=False)],
     delta: Annotated[float, typer.Option(help="Target delta.", show_default=False)],
     count: Annotated[int, typer.Option(help="How many such releases there will be.")] = 1,
@@ -65,7 +53,7 @@ def calibrate(
     from quiltwork.spec.text.document import yaml_text
 
     parameter, noise = DIALS[mechanism]
-    family = getattr(constructors, mechanism.value)
+    family = getattr(constructors, mechanism)
     checks.count("count", count, least=1)
     checks.rate("rate", rate)
     known = _sensitivity(mechanism, noise, sensitivity)
@@ -76,11 +64,11 @@ def calibrate(
     found = search(make, epsilon, delta, start=float(known[0]) if known else 1.0)
     value = float((at_most if noise else at_least)(found, DIGITS))  # rounded to the safe side; this is certified below
     bracket = make(value).epsilon(delta, rtol=1e-6)
-    release = plan_of([(mechanism.value, make(value))]).to_dict()["releases"][0]
+    release = plan_of([(mechanism, make(value))]).to_dict()["releases"][0]
     if as_json:
         answer = {
             "schema": "quiltwork/calibration/1",
-            "mechanism": mechanism.value,
+            "mechanism": mechanism,
             "parameter": parameter,
             "value": value,
             "target": {"epsilon": epsilon, "delta": delta},

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import InvalidParameter
-
-
-class NoiseFamily(StrEnum):
-    """Noise that `design` can calibrate."""
-
-    laplace = "laplace"
-    gaussian = "gaussian"
 
 
 @single(
@@ -33,7 +25,9 @@ def design(
     ] = None,
     gap: Annotated[float | None, typer.Option(help="Stop when the cost is this near the best, relative.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Solve in fractions; needs odds and fractions.")] = False,
-    family: Annotated[NoiseFamily | None, typer.Option(help="Calibrated noise of this family instead.")] = None,
+    family: Annotated[
+        Literal["laplace", "gaussian"] | None, typer.Option(help="Calibrated noise of this family instead.")
+    ] = None,
     no_compare: Annotated[bool, typer.Option("--no-compare", help="Leave out the comparison with noise.")] = False,
     as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option(help="Also write the certified table, whole numbers a row.")] = None,
@@ -62,7 +56,7 @@ def design(
         time_limit=None if time_limit is None else checks.positive("time-limit", time_limit),
         gap=None if gap is None else checks.rate("gap", gap),
         exact=exact,
-        family=None if family is None else family.value,
+        family=family,
         compare=not no_compare,
     )
     report = world_report(found, detail(figure))

@@ -7,9 +7,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,14 +19,6 @@ from quiltwork.errors import InvalidParameter, MissingExtra
 FACTORY = "quiltwork.web:app_from_environment"  # by name, as any server would: no room imports the web
 BACKLOG = 2048
 GRACE = 5  # seconds for answers that are on their way when the service ends
-
-
-class Level(StrEnum):
-    """How much `serve` writes to its log."""
-
-    info = "info"
-    warning = "warning"
-    error = "error"
 
 
 @single(
@@ -53,23 +44,11 @@ def serve(
     public: Annotated[
         bool, typer.Option("--public", help="Others reach it, through TLS; needs --name and tokens.")
     ] = False,
-    log_level: Annotated[Level, typer.Option(help="How much to write to the log.")] = Level.info,
+    log_level: Annotated[
+        Literal["info", "warning", "error"], typer.Option(help="How much to write to the log.")
+    ] = "info",
 ) -> None:
     """Serve budgets, plans and explorers as pages and as an HTTP interface."""
-    run(ledger, key_file, host, port, name or [], open_browser, public, log_level.value)
-
-
-def run(
-    ledger: str | None,
-    key_file: Path | None,
-    host: str,
-    port: int,
-    names: list[str],
-    open_browser: bool,
-    public: bool,
-    log_level: str,
-) -> None:
-    """Serve until interrupted. What is asked for here reaches the service as QUILTWORK_* variables."""
     try:
         import uvicorn
         from uvicorn.importer import import_from_string
@@ -82,20 +61,23 @@ def run(
         url = where.url
     listener = _listening(host, port)
     try:
-        chosen = {
+        chosen = {  # what is asked for here reaches the service as QUILTWORK_* variables
             "LEDGER": url,
             "HOST": host,
             "PORT": str(listener.getsockname()[1]),
-            "NAMES": ",".join(names),
+            "NAMES": ",".join(name or []),
             "PUBLIC": "yes" if public else "no",
             "LOG": log_level,
         }
         if key_file is not None:  # else the one that is set already, if any
             chosen["LEDGER_KEY"] = str(key_file)
-        for name, value in chosen.items():
-            _put(f"QUILTWORK_{name}", value)
+        for variable, value in chosen.items():
+            if value:
+                os.environ[f"QUILTWORK_{variable}"] = value
+            else:
+                os.environ.pop(f"QUILTWORK_{variable}", None)
         app = import_from_string(FACTORY)()
-        _announce(_address(host, int(chosen["PORT"] or 0)), ledger, open_browser)
+        _announce(f"http://{f'[{host}]' if ':' in host else host}:{chosen['PORT']}/", ledger, open_browser)
         # requests are logged by the service itself, without their queries
         # only a proxy of this machine may say who it asks for, and only where there is one
         # h11 bounds what comes before a body, and refuses two hosts; whoever sends a body for ever does not keep us up
@@ -130,19 +112,8 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _address(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-
-
 def _announce(address: str, ledger: str | None, open_browser: bool) -> None:
     kept = "no ledger: plans and explorers only" if ledger is None else "budgets, plans and explorers"
     print(f"quiltwork serves {address} ({kept}); Ctrl+C ends it", file=sys.stderr, flush=True)
     if open_browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
-
-
-def _put(name: str, value: str | None) -> None:
-    if value:
-        os.environ[name] = value
-    else:
-        os.environ.pop(name, None)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,13 +17,7 @@ if TYPE_CHECKING:
 UNKNOWNS = "two of --epochs, --noise-multiplier and --epsilon (the third is found), or all three to check them"
 
 
-class Sampling(StrEnum):
-    """How batches are drawn."""
-
-    poisson = "poisson"
-    fixed_size = "fixed_size"
-    random_allocation = "random_allocation"
-    shuffle = "shuffle"
+Sampling = Literal["poisson", "fixed_size", "random_allocation", "shuffle"]  # how batches are drawn
 
 
 @single(
@@ -75,8 +68,8 @@ def train(
             raise InvalidParameter("the run", "too little", "given by --examples and --batch, or by --from-opacus")
         if sum(one is None for one in (epochs, noise_multiplier, goal)) > 1:
             raise InvalidParameter("the run", "too little", UNKNOWNS)
-        chosen = (sampling or Sampling.poisson).value
-        found = answers.train(answers.Asked(examples, batch, chosen, at, epochs, noise_multiplier, goal))
+        asked = answers.Asked(examples, batch, sampling or "poisson", at, epochs, noise_multiplier, goal)
+        found = answers.train(asked)
     raise typer.Exit(told(training_report(found, detail(html, markdown)), as_json, html=html, markdown=markdown))
 
 

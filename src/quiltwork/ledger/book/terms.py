@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
+from quiltwork.compose import constructors
 from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below, filter_from_json
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
@@ -58,8 +59,15 @@ class Limit:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
         if chosen != "renyi" and (order is not None or reveal != 0.0):
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
-        stated = [float(getattr(self, name)) for name in LIMITS[self.kind]]
-        return filter_below(self.kind, stated, chosen, order, reveal)
+        return filter_below(self.kind, self._stated(), chosen, order, reveal)
+
+    def loss(self) -> Loss:
+        """All that it allows, as one release."""
+        found: Loss = getattr(constructors, self.kind)(*self._stated())
+        return found
+
+    def _stated(self) -> list[float]:
+        return [float(getattr(self, name)) for name in LIMITS[self.kind]]
 
     def to_json(self) -> dict[str, Any]:
         """Tagged and versioned; only what is stated."""

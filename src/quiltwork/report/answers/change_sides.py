@@ -15,7 +15,8 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
+from quiltwork.compose import constructors
+from quiltwork.compose.constructors import pure
 from quiltwork.compose.loss import compose
 from quiltwork.curves.curve import BaseCurve, Curve, Ends
 from quiltwork.errors import UnboundedLossError, Unsupported
@@ -176,11 +177,8 @@ def _budgets(file: Any) -> Side:
 
     def curve(found: Sequence[Any]) -> Curve | None:
         (one,) = found
-        if one.rho is not None:
-            return zcdp(one.rho)
-        if one.mu is not None:
-            return gdp(one.mu)
-        return approximate(one.epsilon, one.delta) if one.delta else pure(one.epsilon)
+        limit: Curve = getattr(constructors, one.limit)(*one.stated.values())
+        return limit
 
     pieces = {}
     for one in file.budgets:

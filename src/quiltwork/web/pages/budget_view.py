@@ -6,7 +6,7 @@ Entries of the ledger are lines that people read; what cannot be read is said to
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +14,7 @@ import attrs
 import numpy as np
 from scipy.special import expit
 
-from quiltwork.compose.constructors import approximate, gdp, pure, zcdp
-from quiltwork.compose.filters.opening import LIMITS, Filter
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.filters.opening import Filter
 from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book.book import Charge, Reservation
 from quiltwork.ledger.book.terms import Limit, Terms
@@ -45,8 +43,6 @@ WHAT = {
     "denied": "access denied",
     "clock": "clock set",
 }
-# all that a limit allows, as one release
-LOSSES: dict[str, Callable[..., Loss]] = {"approximate": approximate, "pure": pure, "zcdp": zcdp, "gdp": gdp}
 ALARMS = (0.01, 0.05, 0.1, 0.25)
 WEAK = 0.5  # a budget that lets a test at 5% false alarms find more than half promises little
 LEFT, TOP, SQUARE = 52, 12, 288  # of the square that is drawn, in the units of its picture
@@ -210,7 +206,7 @@ class Promise:
 @lru_cache(maxsize=256)
 def promised(limit: Limit) -> Promise:
     """The promise of a limit; it never changes, so it is drawn once."""
-    loss = LOSSES[limit.kind](*(float(getattr(limit, name)) for name in LIMITS[limit.kind]))
+    loss = limit.loss()
     alpha = np.unique(np.concatenate([np.geomspace(1e-6, 0.02, 60), np.linspace(0.0, 1.0, 251), _corners(limit)]))
     beta = np.clip(np.asarray(loss.beta(alpha).lower, dtype=float), 0.0, 1.0)
     named = [max(float(loss.beta(alarm).lower), 0.0) for alarm in ALARMS]

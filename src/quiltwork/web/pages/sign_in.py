@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from quiltwork.web.pages.forms import Sent, sentence
 from quiltwork.web.service.access import Visits, checked, signed_in, site_of
-from quiltwork.web.service.problems import NotSignedIn, TooMany
+from quiltwork.web.service.problems import NotSignedIn, TooMany, status_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,11 +42,10 @@ def signing_in(request: Request, sent: Sent) -> Response:
     site, after = site_of(request), local(sent.line("next"))
     try:
         who = signed_in(request, sent.line("token")[:MOST_TOKEN])
-    except NotSignedIn as refused:
-        return site.page(request, "sign_in.html", 401, next=after, problem=sentence(str(refused)))
-    except TooMany as refused:
-        page = site.page(request, "sign_in.html", 429, next=after, problem=sentence(str(refused)))
-        page.headers["Retry-After"] = str(refused.seconds)
+    except (NotSignedIn, TooMany) as refused:
+        page = site.page(request, "sign_in.html", status_of(refused), next=after, problem=sentence(str(refused)))
+        if isinstance(refused, TooMany):
+            page.headers["Retry-After"] = str(refused.seconds)
         return page
     site.sessions.end(request.cookies.get(site.settings.cookie))
     session = site.sessions.begin(who.book, str(who.name))
