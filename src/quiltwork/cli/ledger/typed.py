@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,12 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.spec import read_plan
+from quiltwork.spec.fields.budgets import LONGEST, seconds_in
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.budgets import read_budgets
 from quiltwork.spec.files.plan import Plan
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SPAN = "a number and a unit, s, m, h, d or w: 90m, 12h, 30d"
 TIME = "a time with its zone: 2027-01-01T00:00Z or 2027-01-01T09:00+01:00"
 
@@ -55,11 +54,10 @@ def span(name: str, text: str) -> timedelta:
     >>> span("lease", "90m"), span("refresh", "30d")
     (datetime.timedelta(seconds=5400), datetime.timedelta(days=30))
     """
-    found = re.fullmatch(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", text.strip(), re.ASCII)
-    if found is None:
+    seconds = seconds_in(text)
+    if seconds is None:
         raise InvalidParameter(name, short(text), SPAN)
-    seconds = float(found.group(1)) * UNITS[found.group(2)]
-    if not 0 < seconds <= 4e9:
+    if not 0 < seconds <= LONGEST:
         raise InvalidParameter(name, text, "more than nothing, at most a hundred years")
     return timedelta(seconds=seconds)
 

@@ -38,6 +38,7 @@ from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, Q
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.chain.keys import SigningKey, is_public_key, signed_by
+from quiltwork.numbers.json import strict_json
 
 SCHEMA: Final = "quiltwork/entry/1"
 RECEIPT_SCHEMA: Final = "quiltwork/receipt/1"
@@ -92,21 +93,9 @@ def parsed(text: Any) -> Any:
     if not isinstance(text, str):
         raise InvalidParameter("text", _brief(text), "a JSON text")
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return strict_json(text)
     except (ValueError, RecursionError) as problem:
         raise InvalidParameter("text", _brief(text), "a JSON text", str(problem)) from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        # parsers disagree on which of two equal keys counts, so that one text would have two meanings
-        raise ValueError("a key occurs twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def stamp(time: Any) -> str:

@@ -10,7 +10,7 @@ Reference: theory/granularity.md section 3.2; `quiltwork.compose.filters.opening
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Annotated, Any, Self
@@ -32,15 +32,20 @@ MOST_BLOCKS, MOST_OWNERS, LONGEST_NAME = 10_000, 100, 200
 _SPAN = re.compile(r"([0-9]{1,10}(?:\.[0-9]{1,6})?)\s?([smhdw])", re.ASCII)
 
 
+def seconds_in(text: str) -> float | None:
+    """What a number and a unit say, such as 90m; None for another text."""
+    found = _SPAN.fullmatch(text.strip())
+    return None if found is None else float(found.group(1)) * UNITS[found.group(2)]
+
+
 def span(text: str) -> timedelta:
     """A length of time: a number and a unit, s, m, h, d or w.
 
     >>> span("90m"), span("30d")
     (datetime.timedelta(seconds=5400), datetime.timedelta(days=30))
     """
-    found = _SPAN.fullmatch(text.strip())
-    seconds = float(found.group(1)) * UNITS[found.group(2)] if found else 0.0
-    if not 0 < seconds <= LONGEST:
+    seconds = seconds_in(text)
+    if seconds is None or not 0 < seconds <= LONGEST:
         raise refused(f"must be a number and a unit, s, m, h, d or w, such as 30d, at most 100 years, got {text!r}")
     return timedelta(seconds=seconds)
 
@@ -60,14 +65,14 @@ def instant(text: str) -> datetime:
     return found
 
 
-def _span_text(text: str) -> str:
-    span(text)
-    return text
+def _text_of(read: Callable[[str], Any]) -> AfterValidator:
+    """A text stays as it was written, once it could be read."""
 
+    def checked(text: str) -> str:
+        read(text)
+        return text
 
-def _instant_text(text: str) -> str:
-    instant(text)
-    return text
+    return AfterValidator(checked)
 
 
 Moderate = Annotated[float, Field(ge=1e-100, le=1e100)]
@@ -100,8 +105,8 @@ class Budget(Strict):
     filter: Annotated[str, Field(json_schema_extra={"enum": ["renyi", "zcdp", "gdp", "pure"]})] | None = None
     order: Annotated[float, Field(gt=1)] | None = None
     reveal: Share = 0.0
-    expires: Annotated[str, AfterValidator(_instant_text)] | None = None
-    refresh: Annotated[str, AfterValidator(_span_text)] | None = None
+    expires: Annotated[str, _text_of(instant)] | None = None
+    refresh: Annotated[str, _text_of(span)] | None = None
     blocks: Blocks | None = None
     owners: Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_OWNERS), AfterValidator(distinct)] = ()
     note: Words | None = None
@@ -119,11 +124,9 @@ class Budget(Strict):
         if self.kind not in KINDS:
             raise refused(f"must be {' or '.join(KINDS)}, got {self.kind!r}", ("kind",))
         if self.kind == "planned":
-            for field in ("filter", "order", "blocks"):
-                if getattr(self, field) is not None:
+            for field in ("filter", "order", "blocks", "reveal"):
+                if getattr(self, field) not in (None, 0.0):
                     raise refused("must be left out of a planned budget, which composes its plan", (field,))
-            if self.reveal:
-                raise refused("must be left out of a planned budget, which composes its plan", ("reveal",))
             return self
         allowed = FILTERS[self.limit]
         if self.filter is not None and self.filter not in allowed:

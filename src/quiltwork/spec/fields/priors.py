@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from quiltwork.pufferfish.prior import Prior as AnyPrior
@@ -36,16 +34,21 @@ Parents = Annotated[tuple[Index | None, ...], Field(strict=False, min_length=1, 
 
 
 class Described(Strict):
-    """One kind of prior."""
+    """One kind of prior: its fields are what the class that it `makes` is told."""
 
-    @abstractmethod
+    makes: ClassVar[type[Any]]
+
     def prior(self) -> AnyPrior:
         """The prior itself."""
+        told = {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+        made: AnyPrior = self.makes(**told)
+        return made
 
 
 class MarkovChain(Described):
     """A chain: a row of `transition` for each state; it starts in its stationary law, in any or in a given law."""
 
+    makes = MarkovChainPrior
     transition: Stochastic
     states: Values | None = None
     initial: Start = "stationary"
@@ -57,25 +60,21 @@ class MarkovChain(Described):
             raise refused(f"must be at most {MOST_STARTED:,} when the initial law is given", ("length",))
         return self
 
-    def prior(self) -> AnyPrior:
-        return MarkovChainPrior(self.transition, self.initial, self.length, self.states or ())
-
 
 class BinaryChains(Described):
     """Every chain of two states that stays with a probability in `p` in the first and in `q` in the second."""
 
+    makes = BinaryChainsPrior
     p: Interval
     q: Interval
     length: Count | None = None
     states: Values | None = None
 
-    def prior(self) -> AnyPrior:
-        return BinaryChainsPrior(self.p, self.q, self.length, self.states or ())
-
 
 class HiddenMarkov(Described):
     """What a hidden chain emits; the secret is the hidden state or the emission."""
 
+    makes = HiddenMarkovPrior
     transition: Stochastic
     emission: Stochastic
     states: Values | None = None
@@ -83,43 +82,32 @@ class HiddenMarkov(Described):
     secret: Annotated[str, Field(json_schema_extra={"enum": ["hidden", "emission"]})] = "hidden"
     length: Count | None = None
 
-    def prior(self) -> AnyPrior:
-        said: dict[str, Any] = {"secret": self.secret, "states": self.states or (), "symbols": self.symbols}
-        return HiddenMarkovPrior(np.array(self.transition), self.emission, self.length, **said)
-
 
 class Tree(Described):
     """Entries on a tree: the number of each one's parent (null for the root), and the law of a child given it."""
 
+    makes = TreePrior
     parents: Parents
     transition: Stochastic
     root: Law
     states: Values | None = None
 
-    def prior(self) -> AnyPrior:
-        named: dict[str, Any] = {"states": self.states}
-        return TreePrior(self.parents, self.transition, np.array(self.root), **named)
-
 
 class Blocks(Described):
     """Blocks of binary entries, each with a rate from Beta(alpha, beta)."""
 
+    makes = BlocksPrior
     size: Count
     alpha: Positive
     beta: Positive
     count: Count = 1
 
-    def prior(self) -> AnyPrior:
-        return BlocksPrior(self.size, self.alpha, self.beta, self.count)
-
 
 class Independent(Described):
     """Entries that tell nothing about each other."""
 
+    makes = IndependentPrior
     entries: Count | None = None
-
-    def prior(self) -> AnyPrior:
-        return IndependentPrior(self.entries)
 
 
 class Coupling(Strict):
@@ -152,35 +140,28 @@ class Ising(Described):
 class JointLaw(Described):
     """The probability of every dataset."""
 
+    makes = JointLawPrior
     law: Table
     values: ValueNames | None = None
-
-    def prior(self) -> AnyPrior:
-        values: Any = self.values
-        return JointLawPrior(np.array(self.law), values)
 
 
 class AutoRegressive(Described):
     """A stationary Gaussian chain; the secrets are two values of an entry at most `gap` apart."""
 
+    makes = AutoRegressivePrior
     rho: float
     sigma: Positive
     gap: Positive
     length: Count | None = None
 
-    def prior(self) -> AnyPrior:
-        return AutoRegressivePrior(self.rho, self.sigma, self.gap, self.length)
-
 
 class Gaussian(Described):
     """Jointly Gaussian entries; the secrets are two values of an entry at most `gap` apart."""
 
+    makes = GaussianPrior
     covariance: Matrix
     gap: Positive
     names: SomeNames | None = None
-
-    def prior(self) -> AnyPrior:
-        return GaussianPrior(np.array(self.covariance), self.gap, names=self.names)
 
 
 class OneLaw(Choice):

@@ -7,7 +7,6 @@ budgets      limits for a ledger                          schema     an object t
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from importlib import import_module
@@ -17,7 +16,7 @@ from typing import Any, Literal
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
 from quiltwork.spec.fields.fields import Strict
 from quiltwork.spec.objects.documents import kind_written, object_from
-from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, parse, parse_long, yaml_text
+from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, near, parse, parse_long, yaml_text
 from quiltwork.spec.text.read import made_of_document, text_of
 from quiltwork.spec.text.schema import model_schema
 
@@ -125,9 +124,8 @@ def sign_of(document: Document) -> str:
     for key in document.value:
         if key in _SHARED:
             continue
-        near = difflib.get_close_matches(key, _SIGNS, n=1)
-        if near:
-            raise InvalidPlan(key, f"is not a field here (did you mean {near[0]}?): {ALLOWED}", document.line((key,)))
+        if meant := near(key, _SIGNS):
+            raise InvalidPlan(key, f"is not a field here{meant}: {ALLOWED}", document.line((key,)))
     raise InvalidPlan(DOCUMENT, f"does not say what it is, the key that tells is missing: {ALLOWED}", document.line(()))
 
 

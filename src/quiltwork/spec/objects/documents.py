@@ -12,7 +12,6 @@ refusal says what to do instead.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import warnings
@@ -34,7 +33,7 @@ from quiltwork.errors import (
 )
 from quiltwork.kinds import KINDS, REFUSALS, WRITTEN, Kind, declare, home_of
 from quiltwork.spec.objects.trees import Malformed, Misfit, decoded, encoded, fitted
-from quiltwork.spec.text.document import DOCUMENT, Document, Path, meant_by, shown, spelled, yaml_text
+from quiltwork.spec.text.document import DOCUMENT, Document, Path, meant_by, near, shown, spelled, yaml_text
 
 FORMATS = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -159,11 +158,8 @@ def _object(tree: Mapping[str, Any], path: Path) -> Any:
     load_rooms(lambda: schema in KINDS if isinstance(schema, str) else False)
     kind = KINDS.get(schema) if isinstance(schema, str) else None
     if kind is None:
-        near = difflib.get_close_matches(str(schema), KINDS, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise Malformed(
-            (*path, "schema"), f"must name a kind of object, such as quiltwork/loss/1, got {shown(schema)}{hint}"
-        )
+        problem = f"must name a kind of object, such as quiltwork/loss/1, got {shown(schema)}{near(schema, KINDS)}"
+        raise Malformed((*path, "schema"), problem)
     rest = {name: part for name, part in tree.items() if name != "schema"}
     if kind.plain:
         fields = {name: decoded(part, _kept, (*path, name), lists=True) for name, part in rest.items()}
@@ -196,9 +192,7 @@ def _complete(kind: Kind, given: Mapping[str, Any], path: Path) -> None:
     takes = f"{kind.schema} takes {', '.join(names) or 'no fields'}"
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise Malformed((*path, name), f"is not a field here{hint}; {takes}")
+            raise Malformed((*path, name), f"is not a field here{near(name, names)}; {takes}")
     for name in kind.needed():
         if name not in given:
             raise Malformed((*path, name), f"is missing; {takes}")

@@ -146,10 +146,11 @@ def _untagged(tag: str, tree: Mapping[str, Any], read: Read, path: Path) -> Any:
     if tag not in _TAGS or rest:
         what = f"has {sorted(rest)[0]} beside {tag}" if rest else f"has the unknown tag {tag}"
         raise Malformed(path, f"{what}; there are {', '.join(_TAGS)}, each alone in its mapping")
+    made, allowed = _TAGS[tag]
     try:
-        return _TAGS[tag](tree[tag], tree.get("type", "float"), lambda part: decoded(part, read, (*path, tag)))
+        return made(tree[tag], tree.get("type", "float"), lambda part: decoded(part, read, (*path, tag)))
     except (ValueError, TypeError, KeyError, OverflowError, ZeroDivisionError):
-        raise Malformed((*path, tag), f"cannot be read: {_ALLOWED[tag]}, got {shown(tree[tag])}") from None
+        raise Malformed((*path, tag), f"cannot be read: it must be {allowed}, got {shown(tree[tag])}") from None
 
 
 def _exact(value: Any) -> Fraction:
@@ -206,31 +207,22 @@ def _seconds(value: Any) -> datetime.timedelta:
     return datetime.timedelta(seconds=value)
 
 
-_TAGS: dict[str, Callable[[Any, str, Callable[[Any], Any]], Any]] = {
-    "$fraction": lambda value, _kind, _inner: _exact(value),
-    "$exact": lambda value, _kind, _inner: _nested(value),
-    "$fractions": lambda value, _kind, _inner: _fractions(value),
-    "$number": lambda value, _kind, _inner: _NUMBERS[value],
-    "$array": lambda value, kind, inner: _numbers(inner(value), kind),
-    "$empty": lambda value, kind, _inner: _shape(value, kind),
-    "$set": lambda value, _kind, inner: frozenset(inner(value)),
-    "$pairs": lambda value, _kind, inner: _pairs(value, inner),
-    "$date": lambda value, _kind, _inner: datetime.date.fromisoformat(value),
-    "$time": lambda value, _kind, _inner: _time(value),
-    "$seconds": lambda value, _kind, _inner: _seconds(value),
-}
-_ALLOWED = {
-    "$fraction": "it must be a text such as 1/3",
-    "$exact": "it must be lists of texts such as 1/3",
-    "$fractions": "it must be rows of texts such as 1/3, all of one length",
-    "$number": "it must be inf, -inf or nan",
-    "$array": "it must be numbers of the named type (float, int or bool), all rows of one length",
-    "$empty": "it must be a shape with a 0 in it",
-    "$set": "it must be a list of values",
-    "$pairs": "it must be a list of [key, value], no key twice",
-    "$date": "it must be a day such as 2026-01-31",
-    "$time": "it must be a time with its zone, such as 2026-01-31T12:00:00+00:00",
-    "$seconds": "it must be a number of seconds",
+# how each tag is read, from what stands under it, its type and a reader of what is inside; and what must stand there
+_TAGS: dict[str, tuple[Callable[[Any, str, Callable[[Any], Any]], Any], str]] = {
+    "$fraction": (lambda value, _kind, _inner: _exact(value), "a text such as 1/3"),
+    "$exact": (lambda value, _kind, _inner: _nested(value), "lists of texts such as 1/3"),
+    "$fractions": (lambda value, _kind, _inner: _fractions(value), "rows of texts such as 1/3, all of one length"),
+    "$number": (lambda value, _kind, _inner: _NUMBERS[value], "inf, -inf or nan"),
+    "$array": (
+        lambda value, kind, inner: _numbers(inner(value), kind),
+        "numbers of the named type (float, int or bool), all rows of one length",
+    ),
+    "$empty": (lambda value, kind, _inner: _shape(value, kind), "a shape with a 0 in it"),
+    "$set": (lambda value, _kind, inner: frozenset(inner(value)), "a list of values"),
+    "$pairs": (lambda value, _kind, inner: _pairs(value, inner), "a list of [key, value], no key twice"),
+    "$date": (lambda value, _kind, _inner: datetime.date.fromisoformat(value), "a day such as 2026-01-31"),
+    "$time": (lambda value, _kind, _inner: _time(value), "a time with its zone, such as 2026-01-31T12:00:00+00:00"),
+    "$seconds": (lambda value, _kind, _inner: _seconds(value), "a number of seconds"),
 }
 
 

@@ -7,7 +7,7 @@ and a few lines of them can unfold into gigabytes.
 
 from __future__ import annotations
 
-import json
+import difflib
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ import attrs
 import yaml
 
 from quiltwork.errors import InvalidPlan
+from quiltwork.numbers.json import strict_json
 
 Path = tuple[str | int, ...]
 
@@ -87,20 +88,9 @@ def parse_long(text: str) -> Document:
     if len(text) <= LONG or text.lstrip("\ufeff \t\r\n")[:1] != "{":
         return parse(text, MOST_OF_OBJECT)
     try:
-        return Document(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), {})
+        return Document(strict_json(text), {})
     except (ValueError, RecursionError):
         return parse(text, MOST_OF_OBJECT)  # which says what is wrong, and where
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _from_json(text: str) -> str:
@@ -196,6 +186,12 @@ def shown(value: object, most: int = 60) -> str:
     """A value as it was given, cut short."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def near(name: object, names: Iterable[str]) -> str:
+    """A guess at the name that was meant, to follow the refusal of another; empty when none is like it."""
+    found = difflib.get_close_matches(str(name), list(names), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def meant_by(name: str, given: Iterable[str]) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path as FilePath
@@ -14,7 +13,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from quiltwork.errors import InvalidPlan
-from quiltwork.spec.text.document import MOST_CHARACTERS, Document, Path, parse, shown, spelled
+from quiltwork.spec.text.document import MOST_CHARACTERS, Document, Path, near, parse, shown, spelled
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -104,7 +103,9 @@ def _problem(root: type[BaseModel], entry: Any) -> str:
             return f"is missing: the file begins with quiltwork: 1, the version of the format; {within}"
         return f"is missing; {within}"
     if kind == "extra_forbidden":
-        return f"is not a field here{_meant(root, entry['loc'])}; {_fields(root, entry['loc'][:-1])}"
+        model = _model(root, entry["loc"][:-1])
+        meant = near(entry["loc"][-1], model.model_fields if model else ())
+        return f"is not a field here{meant}; {_fields(root, entry['loc'][:-1])}"
     if kind == "literal_error":
         return f"must be 1, the version of the plan format, {got}"
     if kind in _TYPES:
@@ -166,9 +167,3 @@ def _kinds(model: type[BaseModel]) -> tuple[str, ...]:
     """The fields of which exactly one is given, as the model itself tells."""
     own: Any = getattr(model, "kinds", None)
     return tuple(own()) if callable(own) else ()
-
-
-def _meant(root: type[BaseModel], path: Path) -> str:
-    model = _model(root, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]), model.model_fields if model else [], n=1)
-    return f" (did you mean {near[0]}?)" if near else ""

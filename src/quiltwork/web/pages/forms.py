@@ -18,13 +18,13 @@ from starlette.responses import JSONResponse
 
 from quiltwork import errors
 from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
+from quiltwork.spec.fields.budgets import UNITS
 from quiltwork.web.service.access import CSRF_HEADER
 from quiltwork.web.service.problems import status_of, words_of
 
 Found = TypeVar("Found")
 MOST_FIELDS = 400
 REFUSED = (errors.BudgetExceeded, errors.NotOpen, errors.AlreadyRun)
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 class Typed(Mapping[str, str]):
