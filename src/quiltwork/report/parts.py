@@ -9,14 +9,12 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 
-import attrs
-
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.blocks import Block, Cell, Fact, Grid, Tone
 from quiltwork.document.parts import AT_MOST, plain_words
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.answers.account import Verdict
+from quiltwork.report.answers.account import Judged, Verdict
 from quiltwork.spec.files.plan import Target
 
 
@@ -47,16 +45,6 @@ def percent(share: float) -> str:
     ('34%', '1.2%')
     """
     return f"{100 * share:.0f}%" if share >= 0.095 else f"{100 * share:.1f}%"
-
-
-@attrs.frozen
-class Judged:
-    """A target, whether it holds, where the truth lies, and what it is about when there are several things."""
-
-    target: Target
-    word: str
-    bracket: Bracket
-    about: str = ""
 
 
 def tone_of(word: str) -> Tone:

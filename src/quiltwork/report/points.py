@@ -31,7 +31,7 @@ from quiltwork.errors import QuiltworkError
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
-from quiltwork.report.answers.account import Verdict
+from quiltwork.report.answers.account import Judged, Verdict
 from quiltwork.report.parts import ends
 
 CHEAP = {"closed form", "exact tails", "exact atoms", "lattice", "exact profile", "nothing"}  # methods asked everywhere
@@ -52,6 +52,7 @@ MARKS: dict[str, tuple[Role, Symbol]] = {
 }
 
 Targets = Sequence[tuple[float, float]]
+Verdicts = Sequence[Verdict | Judged]
 
 
 @attrs.frozen(eq=False)
@@ -149,12 +150,12 @@ def promised(alpha: FloatArray, epsilon: float, delta: float) -> FloatArray:
     return least
 
 
-def charts_of(found: Points, delta: float, verdicts: Sequence[Verdict] = ()) -> list[Chart]:
+def charts_of(found: Points, delta: float, verdicts: Verdicts = ()) -> list[Chart]:
     """The trade-off function and the profile, with the targets."""
     return [_tradeoff(found, verdicts[:1]), _profile(found, delta, verdicts)]
 
 
-def _tradeoff(found: Points, verdicts: Sequence[Verdict]) -> Chart:
+def _tradeoff(found: Points, verdicts: Verdicts) -> Chart:
     """Misses against false alarms: nothing below the curve can be reached by any test."""
     alpha, lower = found.alpha, np.ravel(found.beta.lower)
     traces = [nothing_to_learn()]
@@ -190,7 +191,7 @@ def alarms_table(curves: Sequence[tuple[str, Curve]], *, detected: bool = False)
     return Grid(heads, rows, "What any attacker can reach, rounded to the safe side")
 
 
-def _profile(found: Points, delta: float, verdicts: Sequence[Verdict]) -> Chart:
+def _profile(found: Points, delta: float, verdicts: Verdicts) -> Chart:
     """delta against epsilon on a logarithmic scale; a target above the curve is met."""
     lower, upper = (np.maximum(np.ravel(end), found.floor / 10) for end in found.delta)
     texts = [
@@ -218,7 +219,7 @@ def _profile_table(found: Points, delta: float) -> Grid:
     return Grid(heads, rows, "The truth lies between the two ends")
 
 
-def _marks(verdicts: Sequence[Verdict]) -> list[Trace]:
+def _marks(verdicts: Verdicts) -> list[Trace]:
     """Targets as points, by their verdict."""
     found = []
     for word, (role, symbol) in MARKS.items():

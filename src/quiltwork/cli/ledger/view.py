@@ -18,7 +18,7 @@ from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, Receipt
 from quiltwork.numbers.digits import single
-from quiltwork.report.pages.budget_history import clean, details, named, said
+from quiltwork.report.pages.budget_history import clean, details, named, said, second
 
 STATES = {"open": "green", "paused": "yellow", "closed": "red", "expired": "red"}
 DONE = {
@@ -165,7 +165,7 @@ def show_forecast(found: Forecast) -> None:
 def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
     """What was done, what it cost, and what is left."""
     page, content = console(), receipt.content
-    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f" of {_second(receipt.time)} UTC: {_done(receipt)}"))
+    page.print(Text.assemble((f"entry {receipt.seq}", "bold"), f" of {second(receipt.time)} UTC: {_done(receipt)}"))
     if receipt.kind not in ("spend", "reserve", "refund"):
         return
     table = grid("", "")
@@ -184,7 +184,7 @@ def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
             table.add_row("left", Text(f"{left} of {limit}{block} ({amount.unit})"))
         table.add_row("spent", Text(balance.percent))
     if receipt.kind == "reserve":
-        table.add_row("next", Text(f"before {_second(content['until'])} UTC: quiltwork ledger start {receipt.seq}"))
+        table.add_row("next", Text(f"before {second(content['until'])} UTC: quiltwork ledger start {receipt.seq}"))
     page.print(table)
 
 
@@ -208,8 +208,8 @@ def show_reservations(found: Sequence[tuple[Reservation, Entry]]) -> None:
     people = any(entry.principal is not None for _, entry in found)
     table = grid(("number", "number"), "budget", "state", "reserved (UTC)", *(["who"] if people else []), "what")
     for one, entry in found:
-        held = "" if one.status == STARTED else f" until {_second(one.until)}"
-        cells = [clean(one.budget, 40), f"{clean(one.status)}{held}", _second(entry.time)]
+        held = "" if one.status == STARTED else f" until {second(one.until)}"
+        cells = [clean(one.budget, 40), f"{clean(one.status)}{held}", second(entry.time)]
         cells += [*([_or_dash(entry.principal)] if people else []), details(entry, "spend")]
         table.add_row(f"{one.seq}", *map(Text, cells))
     page.print(table)
@@ -229,14 +229,10 @@ def show_history(kept: Sequence[Entry], earlier: int) -> None:
     people = any(entry.principal is not None for entry in kept)
     table = grid(("entry", "number"), "time (UTC)", "what", "budget", *(["who"] if people else []), "details")
     for entry in kept:
-        cells = [_second(entry.time), clean(entry.kind), _or_dash(entry.budget)]
+        cells = [second(entry.time), clean(entry.kind), _or_dash(entry.budget)]
         cells += [*([_or_dash(entry.principal)] if people else []), details(entry)]
         table.add_row(f"{entry.seq}", *map(Text, cells))
     page.print(table)
-
-
-def _second(time: str) -> str:
-    return clean(time)[:19].replace("T", " ")
 
 
 def _or_dash(name: str | None) -> str:

@@ -7,7 +7,7 @@ certifies, so that each is shown at its strongest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -182,9 +182,24 @@ class Verdict:
     word: Word
 
 
-def targets_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+@attrs.frozen
+class Judged:
+    """A target, whether it holds, where the truth lies, and what it is about when there are several things."""
+
+    target: Target
+    word: Word
+    bracket: Bracket
+    about: str = ""
+
+    @classmethod
+    def by(cls, verdicts: Iterable[Verdict], about: str = "") -> list[Judged]:
+        """Verdicts on epsilon."""
+        return [cls(one.target, one.word, one.epsilon, about) for one in verdicts]
+
+
+def targets_json(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     """Each target with its verdict, as plain values."""
-    return [{**one.target.model_dump(), "verdict": one.word, "bracket": one.epsilon.to_json()} for one in verdicts]
+    return [{**one.target.model_dump(), "verdict": one.word, "bracket": one.bracket.to_json()} for one in judged]
 
 
 @not_written(
@@ -237,7 +252,7 @@ class Account:
             "delta": self.delta,
             "epsilon": self.total.to_json(),
             "met": self.met,
-            "targets": targets_json(self.verdicts),
+            "targets": targets_json(Judged.by(self.verdicts)),
             "releases": [
                 {**{name: getattr(entry, name) for name in ENTRY_FIELDS}, "epsilon": entry.epsilon.to_json()}
                 for entry in self.entries
@@ -251,9 +266,7 @@ class Account:
 
 def account(plan: Plan, delta: float | None = None) -> Account:
     """Account a plan at this delta, or at the delta of its first target."""
-    if delta is None:
-        delta = plan.targets[0].delta if plan.targets else USUAL_DELTA
-    delta = checks.probability("delta", delta)
+    delta = asked_delta(delta, plan.targets)
     guarantee = plan.guarantee()
     total = guarantee.epsilon(delta)
     return Account(
@@ -268,6 +281,12 @@ def account(plan: Plan, delta: float | None = None) -> Account:
     )
 
 
+def asked_delta(delta: float | None, targets: Sequence[Target]) -> float:
+    """The delta that is asked for, else that of the first target, else the usual one."""
+    named = targets[0].delta if targets else USUAL_DELTA
+    return checks.probability("delta", named if delta is None else delta)
+
+
 def verdict(guarantee: Guarantee, target: Target) -> Verdict:
     """Whether the guarantee meets the target."""
     bracket = guarantee.epsilon(target.delta)
@@ -278,12 +297,14 @@ def verdict(guarantee: Guarantee, target: Target) -> Verdict:
 
 def judged(target: Target, bracket: Bracket) -> Verdict:
     """Whether an epsilon that lies in this bracket meets the target."""
-    word: Word = "undecided"
-    if float(bracket.upper) <= target.epsilon:
-        word = "met"
-    elif float(bracket.lower) > target.epsilon:
-        word = "missed"
-    return Verdict(target, bracket, word)
+    return Verdict(target, bracket, word_of(bracket, target.epsilon))
+
+
+def word_of(bracket: Bracket, most: float) -> Word:
+    """Whether a number that lies in this bracket is at most so large."""
+    if float(bracket.upper) <= most:
+        return "met"
+    return "missed" if float(bracket.lower) > most else "undecided"
 
 
 def _entries(plan: Plan, delta: float, total: Bracket) -> tuple[Entry, ...]:

@@ -21,7 +21,7 @@ from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossErro
 from quiltwork.numbers.digits import at_least, at_most
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import difference, down, up
-from quiltwork.report.answers.account import Verdict
+from quiltwork.report.answers.account import Verdict, asked_delta
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.report.answers.change_sides import Piece, Side, side_of
 from quiltwork.spec.files.plan import Target
@@ -100,7 +100,6 @@ def signed(text: str) -> str:
 
 
 SCHEMA = "quiltwork/difference/1"
-USUAL_DELTA = 1e-6  # when neither the caller nor a target names one
 FINE = 1e-6  # relative width that is asked for: small changes must not drown in the brackets
 ABOUT = {"protects", "neighbors", "table", "prior", "secrets", "data", "pairs"}  # what an epsilon is about
 MOST_PRICED = 40  # changes up to which each is also made alone
@@ -178,9 +177,8 @@ class Difference:
     def caution(self) -> str:
         """Said when the two epsilons are not about the same thing; else empty."""
         changed = {setting.name.partition(".")[0] for setting in self.settings} & ABOUT
-        return f"the two versions differ in {', '.join(sorted(changed))}: their epsilons say different things" * bool(
-            changed
-        )
+        words = f"the two versions differ in {', '.join(sorted(changed))}: their epsilons say different things"
+        return words if changed else ""
 
     @property
     def met(self) -> bool:
@@ -245,7 +243,7 @@ def differences(before: Any, after: Any, delta: float | None = None) -> Differen
     one, two = side_of(before), side_of(after)
     if one.kind != two.kind:
         raise InvalidParameter("the two files", f"{one.kind} and {two.kind}", "of one kind")
-    delta = checks.probability("delta", _delta(one, two) if delta is None else delta)
+    delta = asked_delta(delta, (*two.targets, *one.targets))
     settings = _settings(one.settings, two.settings)
     pairs = _pairs(one, two)
     if one.separate:
@@ -278,11 +276,6 @@ def _pairs(one: Side, two: Side) -> list[Pair]:
 
 def _kept(one: Side, pairs: list[Pair]) -> int:
     return len(one.pieces) - sum(piece is not None for piece, _ in pairs)
-
-
-def _delta(one: Side, two: Side) -> float:
-    targets = (*two.targets, *one.targets)
-    return targets[0].delta if targets else USUAL_DELTA
 
 
 def _epsilon(curve: Curve, delta: float) -> Bracket:

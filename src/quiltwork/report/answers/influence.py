@@ -26,7 +26,7 @@ from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Translator
-from quiltwork.report.answers.account import Verdict, targets_json
+from quiltwork.report.answers.account import Judged, targets_json
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.spec.fields.priors import GAUSSIAN
 from quiltwork.spec.files.plan import Plan, Release, Target
@@ -98,7 +98,7 @@ class View:
     budgets: tuple[Bound, ...]
     leak: Leak | None
     released: Released | None
-    verdicts: tuple[tuple[str, Verdict], ...]  # of what
+    verdicts: tuple[Judged, ...]
     warned: tuple[str, ...]
 
     @property
@@ -121,7 +121,7 @@ class View:
             return False
         if self.target is not None and not self.verdicts:
             return any(budget.epsilon > 0 for budget in self.budgets)
-        return all(verdict.word == "met" for _, verdict in self.verdicts)
+        return all(one.word == "met" for one in self.verdicts)
 
 
 def view(
@@ -158,10 +158,10 @@ def view(
     released = _released(releases, prior, secrets, delta) if releases and certified else None
     verdicts = []
     if released is not None:
-        verdicts += [("all releases", verdict_of(released.guarantee, target)) for target in targets]
+        verdicts += Judged.by((verdict_of(released.guarantee, target) for target in targets), "all releases")
     if leak is not None and targets:
         loss = guarantee(pure(leak.epsilon), prior, secrets)
-        verdicts += [("the per-entry epsilon", verdict_of(loss, target)) for target in targets]
+        verdicts += Judged.by((verdict_of(loss, target) for target in targets), "the per-entry epsilon")
     return View(
         file,
         prior,
@@ -355,7 +355,9 @@ def to_json(found: View) -> dict[str, Any]:
             else {field: json_numbers(getattr(released.totals, field)) for field, _ in TOTALS.values()},
         },
         "met": found.met,
-        "targets": [{"of": what, **targets_json([verdict])[0]} for what, verdict in found.verdicts],
+        "targets": [
+            {"of": one.about, **said} for one, said in zip(found.verdicts, targets_json(found.verdicts), strict=True)
+        ],
     }
 
 

@@ -20,10 +20,10 @@ from quiltwork.curves.polygons.region import Region
 from quiltwork.losses.families.constraints import Constraint, active, weights
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
+from quiltwork.report.answers.account import Judged, asked_delta, targets_json, word_of
 from quiltwork.spec.files.plan import Plan, Target
 
 SCHEMA = "quiltwork/region/1"
-USUAL_DELTA = 1e-6  # asked when nothing else is
 FAINT = 1e-12  # deltas this close to the reveal mass are not worth a row of their own
 MOST_CHOICES = 64  # ways to pick one constraint of each release, up to which the baseline is computed
 MOST_COUNT = 10**5  # releases, likewise
@@ -47,21 +47,6 @@ class Stated:
         return {**found, "reveal": self.reveal, "constraints": points} if self.points else found
 
 
-@attrs.frozen
-class Verdict:
-    """Whether the whole region lies inside that of a target."""
-
-    target: Target
-    delta: Bracket
-
-    @property
-    def word(self) -> str:
-        """As in an account: undecided is not met."""
-        if float(self.delta.upper) <= self.target.delta:
-            return "met"
-        return "missed" if float(self.delta.lower) > self.target.delta else "undecided"
-
-
 @attrs.frozen(eq=False)
 class View:
     """Everything that is shown, computed once."""
@@ -75,7 +60,7 @@ class View:
     variation: Bracket
     reveal: Bracket
     answers: tuple[tuple[str, float, Bracket], ...]  # the question, where it was asked, the answer
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Judged, ...]  # whether the whole region lies inside that of each target
 
     @property
     def heading(self) -> str:
@@ -95,9 +80,7 @@ class View:
             "reveal": self.reveal.to_json(),
             "area": self.region.area(),
             "answers": [{name: json_numbers(at), "bracket": found.to_json()} for name, at, found in self.answers],
-            "targets": [
-                {**v.target.model_dump(), "verdict": v.word, "bracket": v.delta.to_json()} for v in self.verdicts
-            ],
+            "targets": targets_json(self.verdicts),
             "one_at_a_time": None
             if self.naive is None
             else {
@@ -122,7 +105,7 @@ def view(plan: Plan, times: int, asked: dict[str, float]) -> View:
     if {"epsilon", "delta"} <= set(asked):
         targets = [Target(epsilon=asked["epsilon"], delta=asked["delta"])]
     if not asked:
-        asked = {"delta": targets[0].delta if targets else USUAL_DELTA}
+        asked = {"delta": asked_delta(None, targets)}
     return View(
         plan.title,
         times,
@@ -133,8 +116,12 @@ def view(plan: Plan, times: int, asked: dict[str, float]) -> View:
         variation,
         loss.delta(math.inf),
         tuple((name, at, asked_of(loss, name, at)) for name, at in asked.items()),
-        tuple(Verdict(target, loss.delta(target.epsilon, rtol=1e-6)) for target in targets),
+        tuple(_judged(loss.delta(target.epsilon, rtol=1e-6), target) for target in targets),
     )
+
+
+def _judged(delta: Bracket, target: Target) -> Judged:
+    return Judged(target, word_of(delta, target.delta), delta)
 
 
 def _stated(release: Any) -> Stated:

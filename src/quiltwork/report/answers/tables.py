@@ -13,7 +13,7 @@ from quiltwork.compose.scaling import scaled, total
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import DisconnectedDomainWarning, QuiltworkError
 from quiltwork.numbers.digits import at_most, single
-from quiltwork.report.answers.account import Verdict, targets_json
+from quiltwork.report.answers.account import Judged, Verdict, asked_delta, targets_json
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.files.table_plan import TablePlan, TableQuery
@@ -22,7 +22,6 @@ from quiltwork.tables.notions.sensitivity import occurring
 from quiltwork.tables.worst_step.vectors import Vector
 
 SCHEMA = "quiltwork/tables/1"
-USUAL_DELTA = 1e-6  # when neither the caller nor the plan names one
 
 
 @attrs.frozen(eq=False)
@@ -62,8 +61,7 @@ class Found:
 
 def view(spec: TablePlan, delta: float | None, to: Sequence[Notion]) -> Found:
     """The guarantee and the answers to the usual questions."""
-    if delta is None:
-        delta = spec.targets[0].delta if spec.targets else USUAL_DELTA
+    delta = asked_delta(delta, spec.targets)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DisconnectedDomainWarning)
         plan, entries = spec.parts()
@@ -95,7 +93,7 @@ def _sequential(plan: Plan, delta: float) -> Other:
         losses = [(scaled(query.loss, distance), 1) for query, distance in zip(plan.queries, far, strict=True)]
         return Other(name, total(losses).epsilon(delta), "every query at its largest distance, as if all were touched")
     except QuiltworkError as error:
-        return Other(name, None, _first_line(error))
+        return Other(name, None, str(error).partition("\n")[0])
 
 
 def _other(guarantee: PlanGuarantee, entry: Notion, delta: float) -> Other:
@@ -103,11 +101,7 @@ def _other(guarantee: PlanGuarantee, entry: Notion, delta: float) -> Other:
     try:
         return Other(str(notion), guarantee.to(notion).epsilon(delta), f"hiding {notion.protects}")
     except QuiltworkError as error:
-        return Other(str(notion), None, _first_line(error))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+        return Other(str(notion), None, str(error).partition("\n")[0])
 
 
 def records(entry: TableQuery, parts: int) -> str:
@@ -136,17 +130,13 @@ def records(entry: TableQuery, parts: int) -> str:
 def moved(distances: Sequence[float]) -> str:
     """How far the worst step moves a query, or the parts of a split one."""
     if len(distances) == 1:
-        return _far(distances[0])
+        return at_most(distances[0], 6)
     touched = [distance for distance in distances if distance > 0]
     if not touched:
         return "0"
     kinds = sorted(set(touched))
-    shown = ", ".join(f"{_far(kind)} in {touched.count(kind)}" for kind in kinds[:2]) + (", ..." if kinds[2:] else "")
-    return f"{shown} of {len(distances)}"
-
-
-def _far(distance: float) -> str:
-    return at_most(distance, 6)
+    shown = ", ".join(f"{at_most(kind, 6)} in {touched.count(kind)}" for kind in kinds[:2])
+    return f"{shown}{', ...' if kinds[2:] else ''} of {len(distances)}"
 
 
 def step(found: Found) -> str:
@@ -174,7 +164,7 @@ def to_json(found: Found) -> dict[str, Any]:
         "delta": found.delta,
         "epsilon": found.epsilon.to_json(),
         "met": found.met,
-        "targets": targets_json(found.verdicts),
+        "targets": targets_json(Judged.by(found.verdicts)),
         "worst": {
             "step": None if found.worst is None else found.worst.where,
             "touches": len(found.distances),

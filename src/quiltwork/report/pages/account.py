@@ -12,9 +12,9 @@ from quiltwork.document.charts import at
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.numbers.digits import single
-from quiltwork.report.answers.account import Account, Baseline, Verdict, compared
-from quiltwork.report.parts import Judged, column, loss_fact, percent, promised, target_rows, targets_fact
-from quiltwork.report.points import bracket_json, charts_of, points_json, points_of
+from quiltwork.report.answers.account import Account, Baseline, Judged, compared
+from quiltwork.report.parts import column, loss_fact, percent, promised, target_rows, targets_fact
+from quiltwork.report.points import Verdicts, bracket_json, charts_of, points_json, points_of
 from quiltwork.spec.fields.budgets import BudgetAnswer
 from quiltwork.spec.files.plan import Plan
 
@@ -27,7 +27,7 @@ def account_report(account: Account, detail: Detail = "whole") -> Report:
         f"Privacy account of {count:,} release{'' if count == 1 else 's'} of {kinds} kind{'' if kinds == 1 else 's'}. "
         f"Protected: {guarantee.protects}."
     )
-    judged = [Judged(one.target, one.word, one.epsilon) for one in account.verdicts]
+    judged = Judged.by(account.verdicts)
     facts = Facts([loss_fact(account.total, account.delta), targets_fact(judged), *_fitting(account)])
     charts, curves = drawn(guarantee, account.total, account.delta, account.verdicts, detail)
     sections = [
@@ -45,7 +45,7 @@ def account_report(account: Account, detail: Detail = "whole") -> Report:
 
 
 def drawn(
-    curve: Curve, total: Bracket, delta: float, verdicts: Sequence[Verdict], detail: Detail
+    curve: Curve, total: Bracket, delta: float, verdicts: Verdicts, detail: Detail
 ) -> tuple[list[Chart], dict[str, Any]]:
     """Both charts, and for somebody who waits their numbers too."""
     if detail == "words":

@@ -14,7 +14,7 @@ from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.answers.account import USUAL_DELTA, account
+from quiltwork.report.answers.account import account, asked_delta
 from quiltwork.report.pages.account import account_report, drawn, fitting
 from quiltwork.report.parts import loss_fact, promised
 from quiltwork.spec.fields.budgets import answered
@@ -111,7 +111,7 @@ def document_of(report: Report) -> dict[str, Any]:
 
 def curve_report(curve: Curve, delta: float | None = None, detail: Detail = "whole") -> Report:
     """The usual questions to a curve, at this delta or at the usual one."""
-    delta = USUAL_DELTA if delta is None else delta
+    delta = asked_delta(delta, ())
     told = curve if isinstance(curve, Guarantee) else Guarantee(curve, protects="whatever this curve is about")
     total = told.epsilon(delta)
     charts, curves = drawn(told, total, delta, (), detail)
@@ -143,10 +143,10 @@ def curve_report(curve: Curve, delta: float | None = None, detail: Detail = "who
 
 def budget_file_report(file: BudgetFile) -> Report:
     """Every budget of the file: its limit, what it protects, how it is kept, and whether its plan fits."""
-    rows = [
-        (Cell(one.name, note=one.note or ""), one.words(), _protects(one), one.kind, _until(one))
-        for one in file.budgets
-    ]
+    rows = []
+    for one in file.budgets:
+        protects = one.protects if one.neighbors is None else one.neighbors.notion().protects
+        rows.append((Cell(one.name, note=one.note or ""), one.words(), protects, one.kind, _until(one)))
     columns = ("Budget", "Limit", "Protects", "Kind", "For how long")
     table = Grid(columns, rows, "An adaptive budget may be spent depending on earlier results; a planned one is fixed.")
     planned = [one for one in file.budgets if one.releases is not None]
@@ -171,13 +171,6 @@ def budget_file_report(file: BudgetFile) -> Report:
     sections.append(Section("What this file does", [Words(words)]))
     data = {"kind": "budgets", "met": not bad, "file": file.to_dict(), "planned": [one.to_json() for one in answers]}
     return Report(file.title, "Budgets that a ledger is to keep.", sections, data)
-
-
-def _protects(one: FileBudget) -> str:
-    """What the budget protects, in words."""
-    if one.protects is not None:
-        return one.protects
-    return "" if one.neighbors is None else str(one.neighbors.notion().protects)
 
 
 def _until(one: FileBudget) -> str:

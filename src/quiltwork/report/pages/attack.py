@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import attrs
@@ -86,11 +85,7 @@ def leaderboard_grid(board: Leaderboard, caption: str = "") -> Grid:
 def roc_picture(board: Leaderboard, caption: str = "The diagonal is guessing.") -> Picture:
     """Members found for each share of false alarms, one curve an attacker."""
     title = f"ROC curves of the attackers of {board.release}"
-    return picture("attackers", title, caption, partial(_draw, board))
-
-
-def _draw(board: Leaderboard, axes: Any) -> None:
-    board.plot(axes)
+    return picture("attackers", title, caption, board.plot)
 
 
 def _summary(found: Sequence[Attacked], delta: float) -> Grid:

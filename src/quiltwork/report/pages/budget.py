@@ -16,7 +16,7 @@ from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.course import SIZE, Course, draw_course, followed
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.report.pages.budget_history import clean, details, said
+from quiltwork.report.pages.budget_history import clean, details, said, second
 
 SHOWN = 50  # entries of the history
 LOOKED_AT = 500  # entries among which releases are looked for, to forecast more of them
@@ -141,7 +141,7 @@ def history_grid(kept: Sequence[Entry], total: int) -> Grid:
     people = any(entry.principal is not None for entry in kept)
     rows = []
     for entry in reversed(kept):
-        cells: list[str | int] = [entry.seq, clean(entry.time)[:19].replace("T", " "), clean(entry.kind)]
+        cells: list[str | int] = [entry.seq, second(entry.time), clean(entry.kind)]
         cells += [clean(entry.principal or "-", 40)] if people else []
         rows.append([*cells, details(entry)])
     columns = (("Entry", "number"), "Time (UTC)", "What", *(["Who"] if people else []), "Details")

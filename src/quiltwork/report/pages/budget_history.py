@@ -43,6 +43,11 @@ def clean(text: object, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+def second(time: object) -> str:
+    """A stored time to the second, in UTC, without the letters of ISO."""
+    return clean(time)[:19].replace("T", " ")
+
+
 def named(names: Sequence[str]) -> str:
     """A list of names, cut when it is long."""
     more = len(names) - MOST_NAMED
@@ -91,7 +96,7 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
     "ledger": lambda content: f"identity {content['id']}",
     "open": _open,
     "spend": _spend,
-    "reserve": lambda content: f"{_spend(content)}; to start before {content['until'][:19].replace('T', ' ')}",
+    "reserve": lambda content: f"{_spend(content)}; to start before {second(content['until'])}",
     "start": _reservation,
     "settle": _reservation,
     "refund": _reservation,

@@ -12,7 +12,8 @@ from quiltwork.document.charts import ALARMS, MISSES, nothing_to_learn
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.answers.change import Change, Cost, Difference, Retargeted, signed
+from quiltwork.report.answers.change import Cost, Difference, Retargeted, signed
+from quiltwork.report.answers.change_sides import Piece
 from quiltwork.report.parts import ends, tone_of
 from quiltwork.report.points import alarms_table, points_of
 
@@ -41,9 +42,8 @@ def _summary_words(found: Difference) -> str:
         return "Nothing that matters is different."
     counts = [(kind, sum(change.kind == kind for change in found.changes)) for kind in ("added", "removed", "changed")]
     said = [f"{count} {kind}" for kind, count in counts if count]
-    said += [f"{len(found.settings)} other entr{'y' if len(found.settings) == 1 else 'ies'} changed"] * bool(
-        found.settings
-    )
+    if others := len(found.settings):
+        said.append(f"{others} other entr{'y' if others == 1 else 'ies'} changed")
     nouns = _plural(found.one.noun, found.kept)
     return f"{_plural(found.one.noun, 2).capitalize()}: {', '.join(said)}; {found.kept} {nouns} the same."
 
@@ -54,19 +54,9 @@ def _plural(noun: str, count: int) -> str:
     return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
 
 
-def _amount(change: Change, side: str) -> str:
+def _amount(piece: Piece | None) -> str | None:
     """What a piece is, with how often it runs."""
-    piece = change.before if side == "before" else change.after
-    if piece is None:
-        return ""
-    return piece.words + (f", {piece.count:,} times" if piece.count > 1 else "")
-
-
-def _meaning(found: Difference) -> str:
-    """What the epsilon beside a change says."""
-    if found.one.separate:
-        return f"epsilon: how far the limit moves, at delta {single(found.delta)} where it names none"
-    return "epsilon: what this change alone would add to the first version; such numbers do not add up"
+    return None if piece is None else piece.words + (f", {piece.count:,} times" if piece.count > 1 else "")
 
 
 def _shown_cost(cost: Cost) -> str:
@@ -96,19 +86,12 @@ def _facts(found: Difference, most: float | None) -> list[Fact]:
     return facts or [Fact("Total", "none", f"a {found.one.noun} stands by itself")]
 
 
-def _fitting(fits: bool | None) -> str:
-    """Whether everything fits into a budget, in words."""
-    return "not named" if fits is None else "fits" if fits else "does not fit"
-
-
 def _budgets(found: Difference) -> list[Block]:
     if not found.budgets:
         return []
 
-    def cell(fits: bool | None) -> Cell:
-        return Cell(_fitting(fits), tone="" if fits is None else "good" if fits else "bad")
-
-    rows = [(name, cell(was), cell(now)) for name, was, now in found.budgets]
+    cells = {None: Cell("not named"), True: Cell("fits", tone="good"), False: Cell("does not fit", tone="bad")}
+    rows = [(name, cells[was], cells[now]) for name, was, now in found.budgets]
     return [Grid(("Budget", "Before", "After"), rows, "Whether all releases fit into the budgets that a plan names.")]
 
 
@@ -139,13 +122,14 @@ def _changes(found: Difference) -> Block:
             (
                 Cell(change.name, fields[:300]),
                 change.kind,
-                _amount(change, "before") or None,
-                _amount(change, "after") or None,
+                _amount(change.before),
+                _amount(change.after),
                 Cell("-", change.note) if cost is None else cost,
             )
         )
-    words = _meaning(found)
-    caption = f"{words[:1].upper()}{words[1:]}."
+    caption = "Epsilon: what this change alone would add to the first version; such numbers do not add up."
+    if found.one.separate:
+        caption = f"Epsilon: how far the limit moves, at delta {single(found.delta)} where it names none."
     columns = (found.one.noun.capitalize(), "", "Before", "After", ("epsilon", "number"))
     return Grid(columns, rows, caption)
 

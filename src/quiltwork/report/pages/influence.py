@@ -26,7 +26,7 @@ from quiltwork.report.answers.influence import (
     to_json,
 )
 from quiltwork.report.pages.account import drawn
-from quiltwork.report.parts import Judged, ends, loss_fact, promised, target_rows, targets_fact
+from quiltwork.report.parts import ends, loss_fact, promised, target_rows, targets_fact
 
 DIGITS = 6
 FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
@@ -40,11 +40,10 @@ TRANSLATION = (
 def influence_report(found: View, detail: Detail = "whole") -> Report:
     """Everything that is said about a prior file."""
     released = found.released
-    judged = [Judged(one.target, one.word, one.epsilon, what) for what, one in found.verdicts]
     assumes = [found.prior.words, *found.file.assumes, *(released.guarantee.assumes if released else ())]
     because = [TRANSLATION, *(released.guarantee.because if released else ())]
     sections = [
-        Section(SUMMARY, [Facts(_facts(found, judged)), *target_rows(judged), *warned(found.warned)]),
+        Section(SUMMARY, [Facts(_facts(found)), *target_rows(found.verdicts), *warned(found.warned)]),
         Section("In plain words", _told(found)),
         *assumed(assumes),
         Section("What the rest tells", [*influence_charts(found, detail), _sizes(found)]),
@@ -59,7 +58,7 @@ def influence_report(found: View, detail: Detail = "whole") -> Report:
     return Report(found.file.title, lead, sections, {"kind": "prior", "met": found.met, "influence": to_json(found)})
 
 
-def _facts(found: View, judged: list[Judged]) -> list[Fact]:
+def _facts(found: View) -> list[Fact]:
     facts = []
     if found.released is not None:
         facts.append(loss_fact(found.released.epsilon, found.delta, "Certified loss of the secrets"))
@@ -76,16 +75,13 @@ def _facts(found: View, judged: list[Judged]) -> list[Fact]:
         facts.append(
             Fact("Certified", "nothing", "the influence is approximate: no bound on its error is known", "bad")
         )
-    if judged:
-        facts.append(targets_fact(judged))
+    if found.verdicts:
+        facts.append(targets_fact(found.verdicts))
     elif found.targets:
         word = "can be kept" if found.met else "missed" if found.certified else "undecided"
-        facts.append(Fact("Target", word, f"epsilon {AT_MOST} {single(found.targets[0].epsilon)}", _tone(found.met)))
+        note = f"epsilon {AT_MOST} {single(found.targets[0].epsilon)}"
+        facts.append(Fact("Target", word, note, "good" if found.met else "bad"))
     return facts or [Fact("Sizes looked at", f"{len(found.sizes):,}", "no target and no release is stated")]
-
-
-def _tone(met: bool) -> str:
-    return "good" if met else "bad"
 
 
 def _told(found: View) -> list[Block]:
@@ -158,8 +154,7 @@ def _released(found: View, released: Released, detail: Detail) -> list[Section]:
         ]
         caption = "Other ways of adding up, at delta 0; for comparison only."
         blocks.append(Grid(("Rule", ("epsilon", "number"), "Note"), beside, caption))
-    judged = [one for _, one in found.verdicts[:1]]
-    charts, _ = drawn(released.guarantee, released.epsilon, found.delta, judged, detail)
+    charts, _ = drawn(released.guarantee, released.epsilon, found.delta, found.verdicts[:1], detail)
     return [Section("The releases", blocks), *curves_section(charts, "The curves of the secrets")]
 
 

@@ -14,8 +14,9 @@ from quiltwork.document.charts import nothing_to_learn
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section, why
 from quiltwork.numbers.digits import at_least, at_most, single
-from quiltwork.report.answers.region import USUAL_DELTA, Stated, View, asked_of, constraint_rows, spread, upper
-from quiltwork.report.parts import Judged, target_rows, targets_fact
+from quiltwork.report.answers.account import USUAL_DELTA
+from quiltwork.report.answers.region import Stated, View, asked_of, constraint_rows, spread, upper
+from quiltwork.report.parts import target_rows, targets_fact
 
 SHOWN = 16  # faces in the table
 DRAWN = 600  # faces in the picture
@@ -29,14 +30,13 @@ BECAUSE = (
 
 def region_report(found: View, detail: Detail = "whole") -> Report:
     """Everything that is said about a region."""
-    judged = [Judged(one.target, one.word, one.delta) for one in found.verdicts]
     facts = [
         Fact("Total variation", f"{AT_MOST} {at_most(upper(found.variation))}", "the advantage of the best guess"),
         Fact("Revealed outright", f"{AT_MOST} {at_most(upper(found.reveal))}", "delta that no epsilon removes"),
-        *([targets_fact(judged)] if judged else []),
+        *([targets_fact(found.verdicts)] if found.verdicts else []),
     ]
     sections = [
-        Section(SUMMARY, [Facts(facts), *target_rows(judged)]),
+        Section(SUMMARY, [Facts(facts), *target_rows(found.verdicts)]),
         Section("In plain words", [Words(text) for text in _told(found)]),
         *curves_section(region_charts(found, detail), "The region"),
         Section("What is stated", [_stated(found)]),

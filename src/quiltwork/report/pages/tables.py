@@ -6,9 +6,10 @@ from quiltwork.document.blocks import Block, Fact, Facts, Grid, Section, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, warned, why
 from quiltwork.errors import UnboundedLossError
+from quiltwork.report.answers.account import Judged
 from quiltwork.report.answers.tables import Found, certainty, moved, records, step, to_json
 from quiltwork.report.pages.account import drawn
-from quiltwork.report.parts import Judged, column, loss_fact, promised, target_rows, targets_fact
+from quiltwork.report.parts import column, loss_fact, promised, target_rows, targets_fact
 from quiltwork.spec.files.table_plan import TablePlan
 
 SHOWN = 60  # queries in the table
@@ -20,11 +21,12 @@ def table_report(found: Found, detail: Detail = "whole", shown: int | None = SHO
     count = len(found.plan.queries)
     many = "1 query" if count == 1 else f"{count:,} queries"
     lead = f"Privacy account of {many} on one table. Protected: {guarantee.protects}."
-    judged = [Judged(one.target, one.word, one.epsilon) for one in found.verdicts]
+    judged = Judged.by(found.verdicts)
     facts = Facts([loss_fact(found.epsilon, found.delta), targets_fact(judged)])
     charts, curves = drawn(guarantee, found.epsilon, found.delta, found.verdicts, detail)
     worst: list[Block] = [] if guarantee.witness else [Words(f"The worst step: {step(found)}.")]
-    worst.append(Words(f"{_capital(certainty(found))}."))
+    sure = certainty(found)
+    worst.append(Words(f"{sure[:1].upper()}{sure[1:]}."))
     hidden = 0 if shown is None else len(spec.queries) - shown
     more = [Words(f"... and {hidden:,} more queries.")] if hidden > 0 else []
     sections = [
@@ -52,10 +54,6 @@ def refused_table_report(spec: TablePlan, error: UnboundedLossError) -> Report:
     fact = Fact("Certified privacy loss", "epsilon is not bounded", ", ".join(error.queries), "bad")
     sections = [Section(SUMMARY, [Facts([fact])]), Section("Why", [Words(line) for line in lines])]
     return Report(spec.title, "No finite epsilon follows from this plan.", sections, data)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def queries_grid(found: Found, shown: int | None = None) -> Grid:

@@ -12,7 +12,7 @@ from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_s
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.training import Training, safe_side
-from quiltwork.report.parts import Judged, ends, loss_fact, percent, promised, targets_fact
+from quiltwork.report.parts import ends, loss_fact, percent, promised, targets_fact
 from quiltwork.report.points import charts_of, points_of
 
 DRAWN = {  # how batches are drawn, in words
@@ -46,7 +46,6 @@ def training_report(found: Training, detail: Detail = "whole") -> Report:
     """Everything that is said about a run."""
     told = found.loss.guarantee(f"one example: {found.neighbors}", ASSUMED)
     verdicts = [] if found.verdict is None else [found.verdict]
-    judged = [Judged(one.target, one.word, one.epsilon) for one in verdicts]
     facts = [
         *_solved(found),
         loss_fact(found.epsilon, found.delta),
@@ -55,7 +54,7 @@ def training_report(found: Training, detail: Detail = "whole") -> Report:
             f"advantage {AT_MOST} {at_most(float(found.advantage.upper))}",
             f"true minus false positive rate of any attacker; the largest one lies between {ends(found.advantage)}",
         ),
-        *([targets_fact(judged)] if judged else []),
+        *([targets_fact(verdicts)] if verdicts else []),
     ]
     sections = [
         Section(SUMMARY, [Facts(facts)]),

@@ -22,7 +22,7 @@ from quiltwork.ledger.chain.entries import Entry, canonical
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.numbers.digits import at_least, at_most
 from quiltwork.numbers.rounding import down, up
-from quiltwork.report.pages.budget_history import details, said
+from quiltwork.report.pages.budget_history import details, said, second
 from quiltwork.web.pages.forms import Message
 from quiltwork.web.pages.losses import EXAMPLE, WRITTEN, offered
 from quiltwork.web.service.access import Caller
@@ -155,12 +155,7 @@ def line_of(entry: Entry, kept: Filter | None) -> Line:
         cost = _cost(entry.kind, content, kept)
     except (QuiltworkError, KeyError, TypeError, ValueError, AttributeError):
         words, tone = "cannot be read: verify the ledger", "denied"
-    return Line(entry.seq, minute(entry.time), entry.time, what, tone, words, cost, entry.principal or "", note)
-
-
-def minute(time: str) -> str:
-    """A stored time to the second, in UTC, without the letters of ISO."""
-    return time[:19].replace("T", " ")
+    return Line(entry.seq, second(entry.time), entry.time, what, tone, words, cost, entry.principal or "", note)
 
 
 def _cost(kind: str, content: dict[str, Any], kept: Filter | None) -> str:
@@ -177,7 +172,7 @@ def _held(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
     else:
         what = terms.filter.shown(charge.cost)
     where = "" if charge.blocks is None else f", in {', '.join(charge.blocks[:6])}"
-    return one, what + where, minute(one.until)
+    return one, what + where, second(one.until)
 
 
 @attrs.frozen
