@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -48,18 +47,22 @@ class Course:
 
 
 def followed(ledger: Ledger, name: str) -> Course:
-    """Replay the entries of a budget, and ask for its balance along the way."""
+    """Replay the entries of a budget, and ask for its balance after every so many of them and after the last."""
     budget = ledger.budget(name)
     every = math.ceil(budget.entries / POINTS[budget.kind])
     times: list[datetime] = []
     spent: list[float] = []
     changes: list[tuple[datetime, str]] = []
     last: Balance | None = None
-    for now, what, found in _balances(ledger, name, every, budget.entries):
-        if what in MARKS:
-            changes.append((now, MARKS[what]))
-        if found is None:
+    book = MemoryBook()
+    for index, entry in enumerate(ledger.history(name), start=1):
+        apply(book, entry)
+        now, account = moment(entry.time), book.account(name)
+        if entry.kind in MARKS:
+            changes.append((now, MARKS[entry.kind]))
+        if account is None or (index % every and index not in (1, budget.entries)):
             continue
+        found = balance_of(book, account, now, None)
         if last is not None and found.period > last.period and last.period_ends is not None:
             times.append(last.period_ends)  # a fresh budget begins with nothing spent
             spent.append(0.0)
@@ -69,17 +72,6 @@ def followed(ledger: Ledger, name: str) -> Course:
     if last is None:  # a budget has at least the entry that opened it
         last = ledger.balance(name)
     return Course(times, spent, changes, last)
-
-
-def _balances(ledger: Ledger, name: str, every: int, total: int) -> Iterator[tuple[datetime, str, Balance | None]]:
-    """Each entry, with the balance after every so many of them and after the last."""
-    book = MemoryBook()
-    for index, entry in enumerate(ledger.history(name), start=1):
-        apply(book, entry)
-        now = moment(entry.time)
-        account = book.account(name)
-        wanted = account is not None and (index % every == 0 or index in (1, total))
-        yield now, entry.kind, balance_of(book, account, now, None) if wanted and account is not None else None
 
 
 def drawn(course: Course, kind: str) -> bytes:

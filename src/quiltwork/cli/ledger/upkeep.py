@@ -164,21 +164,17 @@ def receipt(
         if target is not None:
             raise InvalidParameter("save", str(target), "left out", "this receipt is a file already")
         found = Receipt.load(which)
-    problem = _problem(found, public_key)
+    problem = None
+    try:
+        found.check(public_key)
+    except BrokenChain as error:
+        problem = error.problem
     value = {"schema": "quiltwork/receipt-check/1", "holds": problem is None, "problem": problem}
     value |= {"public_key_given": public_key is not None, "receipt": found.to_json()}
     where.answer(value, lambda view: view.show_check(found, problem, public_key))
     if target is not None and save(found, target):
         return 2
     return 0 if problem is None else 1
-
-
-def _problem(found: Receipt, public_key: str | None) -> str | None:
-    try:
-        found.check(public_key)
-    except BrokenChain as error:
-        return error.problem
-    return None
 
 
 @ledger_command("quiltwork ledger key /etc/quiltwork/ledger.key --make", without=("token_file", "key_file"))

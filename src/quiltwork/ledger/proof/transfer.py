@@ -14,8 +14,8 @@ from sqlalchemy import Connection, insert
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
-from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, message, parsed
-from quiltwork.ledger.chain.keys import SigningKey, signed_by
+from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, parsed
+from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.proof.verify import Checker, Kept, public_key_of, receipts_of
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, shown
@@ -137,12 +137,7 @@ def _check_end(checker: Checker, header: dict[str, Any], closing: dict[str, Any]
         raise BrokenChain("the export was cut off: entries or its last line are missing", checker.seq + 1)
     if (closing.get("seq"), closing.get("hash")) != (checker.seq, checker.hash):
         raise BrokenChain("the export's last line names another last entry", checker.seq)
-    public, signature = checker.book.public_key, closing.get("signature")
-    if public is None:
-        if signature is not None:
-            raise BrokenChain("the export is signed by nobody's key", checker.seq)
-    elif not signed_by(public, message(checker.identity, checker.hash), signature):
-        raise BrokenChain("the export is not signed by the ledger's key", checker.seq)
+    checker.check_signature(closing.get("signature"), "the export")
 
 
 def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any]) -> None:

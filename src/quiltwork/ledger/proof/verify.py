@@ -88,11 +88,6 @@ class Checker:
         self.book = MemoryBook() if book is None else book
         self.seq, self.hash, self.time = 0, GENESIS, ""
 
-    @property
-    def identity(self) -> str:
-        """The ledger's, from its first entry."""
-        return self.book.identity
-
     def take(self, entry: Entry) -> None:
         """BrokenChain when this is not the next entry."""
         if entry.seq != self.seq + 1:
@@ -113,6 +108,17 @@ class Checker:
         except QuiltworkError as error:
             raise BrokenChain(f"its content cannot be read ({error})", entry.seq) from None
         self.seq, self.hash, self.time = entry.seq, entry.hash, entry.time
+
+    def check_signature(self, signature: Any, what: str) -> bool:
+        """Whether the ledger signs; BrokenChain when `what` ends here and is not signed as its key says."""
+        public = self.book.public_key
+        if public is None:
+            if signature is not None:
+                raise BrokenChain(f"{what} is signed by nobody's key", self.seq)
+            return False
+        if not signed_by(public, message(self.book.identity, self.hash), signature):
+            raise BrokenChain(f"{what} is not signed by the ledger's key", self.seq)
+        return True
 
     def _rule(self, entry: Entry) -> None:
         """Who acted was allowed to; no entry passes the limit of its budget, or takes less than its loss costs."""
@@ -224,21 +230,15 @@ def _head(connection: Connection, checker: Checker) -> bool:
     heads = connection.execute(select(schema.head)).all()
     if len(heads) != 1 or heads[0].id != 1:
         raise BrokenChain("the head of the chain is missing or not alone", checker.seq)
-    head, last, public = heads[0], checker.seq, checker.book.public_key
+    head, last = heads[0], checker.seq
     if (head.seq, head.hash, head.time) != (last, checker.hash, checker.time):
         first = last + 1 if isinstance(head.seq, int) and head.seq > last else last
         raise BrokenChain("the head of the chain names another last entry", first)
-    if head.public_key != public:
+    if head.public_key != checker.book.public_key:
         raise BrokenChain("the head of the chain names another key", last)
     if _odd(head.guarded, int(bool(checker.book.principals))):
         raise BrokenChain("the head of the chain says otherwise whether tokens are asked for", last)
-    if public is None:
-        if head.signature is not None:
-            raise BrokenChain("the head of the chain is signed by nobody's key", last)
-        return False
-    if not signed_by(public, message(checker.identity, checker.hash), head.signature):
-        raise BrokenChain("the head of the chain is not signed by the ledger's key", last)
-    return True
+    return checker.check_signature(head.signature, "the head of the chain")
 
 
 def _rows(connection: Connection, checker: Checker) -> None:

@@ -19,15 +19,10 @@ def upgrade() -> None:
     """Create every table, and the triggers that keep entries as they were written."""
     op.create_table(
         "ledger_entries",
-        sa.Column("seq", NUMBER, autoincrement=False, nullable=False),
-        sa.Column("time", sa.Text, nullable=False),
-        sa.Column("kind", sa.Text, nullable=False),
-        sa.Column("budget", sa.Text),
-        sa.Column("principal", sa.Text),
-        sa.Column("key", sa.Text),
-        sa.Column("body", sa.Text, nullable=False),
-        sa.Column("previous", sa.Text, nullable=False),
-        sa.Column("hash", sa.Text, nullable=False),
+        _key_number("seq"),
+        *_texts("time", "kind"),
+        *_texts("budget", "principal", "key", nullable=True),
+        *_texts("body", "previous", "hash"),
         sa.PrimaryKeyConstraint("seq", name="pk_ledger_entries"),
         sa.UniqueConstraint("budget", "key", name="uq_ledger_entries_key"),
     )
@@ -36,51 +31,49 @@ def upgrade() -> None:
         "ledger_head",
         sa.Column("id", sa.Integer, autoincrement=False, nullable=False),
         sa.Column("seq", NUMBER, nullable=False),
-        sa.Column("time", sa.Text, nullable=False),
-        sa.Column("hash", sa.Text, nullable=False),
-        sa.Column("signature", sa.Text),
-        sa.Column("public_key", sa.Text),
+        *_texts("time", "hash"),
+        *_texts("signature", "public_key", nullable=True),
         sa.Column("guarded", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_ledger_head"),
     )
     op.create_table(
         "ledger_budgets",
-        sa.Column("name", sa.Text, nullable=False),
+        *_texts("name"),
         sa.Column("opened", NUMBER, nullable=False),
-        sa.Column("terms", sa.Text, nullable=False),
-        sa.Column("standing", sa.Text, nullable=False),
+        *_texts("terms", "standing"),
         sa.PrimaryKeyConstraint("name", name="pk_ledger_budgets"),
     )
     op.create_table(
         "ledger_tallies",
-        sa.Column("budget", sa.Text, nullable=False),
-        sa.Column("period", NUMBER, autoincrement=False, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("amount", sa.Text, nullable=False),
+        *_texts("budget"),
+        _key_number("period"),
+        *_texts("name", "amount"),
         sa.PrimaryKeyConstraint("budget", "period", "name", name="pk_ledger_tallies"),
     )
     op.create_table(
         "ledger_reservations",
-        sa.Column("seq", NUMBER, autoincrement=False, nullable=False),
-        sa.Column("budget", sa.Text, nullable=False),
-        sa.Column("status", sa.Text, nullable=False),
-        sa.Column("until", sa.Text, nullable=False),
-        sa.Column("charge", sa.Text, nullable=False),
+        _key_number("seq"),
+        *_texts("budget", "status", "until", "charge"),
         sa.PrimaryKeyConstraint("seq", name="pk_ledger_reservations"),
     )
     op.create_index("ix_ledger_reservations_waiting", "ledger_reservations", ["budget", "status", "until"])
     op.create_table(
         "ledger_principals",
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("role", sa.Text, nullable=False),
-        sa.Column("identity", sa.Text, nullable=False),
-        sa.Column("stored", sa.Text, nullable=False),
-        sa.Column("expires", sa.Text),
+        *_texts("name", "role", "identity", "stored"),
+        *_texts("expires", nullable=True),
         sa.Column("revoked", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_ledger_principals"),
         sa.UniqueConstraint("identity", name="uq_ledger_principals_identity"),
     )
     _append_only()
+
+
+def _key_number(name: str) -> sa.Column[int]:
+    return sa.Column(name, NUMBER, autoincrement=False, nullable=False)
+
+
+def _texts(*names: str, nullable: bool = False) -> list[sa.Column[str]]:
+    return [sa.Column(name, sa.Text, nullable=nullable) for name in names]
 
 
 def _append_only() -> None:
