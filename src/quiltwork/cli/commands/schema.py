@@ -8,15 +8,6 @@ import typer
 
 from quiltwork.cli.options import single
 
-KINDS = {
-    "plans": "schema",
-    "tables": "table_schema",
-    "priors": "prior_schema",
-    "worlds": "world_schema",
-    "budgets": "budget_schema",
-    "all": "any_schema",
-}
-
 
 @single(
     "quiltwork schema > plan.schema.json",
@@ -34,10 +25,11 @@ def schema(
 
     from quiltwork import spec
 
-    given = {
-        "tables": for_tables, "priors": for_priors, "worlds": for_worlds, "budgets": for_budgets, "all": for_all,
+    kinds = {
+        spec.table_schema: for_tables, spec.prior_schema: for_priors, spec.world_schema: for_worlds,
+        spec.budget_schema: for_budgets, spec.any_schema: for_all,
     }  # fmt: skip
-    wanted = [kind for kind, asked in given.items() if asked] or ["plans"]
+    wanted = [kind for kind, asked in kinds.items() if asked] or [spec.schema]
     if len(wanted) > 1:
         raise typer.BadParameter("give --tables, --priors, --worlds, --budgets or --all, not both")
-    typer.echo(json.dumps(getattr(spec, KINDS[wanted[0]])(), indent=2))
+    typer.echo(json.dumps(wanted[0](), indent=2))

@@ -31,18 +31,21 @@ Key = Annotated[
 ]
 
 
-def _loss(loss: str | None, release: str | None, plan: Path | None) -> Any:
-    """The loss that was typed, or that of a plan; None when only a planned release is named."""
+def _asked(
+    loss: str | None, release: str | None, plan: Path | None, block: list[str] | None, **more: Any
+) -> dict[str, Any]:
+    """What the ledger is asked: the loss that was typed, or that of a plan, unless a planned release is named alone."""
     from quiltwork.cli.ledger import typed
 
     if loss is None and plan is None and release is None:
         hint = "or --plan FILE, or --release NAME of a planned budget"
         raise InvalidParameter("loss", "none", "given, such as 'gaussian: {sigma: 40}'", hint)
-    if plan is None:
-        return None if loss is None else typed.loss_of(loss)
-    if loss is not None:
+    if loss is not None and plan is not None:
         raise InvalidParameter("plan", str(plan), "left out", "a loss is given already")
-    return typed.plan_loss(typed.plan_file(plan))
+    stated: Any = None if loss is None else typed.loss_of(loss)
+    if plan is not None:
+        stated = typed.plan_loss(typed.plan_file(plan))
+    return {"loss": stated, "release": release, "blocks": tuple(block or ()) or None, **more}
 
 
 def _only(blocks: list[str] | None) -> str | None:
@@ -67,9 +70,8 @@ def spend(
     receipt: Saved = None,
 ) -> int:
     """Take the cost of a release that is about to run; a refusal takes nothing."""
-    stated, blocks = _loss(loss, release, plan), tuple(block or ()) or None
-    asked: dict[str, Any] = {"release": release, "blocks": blocks, "times": times, "note": note, "key": key}
-    return where.act(lambda ledger: ledger.spend(name, stated, **asked), receipt, block=_only(block))
+    asked = _asked(loss, release, plan, block, times=times, note=note, key=key)
+    return where.act(lambda ledger: ledger.spend(name, **asked), receipt, block=_only(block))
 
 
 @ledger_command("quiltwork ledger reserve patients 'gaussian: {sigma: 40}' --lease 2h")
@@ -89,10 +91,9 @@ def reserve(
     """Hold the cost for a job; if it does not start within the lease, the budget gets it back."""
     from quiltwork.cli.ledger import typed
 
-    stated, blocks = _loss(loss, release, plan), tuple(block or ()) or None
-    asked: dict[str, Any] = {"release": release, "blocks": blocks, "times": times, "note": note, "key": key}
-    asked["lease"] = typed.span("lease", lease)
-    return where.act(lambda ledger: ledger.reserve(name, stated, **asked), receipt, block=_only(block))
+    asked = _asked(loss, release, plan, block, times=times, note=note, key=key)
+    held = typed.span("lease", lease)
+    return where.act(lambda ledger: ledger.reserve(name, lease=held, **asked), receipt, block=_only(block))
 
 
 @ledger_command("quiltwork ledger start 3")
@@ -147,7 +148,7 @@ def forecast(
     where: Where, name: Name, loss: Loss = None, release: Release = None, plan: Plan = None, block: Block = None
 ) -> None:
     """How many more of a release fit."""
-    stated = _loss(loss, release, plan)
+    asked = _asked(loss, release, plan, block)
     with where.reached() as ledger:
-        found = ledger.forecast(name, stated, release=release, blocks=tuple(block or ()) or None)
+        found = ledger.forecast(name, **asked)
     where.answer(found.to_json(), lambda view: view.show_forecast(found))

@@ -22,9 +22,9 @@ from quiltwork.curves.curve import BaseCurve, Curve, Ends
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.rounding import down
 from quiltwork.spec.files.plan import Plan, Target
+from quiltwork.spec.text.document import cut
 
 NO_BOUND = "no finite bound"
-LONGEST = 60  # characters of a value that is shown
 WORDS = frozenset({"note", "name"})  # what changes no number
 Curves = Callable[[Sequence[Any]], Curve | None]
 
@@ -161,7 +161,8 @@ def _world(file: Any) -> Side:
         raw = _as_written(one)
         kind = next(key for key in raw if key not in ("name", "times", "note"))
         fields = raw[kind].items() if isinstance(raw[kind], Mapping) else ()
-        words = f"{kind.replace('_', ' ')} {_cut(', '.join(f'{k} {_said(v)}' for k, v in fields) or raw[kind])}"
+        stated = _said(", ".join(f"{k} {_said(v)}" for k, v in fields) or raw[kind])
+        words = f"{kind.replace('_', ' ')} {cut(stated)}"
         pieces[one.name] = Piece(one.name, words, one.times, _plain(raw), raw)
     targets: tuple[Target, ...] = ()
     if file.target is not None:
@@ -237,8 +238,3 @@ def _written(value: Any) -> dict[str, str]:
     to_json = getattr(value, "to_json", None)
     found = to_json() if callable(to_json) else {}
     return _plain(found) if isinstance(found, Mapping) else {}
-
-
-def _cut(value: Any) -> str:
-    text = _said(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -17,6 +17,7 @@ from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.design import DIRECTIONS, Choice, Evaluated, View, spread, to_json
 from quiltwork.report.parts import ends
 from quiltwork.report.points import alarms_table, promised
+from quiltwork.spec.text.document import cut
 
 DIGITS = 6
 
@@ -143,10 +144,7 @@ def _told(found: View) -> list[str]:
         at = f"at epsilon {made.task.epsilon:.{DIGITS}g}"
         lines.append(f"With the new mechanism, delta of everything together lies between {low} and {high} {at}.")
         if made.optimum is not None:
-            cost = str(made.optimum.cost)
-            lines.append(
-                f"The best cost as a fraction: {cost if len(cost) <= LONGEST else cost[: LONGEST - 3] + '...'}."
-            )
+            lines.append(f"The best cost as a fraction: {cut(str(made.optimum.cost), LONGEST)}.")
         if not made.finished:
             lines.append("The search was stopped early: the answer is certified, the gap is what is left open.")
     if not found.asked:

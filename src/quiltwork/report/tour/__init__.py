@@ -64,7 +64,8 @@ class Tour:
         """One report of all of them."""
         rows = [(stop.heading, stop.line[:1].upper() + stop.line[1:]) for stop in self.stops]
         sections = [Section("In short", [Grid(("Question", "Answer"), rows)])]
-        sections += [Section(stop.heading, _blocks(stop)) for stop in self.stops]
+        for stop in self.stops:
+            sections.append(Section(stop.heading, [Words(stop.line)] if stop.told is None else stop.told.blocks))
         return Report(TITLE, LEAD, sections, self.to_json())
 
     def to_json(self) -> dict[str, Any]:
@@ -82,10 +83,6 @@ class Tour:
                 for stop in self.stops
             ],
         }
-
-
-def _blocks(stop: Stop) -> list[Any]:
-    return [Words(stop.line)] if stop.told is None else list(stop.told.blocks)
 
 
 def tour(steps: Callable[[int], Iterator[int]] = lambda count: iter(range(count))) -> Tour:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import attrs
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.spec.text.document import cut
 from quiltwork.tables.schema.columns import SubsetOf
 from quiltwork.tables.schema.predicates import Predicate
 from quiltwork.tables.schema.table import Reference, Table
@@ -76,18 +77,18 @@ def _parsed(text: str) -> ast.expr:
     if not text.strip():
         raise InvalidParameter("condition", text, ALLOWED)
     if len(text) > MOST_CHARACTERS:
-        raise InvalidParameter("condition", _short(text), f"at most {MOST_CHARACTERS:,} characters")
+        raise InvalidParameter("condition", cut(text), f"at most {MOST_CHARACTERS:,} characters")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the parser warns of things that are refused below
             tree = ast.parse(text.strip(), mode="eval").body
         tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(text.strip()).readline)]
     except (RecursionError, MemoryError):
-        raise InvalidParameter("condition", _short(text), f"nested at most {DEEPEST} levels deep") from None
+        raise InvalidParameter("condition", cut(text), f"nested at most {DEEPEST} levels deep") from None
     except (SyntaxError, ValueError, tokenize.TokenError) as error:
-        raise InvalidParameter("condition", _short(text), ALLOWED, _said(error, text)) from None
+        raise InvalidParameter("condition", cut(text), ALLOWED, _said(error, text)) from None
     if tokenize.COMMENT in tokens:  # what follows # would be dropped without a word
-        raise InvalidParameter("condition", _short(text), "free of #", "put a comment in the query's note")
+        raise InvalidParameter("condition", cut(text), "free of #", "put a comment in the query's note")
     return tree
 
 
@@ -101,10 +102,6 @@ def _said(error: Exception, text: str) -> str:
     return f"{said}; equality is ==" if _SINGLE.search(text) else said
 
 
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
 @attrs.frozen
 class _Reader:
     """Reads the nodes of one text."""
@@ -114,7 +111,7 @@ class _Reader:
 
     def predicate(self, node: ast.expr, depth: int) -> Predicate:
         if depth >= DEEPEST:
-            raise InvalidParameter("condition", _short(self.text), f"nested at most {DEEPEST} levels deep")
+            raise InvalidParameter("condition", cut(self.text), f"nested at most {DEEPEST} levels deep")
         if isinstance(node, ast.BoolOp):
             joined = operator.and_ if isinstance(node.op, ast.And) else operator.or_
             return functools.reduce(joined, [self.predicate(part, depth + 1) for part in node.values])
@@ -193,4 +190,4 @@ class _Reader:
         sign = node.op if isinstance(node, (ast.BinOp, ast.UnaryOp)) else node
         reason = hint or _HINTS.get(type(sign)) or _HINTS.get(type(node), "")
         given = ast.get_source_segment(self.text.strip(), node) or self.text
-        raise InvalidParameter("condition", _short(given), ALLOWED, reason)
+        raise InvalidParameter("condition", cut(given), ALLOWED, reason)

@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter, QuiltworkError
-from quiltwork.spec.text.document import Path, meant_by, shown
+from quiltwork.spec.text.document import Path, cut, meant_by, shown
 
 _UNSEEN = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}  # they reorder what is read
 
@@ -147,8 +147,8 @@ def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[
     try:
         yield
     except InvalidParameter as error:
-        allowed = shown_list(error.allowed)
-        problem = f"must be {allowed}, got {shown(error.given)}" + (f": {error.hint}" if error.hint else "")
+        hint = f": {error.hint}" if error.hint else ""
+        problem = f"must be {cut(error.allowed, LONGEST_LIST)}, got {shown(error.given)}{hint}"
         known = fields or {}
         if error.name in known:
             raise refused(problem, (*path, known[error.name])) from None
@@ -159,8 +159,3 @@ def located(*path: str | int, fields: dict[str, str] | None = None) -> Iterator[
     except PydanticCustomError as error:  # refused below this path
         said = error.context or {}
         raise refused(said["problem"], (*path, *said["at"])) from None
-
-
-def shown_list(text: str) -> str:
-    """What is allowed, cut short."""
-    return text if len(text) <= LONGEST_LIST else text[: LONGEST_LIST - 3] + "..."

@@ -65,27 +65,18 @@ def _chance(value: Any) -> Any:
     return value
 
 
-def _sums(row: tuple[Any, ...]) -> str:
-    """What is wrong with the sum of a law; empty when nothing is."""
-    total = sum(map(exactly, row), start=Fraction(0))
-    if total == 1 or (any(isinstance(entry, float) for entry in row) and abs(total - 1) <= TOLERANCE):
-        return ""
-    if any(isinstance(entry, float) for entry in row):
-        return f"must sum to 1, got {float(total):.12g}: divide each number by the sum"
-    return f"must sum to 1 exactly, got {total}"
-
-
-def _law(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    if problem := _sums(row):
-        raise refused(problem)
+def _law(row: tuple[Any, ...], *, at: tuple[int, ...] = ()) -> tuple[Any, ...]:
+    """A row that sums to 1: exactly, or nearly where it has decimals."""
+    total, rounded = sum(map(exactly, row), start=Fraction(0)), any(isinstance(entry, float) for entry in row)
+    if rounded and abs(total - 1) > TOLERANCE:
+        raise refused(f"must sum to 1, got {float(total):.12g}: divide each number by the sum", at)
+    if total != 1 and not rounded:
+        raise refused(f"must sum to 1 exactly, got {total}", at)
     return row
 
 
 def _laws(rows: tuple[tuple[Any, ...], ...]) -> tuple[tuple[Any, ...], ...]:
-    for index, row in enumerate(rows):
-        if problem := _sums(row):
-            raise refused(problem, (index,))
-    return rows
+    return tuple(_law(row, at=(index,)) for index, row in enumerate(rows))
 
 
 Number = Annotated[Any, AfterValidator(_number), WithJsonSchema(_NUMBER)]

@@ -182,10 +182,14 @@ def spelled(path: Path) -> str:
     return text or DOCUMENT
 
 
-def shown(value: object, most: int = 60) -> str:
-    """A value as it was given, cut short."""
-    text = repr(value)
+def cut(text: str, most: int = 60) -> str:
+    """A text, cut where it is long."""
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def shown(value: object) -> str:
+    """A value as it was given, cut short."""
+    return cut(repr(value))
 
 
 def near(name: object, names: Iterable[str]) -> str:

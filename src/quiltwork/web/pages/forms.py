@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 from quiltwork import errors
 from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
 from quiltwork.spec.fields.budgets import UNITS
+from quiltwork.spec.text.document import cut
 from quiltwork.web.service.access import CSRF_HEADER
 from quiltwork.web.service.problems import status_of, words_of
 
@@ -27,31 +28,22 @@ MOST_FIELDS = 400
 REFUSED = (errors.BudgetExceeded, errors.NotOpen, errors.AlreadyRun)
 
 
-class Typed(Mapping[str, str]):
+class Typed(dict[str, str]):
     """The texts of a form; a name that was sent several times has one value a line."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self._kept: dict[str, str] = {}
+        super().__init__()
         for name, text in pairs:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-            self._kept[name] = f"{self._kept[name]}\n{text}" if name in self._kept else text
-
-    def __getitem__(self, name: str) -> str:
-        return self._kept[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kept)
-
-    def __len__(self) -> int:
-        return len(self._kept)
+            self[name] = f"{self[name]}\n{text}" if name in self else text
 
     def line(self, name: str) -> str:
         """A text without white space at its ends."""
-        return self._kept.get(name, "").strip()
+        return self.get(name, "").strip()
 
     def lines(self, name: str) -> list[str]:
         """One value a line; empty lines are none."""
-        return [part.strip() for part in self._kept.get(name, "").split("\n") if part.strip()]
+        return [part.strip() for part in self.get(name, "").split("\n") if part.strip()]
 
 
 async def sent(request: Request) -> Typed:
@@ -75,7 +67,7 @@ def number(label: str, text: str) -> float:
         found = math.nan
     lost = found == 0.0 and re.search("[1-9]", text.lower().partition("e")[0])  # 1e-400 is not zero
     if lost or not math.isfinite(found):
-        raise InvalidParameter(label, _short(text), "a number such as 0.5 or 1e-6")
+        raise InvalidParameter(label, cut(text), "a number such as 0.5 or 1e-6")
     return found
 
 
@@ -86,7 +78,7 @@ def whole(label: str, text: str) -> int:
     12
     """
     if not re.fullmatch(r"[0-9]{1,18}", text.strip(), re.ASCII):
-        raise InvalidParameter(label, _short(text), "a whole number")
+        raise InvalidParameter(label, cut(text), "a whole number")
     return int(text.strip())
 
 
@@ -99,7 +91,7 @@ def time(label: str, text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InvalidParameter(label, _short(text), "a time such as 2027-01-01T12:00, in UTC") from None
+        raise InvalidParameter(label, cut(text), "a time such as 2027-01-01T12:00, in UTC") from None
     return found if found.utcoffset() is not None else found.replace(tzinfo=UTC)
 
 
@@ -111,12 +103,8 @@ def span(label: str, text: str) -> timedelta:
     """
     found = re.fullmatch(r"([0-9]{1,9})\s?([smhdw])", text.strip(), re.ASCII)
     if found is None:
-        raise InvalidParameter(label, _short(text), "a whole number and a unit, s, m, h, d or w: 30d")
+        raise InvalidParameter(label, cut(text), "a whole number and a unit, s, m, h, d or w: 30d")
     return timedelta(seconds=int(found.group(1)) * UNITS[found.group(2)])
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 # ---- what the page says then

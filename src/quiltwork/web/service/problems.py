@@ -67,24 +67,16 @@ class Failed(QuiltworkError, RuntimeError):
     """A mistake of ours."""
 
 
-STATUS: tuple[tuple[type[QuiltworkError], int], ...] = (
-    (NotSignedIn, 401),
-    (Forged, 403),
-    (NoLedger, 404),
-    (TooMany, 429),
-    (TooLong, 503),
-    (Busy, 503),
-    (Failed, 500),
-    (errors.AccessDenied, 403),
-    (errors.BudgetExceeded, 409),
-    (errors.NotOpen, 409),
-    (errors.AlreadyRun, 409),
-    (errors.Unreachable, 409),
-    (errors.BrokenChain, 409),
-    (errors.ClockWentBack, 503),
-    (errors.LedgerUnavailable, 503),
-    (errors.MissingExtra, 501),
-)
+STATUS: dict[int, tuple[type[QuiltworkError], ...]] = {
+    401: (NotSignedIn,),
+    403: (Forged, errors.AccessDenied),
+    404: (NoLedger,),
+    409: (errors.BudgetExceeded, errors.NotOpen, errors.AlreadyRun, errors.Unreachable, errors.BrokenChain),
+    429: (TooMany,),
+    500: (Failed,),
+    501: (errors.MissingExtra,),
+    503: (TooLong, Busy, errors.ClockWentBack, errors.LedgerUnavailable),
+}
 TITLES = {
     401: "Please sign in",
     403: "Not allowed",
@@ -124,7 +116,7 @@ def status_of(error: QuiltworkError) -> int:
     """422 for whatever is about the request itself, 404 for what a ledger does not have."""
     if isinstance(error, errors.InvalidParameter) and error.name in ("budget", "reservation", "seq"):
         return 404
-    return next((status for kind, status in STATUS if isinstance(error, kind)), 422)
+    return next((status for status, kinds in STATUS.items() if isinstance(error, kinds)), 422)
 
 
 def install(app: FastAPI) -> None:
