@@ -314,8 +314,7 @@ def report(
     """
     confidence = confident(confidence)
     members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
-    if method not in IN_REPORTS:
-        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, IN_REPORTS))}")
+    checks.one_of("method", method, IN_REPORTS)
     if method == "claim" and not isinstance(curve, Curve):
         raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
     rule = for_claim(curve) if method == "claim" and curve is not None else None

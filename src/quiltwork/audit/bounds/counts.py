@@ -100,10 +100,8 @@ class Limits:
 def confident(value: Any) -> float:
     """A confidence strictly between 0 and 1."""
     allowed = "strictly between 0 and 1, such as 0.95"
-    number = checks.real("confidence", value, allowed)
-    if not 0.0 < number < 1.0:
-        raise InvalidParameter("confidence", value, allowed, "no number of trials gives certainty")
-    return number
+    hint = "no number of trials gives certainty"
+    return checks.ranged("confidence", value, allowed, lambda number: 0.0 < number < 1.0, hint)
 
 
 def _log_ratio(hit: float, delta: float, error: float) -> float:
