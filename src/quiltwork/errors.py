@@ -25,6 +25,7 @@ Each message says what was given, what is allowed and what to do; the values are
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -134,6 +135,14 @@ class MissingExtra(QuiltworkError, ImportError):
     def __init__(self, package: str, extra: str, command: str | None = None) -> None:
         super().__init__(f"{package} is not installed: " + (command or f"pip install 'quiltwork[{extra}]'"))
         self.package, self.extra = package, extra
+
+
+def imported(module: str, package: str, extra: str) -> Any:
+    """A module of an optional dependency; without it, the error that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(package, extra) from None
 
 
 class UnboundedLossError(QuiltworkError, ValueError):

@@ -10,7 +10,6 @@ pruning, r^2 < 0.1 within 250 kb, on presence of the alternate allele).
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import secrets
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
+from quiltwork.errors import InvalidParameter, Unreachable, imported
 from quiltwork.game.people.population import MAX_ENTRIES, Half, Population, Prior
 from quiltwork.game.people.sources.from_csv import FilePath, file_path
 
@@ -107,18 +106,11 @@ def _presence(tskit: Any, history: Any, sites: NDArray[np.intp]) -> NDArray[np.b
     return presence
 
 
-def _packages() -> tuple[Any, Any, Any]:
+def _packages() -> tuple[Any, ...]:
     """Return msprime, stdpopsim and tskit, whose imports may warn about packages of their own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _package("msprime"), _package("stdpopsim"), _package("tskit")
-
-
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtra(name, "game") from None
+        return tuple(imported(name, name, "game") for name in ("msprime", "stdpopsim", "tskit"))
 
 
 def pruned(presence: NDArray[np.bool_], positions: FloatArray, below: float, distance: float) -> NDArray[np.intp]:
@@ -255,8 +247,10 @@ def genotypes(
         candidates=checks.count("candidates", candidates, 1),
         reference=checks.count("reference", reference, 1),
         sites=checks.count("sites", sites, 1),
-        minor_frequency=_fraction("minor_frequency", minor_frequency, 0.5),
-        prune=_fraction("prune", prune, 1.0),
+        minor_frequency=checks.ranged(
+            "minor_frequency", minor_frequency, "in (0, 0.5]", lambda number: 0 < number <= 0.5
+        ),
+        prune=checks.rate("prune", prune),
         window_kb=checks.positive("window_kb", window_kb),
         seed=checks.count("seed", seed),
     )
@@ -297,13 +291,6 @@ class Options:
     def people(self) -> int:
         """Candidates and reference together."""
         return self.candidates + self.reference
-
-
-def _fraction(name: str, value: float, most: float) -> float:
-    number = checks.real(name, value, f"in (0, {most:g}]")
-    if not 0 < number <= most:
-        raise InvalidParameter(name, value, f"in (0, {most:g}]")
-    return number
 
 
 def _drawn(options: Options, progress: Progress) -> Rows:
