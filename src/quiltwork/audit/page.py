@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from quiltwork.audit.result import Audit, bound, percent_above, percent_below, s
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
 from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn
-from quiltwork.document.draw.style import drawn_figure
+from quiltwork.document.draw.style import draw_on, drawn_figure
 from quiltwork.document.draw.svg import SIZE, draw_chart, row_of_charts
 from quiltwork.document.page import Report
 from quiltwork.document.parts import (
@@ -30,7 +30,6 @@ from quiltwork.document.parts import (
     warned,
     why,
 )
-from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 
 PLACES = 121
@@ -214,17 +213,7 @@ def panels(report: AuditReport) -> Any:
     return drawn_figure((SIZE[0] * len(charts), SIZE[1]), row_of_charts(charts, report.title))
 
 
-def drawn_on(report: AuditReport, axes: Any, kind: str = "errors") -> Any:
+def drawn_on(report: AuditReport, axes: Any, kind: str) -> Any:
     """Draw one panel on axes of the caller, or both on two of them, and give them back."""
-    charts = {chart.name: partial(draw_chart, chart) for chart in audit_charts(report)}
-    if kind not in charts:
-        raise InvalidParameter("kind", kind, "'errors' or 'epsilons'")
-    if not isinstance(axes, (Sequence, np.ndarray)):
-        charts[kind](axes)
-        return axes
-    both = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(both) != len(charts):
-        raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
-    for draw, one in zip(charts.values(), both, strict=True):
-        draw(one)
+    draw_on(axes, kind, {chart.name: partial(draw_chart, chart) for chart in audit_charts(report)})
     return axes

@@ -176,9 +176,8 @@ def _exact_counts(table: Laws, shares: np.ndarray, count: int) -> Exact | None:
 def adaptive(first: Any, then: Any) -> Laws:
     """A second mechanism chosen after the first output y: `then[y]` is its channel; columns run over (y, z)."""
     table = channel("first", first)
-    if not hasattr(then, "__iter__"):
-        raise InvalidParameter("then", then, "a list of channels, one for each first output")
-    following = [channel(f"then[{index}]", value, table.shape[0]) for index, value in enumerate(then)]
+    listed = checks.listed("then", then, "a list of channels, one for each first output")
+    following = [channel(f"then[{index}]", value, table.shape[0]) for index, value in enumerate(listed)]
     if len(following) != table.shape[1]:
         raise InvalidParameter("then", f"{len(following)} channels", f"{table.shape[1]}, one for each first output")
     refuse_large(table.shape[0], sum(part.shape[1] for part in following))
@@ -262,13 +261,12 @@ def randomized_response(size: int, epsilon: float) -> FloatArray:
     return table
 
 
-_KINDS = ("laplace", "gaussian")
+NOISES = ("laplace", "gaussian")
 
 
 def noise_channel(values: Any, outputs: Any, scale: float, kind: str = "gaussian") -> FloatArray:
     """Noise rounded to a grid: P(z | x) proportional to e^(-|x-z|/scale), or to e^(-(x-z)^2 / 2 scale^2)."""
-    if kind not in _KINDS:
-        raise InvalidParameter("kind", kind, " or ".join(map(repr, _KINDS)))
+    checks.one_of("kind", kind, NOISES)
     spread = checks.moderate("scale", scale)
     x = checks.numbers("values", values, "finite numbers", -1e100, 1e100)
     z = checks.numbers("outputs", outputs, "finite numbers", -1e100, 1e100)

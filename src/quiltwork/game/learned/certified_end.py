@@ -37,6 +37,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.defenders.certificates import Rows
+from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.finite.membership import individuals
 from quiltwork.game.finite.odds import worst_informed
 from quiltwork.game.people.population import Members, Statistic, rows_of_people
@@ -149,7 +150,7 @@ class Certified:
             gdp(self.finish.mu),
             f"which of the {people} candidates are in the data: any two sets of members",
             (
-                "the candidates' rows are public; the guarantee is for this pool of candidates and no other",
+                POOL,
                 "centre, radius, noise and network were fixed without looking at who is in the data",
                 f"what is released is the mean plus real Gaussian noise of standard deviation {noise}, "
                 "and the network's own random input stays secret",

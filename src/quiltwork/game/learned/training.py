@@ -167,7 +167,6 @@ def odds_excess(logits: Any, prior_logits: Any, limit: float) -> Any:
 
 
 NOT_PROTECTION = "in-loop attacker: not a measure of protection"
-COLUMNS = ("attacker_loss", "privacy", "error", "objective")
 
 
 @document("history/1")

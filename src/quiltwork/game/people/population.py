@@ -26,13 +26,6 @@ from quiltwork.kinds import document, not_written
 Members = NDArray[np.bool_]
 
 
-def generator(rng: Any) -> np.random.Generator:
-    """Simulations take a generator of their own."""
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
-    return rng
-
-
 @runtime_checkable
 class Prior(Protocol):
     """A law of membership vectors of any number of candidates."""
@@ -273,8 +266,7 @@ class Statistic:
 
     @denominator.validator
     def _known(self, _: Any, value: str) -> None:
-        if value not in DENOMINATORS:
-            raise InvalidParameter("denominator", value, " or ".join(map(repr, DENOMINATORS)))
+        checks.one_of("denominator", value, DENOMINATORS)
 
     def exact(self, members: Members) -> FloatArray:
         """The statistic of each data set, one a row."""
