@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -138,9 +139,10 @@ def one_of(name: str, value: Word, allowed: Collection[str], hint: str = "") -> 
 
 def listed(name: str, value: Any, allowed: str = "a list") -> list[Any]:
     """The entries of a list, tuple or array; a text is none of them."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise InvalidParameter(name, value, allowed)
-    return list(value)
+    with suppress(TypeError):  # also an array without axes
+        if not isinstance(value, (str, bytes)):
+            return list(value)
+    raise InvalidParameter(name, value, allowed)
 
 
 def generator(rng: Any) -> np.random.Generator:

@@ -174,13 +174,14 @@ def _epsilons(report: AuditReport) -> Chart:
         traces.append(Trace("guaranteed: at most", epsilons[known], deltas[known]))
         ends += epsilons[known][:1].tolist()
     for audit in report.audits:
-        line, role = _refuted(audit, deltas), ROLES.get(audit.method, "bad")
+        corner, role = audit.limits, ROLES.get(audit.method, "bad")
         words = f"audited ({audit.method}): at least"
-        if line is None:
+        if corner is None:  # it answers at one delta only
             place = max(audit.delta, floor)
             traces.append(Trace(words, (0.0, audit.epsilon_lower), (place, place), role, marks=True))
             ends.append(audit.epsilon_lower)
         else:
+            line = np.array([bound(audit.method, corner, float(delta)) for delta in deltas])
             gaussian = audit.method == "gdp"
             name = "audited (gdp), if Gaussian" if gaussian else words
             traces.append(Trace(name, line, deltas, role, dash="dash" if gaussian else ""))
@@ -196,12 +197,6 @@ def _epsilons(report: AuditReport) -> Chart:
     )
     sides = Axis("epsilon", 0.0, reach), Axis("delta", floor, 1.0, "log")
     return Chart("epsilons", title, *sides, traces, _deltas(report), caption)
-
-
-def _refuted(audit: Audit, deltas: FloatArray) -> FloatArray | None:
-    """The refuted epsilon at each delta; None for an audit that answers at one delta only."""
-    corner = audit.limits
-    return None if corner is None else np.array([bound(audit.method, corner, float(delta)) for delta in deltas])
 
 
 # ---- the figure

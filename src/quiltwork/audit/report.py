@@ -53,16 +53,14 @@ def rows_of(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
     certified: list[float | None] = [None] * len(deltas)
     if curve is not None:
         certified = np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
-    return tuple(
-        Row(delta, upper, tuple(_refuted_at(audit, delta) for audit in audits))
-        for delta, upper in zip(deltas, certified, strict=True)
-    )
 
+    def refuted(audit: Audit, delta: float) -> float | None:
+        if audit.counts is not None:
+            return audit.at(delta).epsilon_lower
+        return audit.epsilon_lower if delta == audit.delta else None
 
-def _refuted_at(audit: Audit, delta: float) -> float | None:
-    if audit.counts is not None:
-        return audit.at(delta).epsilon_lower
-    return audit.epsilon_lower if delta == audit.delta else None
+    pairs = zip(deltas, certified, strict=True)
+    return tuple(Row(delta, upper, tuple(refuted(audit, delta) for audit in audits)) for delta, upper in pairs)
 
 
 def grounds_of(curve: Curve, audit: Audit) -> list[str]:

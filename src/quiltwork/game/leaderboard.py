@@ -194,10 +194,9 @@ class Leaderboard:
 
 
 def _written(entry: Entry) -> dict[str, Any]:
-    names = ("name", "knows", "validation", "auc", "individual_auc", "found_at", "roc", "seconds")
-    found = {name: getattr(entry, name) for name in names}
     # not a number where one person is never, or always, a member
-    return {**found, "individual_auc": None if math.isnan(entry.individual_auc) else entry.individual_auc}
+    known = None if math.isnan(entry.individual_auc) else entry.individual_auc
+    return {**attrs.asdict(entry, recurse=False), "individual_auc": known}
 
 
 def _read(individual_auc: float | None = None, **fields: Any) -> Entry:

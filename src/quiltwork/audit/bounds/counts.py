@@ -25,6 +25,7 @@ from scipy.special import ndtri
 from quiltwork import checks
 from quiltwork.audit.bounds.binomial import upper_limit
 from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down
@@ -124,8 +125,6 @@ def epsilon_of(mu: float, delta: float) -> float:
     """The certified lower end of epsilon of mu-GDP at this delta."""
     if mu < _LEAST_MU:
         return 0.0
-    from quiltwork.compose.constructors import gdp
-
     return float(gdp(mu).epsilon(delta).lower)
 
 

@@ -87,14 +87,6 @@ def _compositions(count: int, size: int) -> np.ndarray:
     return np.hstack([found, left[:, None]])
 
 
-def _multinomial(share: np.ndarray) -> int:
-    total, found = 0, 1
-    for part in share.tolist():
-        total += part
-        found *= math.comb(total, part)
-    return found
-
-
 def _powers(table: Laws, shares: np.ndarray, count: int) -> tuple[FloatArray, FloatArray, np.ndarray]:
     """The probabilities of each vector of counts, with an exponent for each so that nothing underflows."""
     low, high = table.masses
@@ -165,7 +157,7 @@ def _exact_counts(table: Laws, shares: np.ndarray, count: int) -> Exact | None:
         return None
     found = np.empty((table.shape[0], len(shares)), dtype=object)
     for index, share in enumerate(shares):
-        factor = _multinomial(share)
+        factor = math.factorial(count) // math.prod(map(math.factorial, share.tolist()))
         for row in range(table.shape[0]):
             found[row, index] = factor * math.prod(
                 (entry**power for entry, power in zip(table.exact[row], share.tolist(), strict=True)), start=Fraction(1)
@@ -189,12 +181,8 @@ def adaptive(first: Any, then: Any) -> Laws:
 
 def _column(table: Laws, index: int) -> Laws:
     kept = slice(index, index + 1)
-    return Laws(
-        table.low[:, kept],
-        table.high[:, kept],
-        table.exponents[kept],
-        lambda: None if table.exact is None else table.exact[:, kept],
-    )
+    ends = table.low[:, kept], table.high[:, kept], table.exponents[kept]
+    return Laws(*ends, lambda: None if table.exact is None else table.exact[:, kept])
 
 
 def stacked_fractions(parts: Sequence[Laws], stack: Callable[[Sequence[Exact]], Exact]) -> Exact | None:

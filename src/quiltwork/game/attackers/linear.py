@@ -245,12 +245,8 @@ def _joined(sums: Sums, outputs: FloatArray, members: Members) -> Sums:
 class Ridge:
     """Ridge regression on `budget.train` simulated releases, or on `releases` of them; it knows T1."""
 
-    releases: int | None = None
+    releases: int | None = attrs.field(default=None, validator=attrs.validators.optional(checks.field(checks.count, 8)))
     knows: Knowledge = Knowledge.T1
-
-    def __attrs_post_init__(self) -> None:
-        if self.releases is not None:
-            checks.count("releases", self.releases, 8)
 
     @property
     def name(self) -> str:

@@ -153,17 +153,14 @@ def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Ro
     if count == 0:
         return nothing(moves)
     values, counts = (scales[kept][:1], [count]) if equal else np.unique(scales[kept], return_counts=True)
-    parts = [int(n) * _one_share(float(value), moves.step) for value, n in zip(values, counts, strict=True)]
+    # more noise than curves take counts as the most they do
+    steps = [max(moves.step, up(MIN_MU * float(value), 2)) for value in values]
+    parts = [int(n) * laplace(down(float(value)), step) for value, n, step in zip(values, counts, steps, strict=True)]
     return promise(moves, compose(*parts), chosen, pair, "composition of Laplace mechanisms, one a share")
 
 
 # the power of a price that the noise is spread by, its variance at size 1, and its certificate
 _FAMILIES = {"gaussian": (-1.0 / 3.0, 1.0, _gaussian_proof), "laplace": (-0.5, 2.0, _laplace_proof)}
-
-
-def _one_share(scale: float, step: float) -> Loss:
-    """Laplace noise on one share, where more noise than curves take counts as the most they do."""
-    return laplace(down(scale), max(step, up(MIN_MU * scale, 2)))
 
 
 def _most_shares(moves: Neighbours, kept: Any) -> tuple[int, tuple[int, int]]:

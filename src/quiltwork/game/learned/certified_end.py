@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -117,17 +117,13 @@ class Certified:
     statistic: Statistic
     finish: Finish
     base: Defence | None = None
+    channel: ClassVar[Channel | None] = None  # the ball is not linear
 
     @property
     def name(self) -> str:
         """What is finished, and to which target."""
         what = "exact statistic" if self.base is None else self.base.name
         return f"{what}, certified ({self.finish.epsilon:g}, {self.finish.delta:g})"
-
-    @property
-    def channel(self) -> Channel | None:
-        """None: the ball is not linear."""
-        return None
 
     def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
         """Simulated outputs; for people, draw the noise on `mean` with `quiltwork.mechanisms`."""

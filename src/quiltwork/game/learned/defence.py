@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -54,11 +54,7 @@ class Learned:
     name: str
     statistic: Statistic
     generator: Perturbing
-
-    @property
-    def channel(self) -> Channel | None:
-        """None: the network is not linear."""
-        return None
+    channel: ClassVar[Channel | None] = None  # the network is not linear
 
     def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
         """Simulated outputs, before clipping."""

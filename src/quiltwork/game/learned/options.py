@@ -75,9 +75,8 @@ def _target(value: Any) -> tuple[float, float] | None:
         return None
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidParameter("certify", value, "a pair (epsilon, delta)")
-    delta = checks.probability("delta", value[1])
-    if not 0.0 < delta < 1.0:
-        raise InvalidParameter("delta", value[1], "in (0, 1)", "Gaussian noise has no finite epsilon at delta = 0")
+    hint = "Gaussian noise has no finite epsilon at delta = 0"
+    delta = checks.ranged("delta", value[1], "in (0, 1)", lambda number: 0.0 < number < 1.0, hint)
     return checks.positive("epsilon", value[0]), delta
 
 

@@ -49,11 +49,10 @@ def fingerprint(game: Game) -> dict[str, str]:
     population = game.statistic.population
     people = hashlib.sha256(repr(population.size).encode())
     people.update(np.ascontiguousarray(population.candidates).tobytes())
-    prior = repr(population.prior)
     return {
         "options": json.dumps(attrs.asdict(game.settings), sort_keys=True),
         "candidates": people.hexdigest(),
-        "prior": prior,
+        "prior": repr(population.prior),
         "denominator": game.statistic.denominator,
         "seed": str(game.seed),
     }

@@ -13,8 +13,6 @@ When the data hold the member, the Bayesian attacker's log-odds move by a normal
 mu^2.  The existing mechanisms and the new one contribute independent parts to it (after the noise of the others is
 taken out of the new one's), so that two normal numbers a sample stand for all releases.
 
-Reference: theory/game.md section 5; seed 004, appendix P.6.
-
 Bisection on the sampled log-odds, with the same random numbers at each epsilon: no weights to tune, and no proof.
 
 Reference: theory/game.md section 5 (0.1 % below the closed form with 200,000 samples).

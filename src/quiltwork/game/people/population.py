@@ -227,9 +227,6 @@ class Population:
         return f"{people} candidates, {len(self.reference)} reference people, {attributes} attributes: {self.source}"
 
 
-DENOMINATORS = ("members", "fixed")
-
-
 def members_of(value: Any, candidates: int) -> Members:
     """Membership vectors, one a row, as booleans."""
     allowed = f"a matrix of 0 and 1 with {candidates} columns, one row a data set"
@@ -257,16 +254,12 @@ class Statistic:
     """
 
     population: Population = attrs.field()
-    denominator: str = attrs.field(default="members")
+    denominator: str = attrs.field(default="members", validator=checks.field(checks.one_of, ("members", "fixed")))
 
     @population.validator
     def _people(self, _: Any, value: Any) -> None:
         if not isinstance(value, Population):
             raise InvalidParameter("population", value, "a Population")
-
-    @denominator.validator
-    def _known(self, _: Any, value: str) -> None:
-        checks.one_of("denominator", value, DENOMINATORS)
 
     def exact(self, members: Members) -> FloatArray:
         """The statistic of each data set, one a row."""

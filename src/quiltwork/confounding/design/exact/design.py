@@ -110,16 +110,11 @@ def _solved(joint: Fractions, pairs: Pairs, odds: Fraction, delta: Fraction, wei
     if reached > delta:
         raise NotCertified("the channel of the exact program", f"it reaches delta {_shown(reached)}")
     bound = lower_bound(joint, pairs, odds, delta, weights, duals)
-    return RationalSolution(channel, worst_cost(weights, channel), bound, reached, duals, found.pivots)
+    cost = Fraction(max((prior * np.array(channel, dtype=object)).sum() for prior in weights))
+    return RationalSolution(channel, cost, bound, reached, duals, found.pivots)
 
 
 # ---- evaluation, from the given tables alone
-
-
-def worst_cost(weights: Fractions, channel: Channel) -> Fraction:
-    """The largest over t of sum_xz w[t, x, z] g[x, z]."""
-    table = np.array(channel, dtype=object)
-    return Fraction(max((prior * table).sum() for prior in weights))
 
 
 def worst_delta(joint: Fractions, pairs: Pairs, odds: Fraction, channel: Channel) -> Fraction:

