@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from quiltwork.errors import InvalidParameter
 
 FloatArray = NDArray[np.floating[Any]]
 Number = float | FloatArray
+Word = TypeVar("Word")
 
 MAX_COUNT = 2**53  # larger integers are not exact in floating point
 
@@ -32,7 +34,8 @@ def real(name: str, value: Any, allowed: str = "a finite number", hint: str = ""
     return number
 
 
-def _ranged(name: str, value: Any, allowed: str, hint: str, holds: Callable[[float], bool]) -> float:
+def ranged(name: str, value: Any, allowed: str, holds: Callable[[float], bool], hint: str = "") -> float:
+    """A finite number in a range, which `allowed` says in words."""
     number = real(name, value, allowed, hint)
     if not holds(number):
         raise InvalidParameter(name, value, allowed, hint)
@@ -41,23 +44,23 @@ def _ranged(name: str, value: Any, allowed: str, hint: str, holds: Callable[[flo
 
 def positive(name: str, value: Any, hint: str = "") -> float:
     """A finite number greater than zero."""
-    return _ranged(name, value, "a finite number > 0", hint, lambda number: number > 0)
+    return ranged(name, value, "a finite number > 0", lambda number: number > 0, hint)
 
 
 def moderate(name: str, value: Any, hint: str = "") -> float:
     """A number in [1e-100, 1e100]: room enough for every use, and squares neither underflow nor overflow."""
-    return _ranged(name, value, "in [1e-100, 1e100]", hint, lambda number: 1e-100 <= number <= 1e100)
+    return ranged(name, value, "in [1e-100, 1e100]", lambda number: 1e-100 <= number <= 1e100, hint)
 
 
 def non_negative(name: str, value: Any, hint: str = "") -> float:
     """A finite number that is at least zero."""
-    return _ranged(name, value, "a finite number >= 0", hint, lambda number: number >= 0)
+    return ranged(name, value, "a finite number >= 0", lambda number: number >= 0, hint)
 
 
 def loss_bound(name: str, value: Any, hint: str = "") -> float:
     """A number in [0, 1e100]: an epsilon above hides nothing, and its square would overflow."""
     non_negative(name, value, hint)
-    return _ranged(name, value, "a finite number >= 0, at most 1e100", hint, lambda number: number <= 1e100)
+    return ranged(name, value, "a finite number >= 0, at most 1e100", lambda number: number <= 1e100, hint)
 
 
 def positive_or_infinite(name: str, value: Any, hint: str = "") -> float:
@@ -70,12 +73,12 @@ def positive_or_infinite(name: str, value: Any, hint: str = "") -> float:
 
 def probability(name: str, value: Any, hint: str = "") -> float:
     """A number in [0, 1]."""
-    return _ranged(name, value, "in [0, 1]", hint, lambda number: 0 <= number <= 1)
+    return ranged(name, value, "in [0, 1]", lambda number: 0 <= number <= 1, hint)
 
 
 def rate(name: str, value: Any, hint: str = "") -> float:
     """A sampling rate in (0, 1]."""
-    return _ranged(name, value, "in (0, 1]", hint, lambda number: 0 < number <= 1)
+    return ranged(name, value, "in (0, 1]", lambda number: 0 < number <= 1, hint)
 
 
 def count(name: str, value: Any, least: int = 0) -> int:
@@ -122,3 +125,37 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidParameter(name, value, "True or False")
     return bool(value)
+
+
+def one_of(name: str, value: Word, allowed: Collection[str], hint: str = "") -> Word:
+    """One of these words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = list(map(repr, allowed))
+        raise InvalidParameter(
+            name, value, " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}", hint
+        )
+    return value
+
+
+def listed(name: str, value: Any, allowed: str = "a list") -> list[Any]:
+    """The entries of a list, tuple or array; a text is none of them."""
+    with suppress(TypeError):  # also an array without axes
+        if not isinstance(value, (str, bytes)):
+            return list(value)
+    raise InvalidParameter(name, value, allowed)
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Simulations take a generator of their own."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
+    return rng
+
+
+def field(check: Callable[..., Any], *more: Any) -> Callable[[Any, Any, Any], None]:
+    """A validator of attrs: the field must pass this check, under its own name."""
+
+    def validate(_: Any, attribute: Any, value: Any) -> None:
+        check(attribute.name, value, *more)
+
+    return validate

@@ -25,6 +25,7 @@ Each message says what was given, what is allowed and what to do; the values are
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -149,6 +150,14 @@ def missing(error: ImportError) -> ImportError:
     """A failed import in the words of MissingExtra; the error itself when no extra brings what is missing."""
     package = str(error.name).partition(".")[0]
     return MissingExtra(package, EXTRAS[package]) if package in EXTRAS else error
+
+
+def imported(module: str, package: str, extra: str) -> Any:
+    """A module of an optional dependency; without it, the error that says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(package, extra) from None
 
 
 class UnboundedLossError(QuiltworkError, ValueError):

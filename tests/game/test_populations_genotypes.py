@@ -289,12 +289,12 @@ def test_cache_that_contradicts_itself(part: str, cached: Path, tmp_path: Path) 
 
 
 def test_failed_write_leaves_nothing(cached: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = genomes.Rows(np.eye(2), np.eye(2), ("a", "b"), "test")
+    people = Population(np.eye(2), np.eye(2), source="test", attributes=("a", "b"))
 
     def full(*arguments: Any) -> None:
         raise OSError("no space left")
 
     monkeypatch.setattr(genomes.os, "replace", full)
     with pytest.raises(InvalidParameter, match="no space left"):
-        genomes.write(tmp_path / "people.npz", {}, rows)
+        genomes.write(tmp_path / "people.npz", {}, people)
     assert list(tmp_path.iterdir()) == []

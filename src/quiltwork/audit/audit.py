@@ -30,6 +30,8 @@ INDEPENDENT = (
 )
 FIXED = "the two inputs and the way of scoring were fixed before these runs, and larger scores mean the record is in"
 GIVEN = "the threshold was fixed before these scores were seen"
+CHOSEN = "the threshold was chosen on {:,} other trials, never on those that are counted"
+CHOSEN_GUESSES = "the number of guesses was chosen on {:,} other trials, never on those that are guessed"
 ONE_ATTEMPT = "one audit was made: seed, split, method and confidence were not chosen by their result"
 COUNTED = "the four counts are those of an attack that was fixed before the runs it is counted on"
 THINNED = "the trials were thinned at random to numbers that fair coins would give"
@@ -47,30 +49,15 @@ COIN_BY_COIN = (
 ONE_RUN = "privacy auditing with one run (Steinke, Nasr and Jagielski 2023): right guesses are at most binomial"
 
 
-def chosen(set_aside: int) -> str:
-    """On how many trials a threshold was chosen."""
-    return f"the threshold was chosen on {set_aside:,} other trials, never on those that are counted"
-
-
-def chosen_share(set_aside: int) -> str:
-    """On how many trials a number of guesses was chosen."""
-    return f"the number of guesses was chosen on {set_aside:,} other trials, never on those that are guessed"
-
-
-def chance_of_half(chance: float) -> str:
-    """A remark about a suspicious number."""
-    return (
-        f"Exactly half of the canaries are included, which fair coins do with probability {chance:.2g}: if it was so "
-        "by design, this bound is not valid."
-    )
-
-
+HALF = (
+    "Exactly half of the canaries are included, which fair coins do with probability {:.2g}: if it was so by design, "
+    "this bound is not valid."
+)
 TURNED = (
     "The scores of runs without the record tend to be larger than those with it: larger must mean that the record is "
     "in. If the sign is wrong, turn it around and audit new runs."
 )
 UNLUCKY = "Thinning asked for more trials of one kind than there are, which is rare; nothing is claimed then."
-
 
 CONFIDENCE = 0.95
 OF_SCORES = ("counts", "gdp", "guesses")
@@ -120,8 +107,7 @@ def counted(
     method: str = "counts",
 ) -> Audit:
     """The audit of four counts, by method "counts" or "gdp"."""
-    if method not in ("counts", "gdp"):
-        raise InvalidParameter("method", method, "'counts' or 'gdp'", "the others need scores")
+    checks.one_of("method", method, ("counts", "gdp"), "the others need scores")
     if not isinstance(counts, Counts):
         raise InvalidParameter("counts", counts, "Counts(true_positives, trials_in, false_positives, trials_out)")
     return _of_counts(counts, checks.probability("delta", delta), confident(confidence), method, (INDEPENDENT, COUNTED))
@@ -208,8 +194,7 @@ def audited(
     members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
     delta, confidence = checks.probability("delta", delta), confident(confidence)
     chosen_seed = seeded(seed, fresh=method == "guesses")
-    if method not in OF_SCORES:
-        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, OF_SCORES))}", "one_run is a function")
+    checks.one_of("method", method, OF_SCORES, "one_run is a function")
     if method == "guesses":
         if threshold is not None:
             raise InvalidParameter("threshold", threshold, "left out", "guesses take the outermost scores")
@@ -224,11 +209,10 @@ def audited(
         members, others, set_aside = parts.count_in, parts.count_out, parts.set_aside
     else:
         threshold = float(checks.numbers("threshold", threshold, "a number", -np.inf, np.inf))
-    assumes = [INDEPENDENT, FIXED, chosen(set_aside) if set_aside else GIVEN]
-    assumes += [ONE_ATTEMPT] if set_aside else []
+    assumes = (INDEPENDENT, FIXED, *((CHOSEN.format(set_aside), ONE_ATTEMPT) if set_aside else (GIVEN,)))
     counts = counts_at(members, others, threshold)
     more: dict[str, Any] = {"threshold": threshold, "set_aside": set_aside, "seed": chosen_seed if set_aside else None}
-    return _of_counts(counts, delta, confidence, method, tuple(assumes), notes=_sign(members, others), **more)
+    return _of_counts(counts, delta, confidence, method, assumes, notes=_sign(members, others), **more)
 
 
 def _of_counts(
@@ -264,7 +248,7 @@ def _guessed(
         guesses = (math.floor(shares[0] * size), math.floor(shares[1] * size))
         guesses = guesses if sum(guesses) else (1, 1)
     says_in, says_out = _sides(guesses, size, 2)
-    chosen = chosen_share(set_aside) if set_aside else FIXED_GUESSES
+    chosen = CHOSEN_GUESSES.format(set_aside) if set_aside else FIXED_GUESSES
     assumes = (INDEPENDENT, FIXED, THINNED, chosen, ONE_ATTEMPT)
     drawn = thinned(members, others, rng)
     notes = _sign(members, others)
@@ -313,7 +297,7 @@ def _half(coins: NDArray[np.bool_]) -> tuple[str, ...]:
     half, odd = divmod(coins.size, 2)
     if odd or np.count_nonzero(coins) != half:
         return ()
-    return (chance_of_half(float(np.exp(log_mass(np.asarray(half), float(coins.size), 0.5, 0.5)[0]))),)
+    return (HALF.format(float(np.exp(log_mass(np.asarray(half), float(coins.size), 0.5, 0.5)[0]))),)
 
 
 def _sign(members: FloatArray, others: FloatArray) -> tuple[str, ...]:

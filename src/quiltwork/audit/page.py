@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from quiltwork.audit.result import Audit, bound, percent_above, percent_below, s
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
 from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn
-from quiltwork.document.draw.style import drawn_figure
+from quiltwork.document.draw.style import draw_on, drawn_figure
 from quiltwork.document.draw.svg import SIZE, draw_chart, row_of_charts
 from quiltwork.document.page import Report
 from quiltwork.document.parts import (
@@ -30,7 +30,6 @@ from quiltwork.document.parts import (
     warned,
     why,
 )
-from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.digits import at_least, at_most, single
 
 PLACES = 121
@@ -175,13 +174,14 @@ def _epsilons(report: AuditReport) -> Chart:
         traces.append(Trace("guaranteed: at most", epsilons[known], deltas[known]))
         ends += epsilons[known][:1].tolist()
     for audit in report.audits:
-        line, role = _refuted(audit, deltas), ROLES.get(audit.method, "bad")
+        corner, role = audit.limits, ROLES.get(audit.method, "bad")
         words = f"audited ({audit.method}): at least"
-        if line is None:
+        if corner is None:  # it answers at one delta only
             place = max(audit.delta, floor)
             traces.append(Trace(words, (0.0, audit.epsilon_lower), (place, place), role, marks=True))
             ends.append(audit.epsilon_lower)
         else:
+            line = np.array([bound(audit.method, corner, float(delta)) for delta in deltas])
             gaussian = audit.method == "gdp"
             name = "audited (gdp), if Gaussian" if gaussian else words
             traces.append(Trace(name, line, deltas, role, dash="dash" if gaussian else ""))
@@ -199,12 +199,6 @@ def _epsilons(report: AuditReport) -> Chart:
     return Chart("epsilons", title, *sides, traces, _deltas(report), caption)
 
 
-def _refuted(audit: Audit, deltas: FloatArray) -> FloatArray | None:
-    """The refuted epsilon at each delta; None for an audit that answers at one delta only."""
-    corner = audit.limits
-    return None if corner is None else np.array([bound(audit.method, corner, float(delta)) for delta in deltas])
-
-
 # ---- the figure
 
 
@@ -214,17 +208,7 @@ def panels(report: AuditReport) -> Any:
     return drawn_figure((SIZE[0] * len(charts), SIZE[1]), row_of_charts(charts, report.title))
 
 
-def drawn_on(report: AuditReport, axes: Any, kind: str = "errors") -> Any:
+def drawn_on(report: AuditReport, axes: Any, kind: str) -> Any:
     """Draw one panel on axes of the caller, or both on two of them, and give them back."""
-    charts = {chart.name: partial(draw_chart, chart) for chart in audit_charts(report)}
-    if kind not in charts:
-        raise InvalidParameter("kind", kind, "'errors' or 'epsilons'")
-    if not isinstance(axes, (Sequence, np.ndarray)):
-        charts[kind](axes)
-        return axes
-    both = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(both) != len(charts):
-        raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
-    for draw, one in zip(charts.values(), both, strict=True):
-        draw(one)
+    draw_on(axes, kind, {chart.name: partial(draw_chart, chart) for chart in audit_charts(report)})
     return axes

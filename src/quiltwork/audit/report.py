@@ -53,16 +53,14 @@ def rows_of(curve: Curve | None, audits: tuple[Audit, ...]) -> tuple[Row, ...]:
     certified: list[float | None] = [None] * len(deltas)
     if curve is not None:
         certified = np.ravel(curve.epsilon(np.array(deltas), rtol=FINER).safe).tolist()
-    return tuple(
-        Row(delta, upper, tuple(_refuted_at(audit, delta) for audit in audits))
-        for delta, upper in zip(deltas, certified, strict=True)
-    )
 
+    def refuted(audit: Audit, delta: float) -> float | None:
+        if audit.counts is not None:
+            return audit.at(delta).epsilon_lower
+        return audit.epsilon_lower if delta == audit.delta else None
 
-def _refuted_at(audit: Audit, delta: float) -> float | None:
-    if audit.counts is not None:
-        return audit.at(delta).epsilon_lower
-    return audit.epsilon_lower if delta == audit.delta else None
+    pairs = zip(deltas, certified, strict=True)
+    return tuple(Row(delta, upper, tuple(refuted(audit, delta) for audit in audits)) for delta, upper in pairs)
 
 
 def grounds_of(curve: Curve, audit: Audit) -> list[str]:
@@ -314,8 +312,7 @@ def report(
     """
     confidence = confident(confidence)
     members, others = scores("scores_in", scores_in), scores("scores_out", scores_out)
-    if method not in IN_REPORTS:
-        raise InvalidParameter("method", method, f"one of {', '.join(map(repr, IN_REPORTS))}")
+    checks.one_of("method", method, IN_REPORTS)
     if method == "claim" and not isinstance(curve, Curve):
         raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
     rule = for_claim(curve) if method == "claim" and curve is not None else None

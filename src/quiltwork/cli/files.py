@@ -1,4 +1,4 @@
-"""Files that commands write: refused before the work, whole or not at all, and never over one another's secrets."""
+"""Files that commands write: refused before the work, and never over one another's secrets."""
 
 from __future__ import annotations
 
@@ -7,25 +7,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
 
 from quiltwork.errors import InvalidParameter
-
-
-@contextmanager
-def whole_file(target: Path) -> Iterator[TextIO]:
-    """A file that appears under its name once it is complete and on disk; after a failure nothing has changed."""
-    draft = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
-    with draft.open("x", encoding="ascii", newline="\n") as stream:
-        try:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink()
-            raise
 
 
 def check_writable(**targets: Path | None) -> None:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.confounding.finite.release import Release, WorstPair
+from quiltwork.confounding.pairs import distances
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
 from quiltwork.curves.from_delta import FromDelta
@@ -209,7 +209,12 @@ class Amplified(Contraction):
             raise InvalidParameter("loss", loss, "a loss in both directions", "values of the data change either way")
         self.world, self.loss = world, loss
         self.distance = None if distance is None else _distances(distance, world.inputs)
-        self.protects, self.assumes = world.protects, (*world.assumes, _assumed(distance))
+        near = (
+            "values of the data at distance one, farther as groups"
+            if distance is not None
+            else "any two values of the data"
+        )
+        self.protects, self.assumes = world.protects, (*world.assumes, f"the composed loss holds between {near}")
         self._known: dict[tuple[int, float], float] = {}
 
     def _contracted(self, parts: Split, best: float) -> float:
@@ -243,17 +248,9 @@ def _inner_odds(parts: Split) -> float:
     return min(max(down(1.0 + (parts.odds - 1.0) / parts.amount * (1.0 - 8.0 * UNIT), 2), 1.0), MOST)
 
 
-def _assumed(distance: Any) -> str:
-    near = "any two values of the data" if distance is None else "values of the data at distance one, farther as groups"
-    return f"the composed loss holds between {near}"
-
-
 def _distances(distance: Any, count: int) -> np.ndarray:
-    if callable(distance):
-        measure: Callable[[int, int], Any] = distance
-        distance = [[measure(i, j) for j in range(count)] for i in range(count)]
-    table = checks.numbers("distance", distance, "whole numbers >= 0", 0.0, 2.0**53)
-    whole = table.shape == (count, count) and bool(np.all((table >= 0) & (table == np.rint(table))))
+    table = distances("distance", distance, count, "whole numbers >= 0")
+    whole = table.shape == (count, count) and bool(np.all((table <= 2.0**53) & (table == np.rint(table))))
     if not whole or not np.array_equal(table, table.T):
         raise InvalidParameter(
             "distance", table.shape, f"a symmetric ({count}, {count}) table of whole numbers >= 0, or a function"

@@ -36,9 +36,9 @@ from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.laws import Laws, laws
+from quiltwork.numbers.laws import laws
 from quiltwork.numbers.rounding import down, up
-from quiltwork.numbers.stated import fraction, typed
+from quiltwork.numbers.stated import rational, typed
 
 _BITS = 200  # of the enclosure of r, at first
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -60,10 +60,8 @@ def effective_correlation(rho: float, sd: float) -> float:
 
 
 def _slant(value: Any) -> float:
-    rho = checks.real("rho", value, "in (-1, 1)")
-    if not -1 < rho < 1:
-        raise InvalidParameter("rho", value, "in (-1, 1)", "at the ends the two noises are one")
-    return rho
+    hint = "at the ends the two noises are one"
+    return checks.ranged("rho", value, "in (-1, 1)", lambda number: -1 < number < 1, hint)
 
 
 def _spread(value: Any) -> float:
@@ -112,10 +110,8 @@ class CopulaPerturbation:
 
         `state` is eta(s).  It enters z_1, and the distribution functions take it out again.
         """
-        if not isinstance(rng, np.random.Generator):
-            raise InvalidParameter("rng", rng, "a numpy random Generator")
         count, mean = checks.count("size", size), checks.real("state", state)
-        first = mean + self.sd * rng.standard_normal(count)
+        first = mean + self.sd * checks.generator(rng).standard_normal(count)
         second = rng.standard_normal(count)
         rest = math.sqrt((1.0 - self.rho) * (1.0 + self.rho))
         moved = self.rho * (first - mean)
@@ -196,10 +192,7 @@ class CopulaCurve(BaseCurve):
 
 
 def _exact(name: str, value: Any) -> Fraction:
-    found = fraction(value)
-    if found is None:
-        raise InvalidParameter(name, value, "a finite number or a fraction")
-    return found
+    return rational(name, value, "a finite number or a fraction")
 
 
 def _covariance(value: Any) -> tuple[Fraction, Fraction, Fraction]:
@@ -300,14 +293,13 @@ def gaussian_copula(first: Any, second: Any, correlation: float) -> FloatArray:
     >>> gaussian_copula([[0.5, 0.5]], [[0.3, 0.7]], 1.0)
     array([[0.3, 0.2, 0. , 0.5]])
     """
-    slant = checks.real("correlation", correlation, "in [-1, 1]")
-    if not -1 <= slant <= 1:
-        raise InvalidParameter("correlation", correlation, "in [-1, 1]")
+    slant = checks.ranged("correlation", correlation, "in [-1, 1]", lambda number: -1 <= number <= 1)
     one = laws("first", first, row_word="value of the data")
     two = laws("second", second, one.shape[0], row_word="value of the data")
     couple = _coupled if abs(slant) == 1 else _tied
-    rows = [couple(p, q, slant).ravel() for p, q in zip(_rows(one), _rows(two), strict=True)]
-    return np.array([_whole(row) for row in rows])
+    # the stated numbers where they are known exactly; floats otherwise
+    given = [table.values if table.exact is None else table.exact for table in (one, two)]
+    return np.array([_whole(couple(p, q, slant).ravel()) for p, q in zip(*given, strict=True)])
 
 
 def _whole(row: FloatArray) -> FloatArray:
@@ -317,11 +309,6 @@ def _whole(row: FloatArray) -> FloatArray:
     for _ in range(3):  # above 1 doubles are twice as far apart as below
         found[largest] += 1.0 - math.fsum(found)
     return found
-
-
-def _rows(table: Laws) -> Any:
-    """The stated numbers where they are known exactly; floats otherwise."""
-    return table.values if table.exact is None else table.exact
 
 
 def _tied(p: Any, q: Any, correlation: float) -> FloatArray:

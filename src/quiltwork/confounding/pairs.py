@@ -5,13 +5,14 @@ A pair is always protected in both orders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import not_written
 
@@ -28,17 +29,20 @@ class Within:
 
     def pairs(self, count: int) -> list[tuple[int, int]]:
         """The unordered pairs among this many secrets."""
-        if callable(self.distance):
-            measure: Callable[[int, int], Any] = self.distance
-            found: Any = [[measure(i, j) for j in range(count)] for i in range(count)]
-        else:
-            found = self.distance
-        table = checks.numbers("the distance", found, "numbers >= 0", 0.0, np.inf)
+        table = distances("the distance", self.distance, count, "numbers >= 0")
         if table.shape != (count, count):
             raise InvalidParameter("the shape of the distance", table.shape, f"({count}, {count}), a row a secret")
         if not np.array_equal(table, table.T):
             raise InvalidParameter("the distance", "a table that is not symmetric", "the same in both orders")
         return [(i, j) for i in range(count) for j in range(i + 1, count) if table[i, j] <= self.radius]
+
+
+def distances(name: str, distance: Any, count: int, allowed: str) -> FloatArray:
+    """A table of distances that was given as one, or as a function of two numbers."""
+    if callable(distance):
+        measure: Callable[[int, int], Any] = distance
+        distance = [[measure(i, j) for j in range(count)] for i in range(count)]
+    return checks.numbers(name, distance, allowed, 0.0, np.inf)
 
 
 def within(distance: Any, radius: float) -> Within:
@@ -59,7 +63,7 @@ def ordered_pairs(pairs: Any, count: int, possible: np.ndarray, names: Sequence[
             raise InvalidParameter("pairs", pairs, ALLOWED)
         found = [(i, j) for i in range(count) for j in range(i + 1, count)]
     else:
-        found = _listed(pairs, count, {name: index for index, name in enumerate(names)})
+        found = listed(pairs, count, {name: index for index, name in enumerate(names)})
     kept = sorted({pair for i, j in found if possible[i] and possible[j] for pair in ((i, j), (j, i))})
     if not kept:
         raise InvalidParameter(
@@ -83,8 +87,9 @@ def protected(ordered: np.ndarray, names: Sequence[str]) -> str:
     return f"{len(pairs)} pairs of secrets: {named}" + (", ..." if len(pairs) > 4 else "")
 
 
-def _listed(pairs: Any, count: int, names: dict[str, int]) -> list[tuple[int, int]]:
-    found = []
+def listed(pairs: Any, count: int, names: Mapping[str, int] | None = None) -> list[tuple[int, int]]:
+    """Pairs of two different secrets, by their number or name."""
+    found, named = [], names or {}
     try:
         listed = [tuple(pair) for pair in pairs]
     except TypeError:
@@ -92,7 +97,7 @@ def _listed(pairs: Any, count: int, names: dict[str, int]) -> list[tuple[int, in
     for pair in listed:
         if len(pair) != 2:
             raise InvalidParameter("a pair", pair, "two secrets, by their number or name")
-        i, j = (checks.count("a secret in pairs", names.get(part, part)) for part in pair)
+        i, j = (checks.count("a secret in pairs", named.get(part, part)) for part in pair)
         if i == j or max(i, j) >= count:
             raise InvalidParameter("a pair", pair, f"two different secrets from 0 to {count - 1}")
         found.append((i, j))

@@ -49,7 +49,7 @@ def epsilon_of_posterior_ratio(tau: Any, prior: Any, *, one_sided: bool = False)
     """
     (_, most), shares = _ends("tau", tau, 1, None), _prior(prior)
     ratio = max(1 + (most - 1) / low for low, _ in shares)
-    return _log_above(ratio if checks.flag("one_sided", one_sided) else min(most**2, ratio))
+    return _log(ratio if checks.flag("one_sided", one_sided) else min(most**2, ratio))[1]
 
 
 def tight_epsilon_of_posterior_ratio(tau: Any, prior: Any, *, one_sided: bool = False) -> Bracket:
@@ -75,7 +75,7 @@ def tight_epsilon_of_posterior_ratio(tau: Any, prior: Any, *, one_sided: bool = 
     (least, most), shares = _ends("tau", tau, 1, None), _prior(prior)
     checks.flag("one_sided", one_sided)
     lower, upper = (_tightest(t, [share[end] for share in shares], one_sided) for end, t in ((1, least), (0, most)))
-    return Bracket(_log_below(lower), _log_above(upper), "epsilon", "posterior ratio, linear-fractional program")
+    return Bracket(_log(lower)[0], _log(upper)[1], "epsilon", "posterior ratio, linear-fractional program")
 
 
 def _tightest(tau: Fraction, shares: list[Fraction], one_sided: bool) -> Fraction:
@@ -141,7 +141,7 @@ def posterior(secret_prior: Any, rows_law: Any) -> FloatArray:
     >>> posterior([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]]).round(3).tolist()
     [[0.9, 0.1], [0.1, 0.9]]
     """
-    prior = laws("secret_prior", [list(_vector("secret_prior", secret_prior))])
+    prior = _law("secret_prior", secret_prior)
     table = laws("rows_law", rows_law, prior.shape[1], row_word="secret")
     # the exponents of the columns cancel, so that products of many small chances keep their digits
     joint = prior.values[0][:, None] * (0.5 * (table.low + table.high))
@@ -162,7 +162,7 @@ def delta_from_posterior(joint_posterior: Any, prior: Any, epsilon: Any, pairs: 
     >>> delta_from_posterior([[0.45, 0.05], [0.05, 0.45]], [0.5, 0.5], 0.0).contains(0.8)
     True
     """
-    stated = laws("prior", [list(_vector("prior", prior))])
+    stated = _law("prior", prior)
     size = checks.non_negative("epsilon", epsilon)
     table = checks.numbers("joint_posterior", _floats(joint_posterior), "probabilities in [0, 1]", 0.0, 1.0)
     if table.ndim != 2 or len(table) != stated.shape[1]:
@@ -196,14 +196,14 @@ def _ends(name: str, value: Any, least: int, most: int | None) -> Ends:
     return min(found, double), max(found, double)
 
 
-def _vector(name: str, value: Any) -> Any:
+def _law(name: str, value: Any) -> Laws:
     if isinstance(value, (str, bytes)) or np.ndim(value) != 1:
         raise InvalidParameter(name, value, "a list of probabilities, one for each secret")
-    return value
+    return laws(name, [list(value)])
 
 
 def _prior(value: Any) -> list[Ends]:
-    table = laws("prior", [list(_vector("prior", value))])
+    table = _law("prior", value)
     if table.shape[1] < 2:
         raise InvalidParameter("prior", value, "the probabilities of at least two secrets")
     if not bool(np.all(table.possible)):
@@ -221,25 +221,14 @@ def _floats(value: Any) -> Any:
         raise InvalidParameter("joint_posterior", value, "a table of probabilities") from None
 
 
-def _log_above(ratio: Fraction) -> float:
-    """log of a ratio >= 1 from above."""
-    if ratio == 1:
-        return 0.0
-    rough, error = _log(ratio)
-    return up(rough * (1.0 + error), 2)
-
-
-def _log_below(ratio: Fraction) -> float:
-    if ratio == 1:
-        return 0.0
-    rough, error = _log(ratio)
-    return max(down(rough * (1.0 - error), 2), 0.0)
-
-
 def _log(ratio: Fraction) -> tuple[float, float]:
-    """log of a ratio > 1 and a bound on its relative error; powers of two are taken out of what no double holds."""
+    """log of a ratio >= 1 from both sides; powers of two are taken out of what no double holds."""
+    if ratio == 1:
+        return 0.0, 0.0
     if ratio < 2:
-        return math.log1p(float(ratio - 1)), 8.0 * UNIT  # log1p is no steeper than its argument, relatively
-    power = ratio.numerator.bit_length() - ratio.denominator.bit_length()
-    rest = float(ratio / Fraction(2) ** power)  # in (1/2, 2)
-    return math.log(rest) + power * math.log(2.0), 16.0 * UNIT
+        rough, error = math.log1p(float(ratio - 1)), 8.0 * UNIT  # log1p is no steeper than its argument, relatively
+    else:
+        power = ratio.numerator.bit_length() - ratio.denominator.bit_length()
+        rest = float(ratio / Fraction(2) ** power)  # in (1/2, 2)
+        rough, error = math.log(rest) + power * math.log(2.0), 16.0 * UNIT
+    return max(down(rough * (1.0 - error), 2), 0.0), up(rough * (1.0 + error), 2)

@@ -158,7 +158,7 @@ class World:
         return Release(self, independent(*tables), [table.shape[1] for table in tables], tables, words)
 
     def _joint(self, table: Laws, outputs: Sequence[int] | None) -> Release:
-        asked = [table.shape[1]] if outputs is None else _items("outputs", outputs)
+        asked = [table.shape[1]] if outputs is None else checks.listed("outputs", outputs)
         sizes = [checks.count("outputs", size, least=1) for size in asked]
         if math.prod(sizes) != table.shape[1]:
             raise InvalidParameter("outputs", tuple(sizes), f"numbers whose product is {table.shape[1]}, the columns")
@@ -211,15 +211,6 @@ class World:
         return f"<World: {self.count} secrets, {self.inputs} values of the data{many}>"
 
 
-def _items(name: str, value: Any) -> list[Any]:
-    if isinstance(value, (str, bytes)):
-        raise InvalidParameter(name, value, "a list")
-    try:
-        return list(value)
-    except TypeError:
-        raise InvalidParameter(name, value, "a list") from None
-
-
 def _stacked(data: Any) -> list[Laws]:
     """One table, or several of one shape."""
     if isinstance(data, Laws):
@@ -252,7 +243,7 @@ def _prior(secret: Any, priors: int, count: int) -> Laws:
     if secret is None:
         secret = [["1/" + str(count)] * count]
     elif not isinstance(secret, Laws):
-        secret = _items("secret", secret)
+        secret = checks.listed("secret", secret)
         nested = bool(secret) and not isinstance(secret[0], str) and hasattr(secret[0], "__iter__")
         secret = secret if nested else [secret]
     table = laws("secret", secret)
@@ -269,7 +260,7 @@ def _values(values: Any, count: int) -> tuple[Fraction, ...]:
     """The numbers that the data stand for, as they were typed."""
     if values is None:
         return tuple(Fraction(index) for index in range(count))
-    given = _items("values", values)
+    given = checks.listed("values", values)
     if len(given) != count:
         raise InvalidParameter("values", f"{len(given)} numbers", f"{count}, one for each value of the data")
     read = [fraction(value) for value in given]
@@ -281,7 +272,7 @@ def _values(values: Any, count: int) -> tuple[Fraction, ...]:
 def _names(name: str, given: Sequence[str] | None, count: int, word: str) -> tuple[str, ...]:
     if given is None:
         return tuple(f"{word} {index}" for index in range(count))
-    names = tuple(checks.text(f"a name in {name}", str(part)) for part in _items(name, given))
+    names = tuple(checks.text(f"a name in {name}", str(part)) for part in checks.listed(name, given))
     if len(names) != count:
         raise InvalidParameter(name, f"{len(names)} names", f"{count}")
     if len(set(names)) != count:

@@ -126,9 +126,7 @@ def ladder(
 
 def _checked(attackers: Any) -> tuple[Attacker, ...]:
     allowed = "a list of attackers, such as [LinearGaussian()]"
-    if not isinstance(attackers, Iterable):
-        raise InvalidParameter("attackers", attackers, allowed)
-    chosen = tuple(attackers)
+    chosen = tuple(checks.listed("attackers", attackers, allowed))
     # a class has all that an attacker has, except that it is none yet
     if not chosen or any(isinstance(one, type) or not isinstance(one, Attacker) for one in chosen):
         raise InvalidParameter("attackers", chosen, allowed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.document.draw import notebook as markup
-from quiltwork.document.draw.style import drawn_figure, figure_format, rendered
+from quiltwork.document.draw.style import draw_on, drawn_figure, figure_format, rendered
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.measures import Interval, Roc
@@ -143,7 +143,9 @@ class Leaderboard:
         if isinstance(ax, (str, os.PathLike)):
             ax, path = None, ax
         if ax is not None:
-            return _draw_on(self, ax, kind)
+            both = draw_on(ax, kind, {"all": partial(_draw_all, self), "rare": partial(_draw_rare, self)})
+            both[0].legend(fontsize=8, frameon=False)
+            return ax
         if path is None:
             return drawn_figure(SIZE, self._draw, PLAIN)
         Path(path).write_bytes(rendered(SIZE, self._draw, figure_format(path), "ladder", style=PLAIN))
@@ -192,10 +194,9 @@ class Leaderboard:
 
 
 def _written(entry: Entry) -> dict[str, Any]:
-    names = ("name", "knows", "validation", "auc", "individual_auc", "found_at", "roc", "seconds")
-    found = {name: getattr(entry, name) for name in names}
     # not a number where one person is never, or always, a member
-    return {**found, "individual_auc": None if math.isnan(entry.individual_auc) else entry.individual_auc}
+    known = None if math.isnan(entry.individual_auc) else entry.individual_auc
+    return {**attrs.asdict(entry, recurse=False), "individual_auc": known}
 
 
 def _read(individual_auc: float | None = None, **fields: Any) -> Entry:
@@ -209,23 +210,6 @@ document(
     write=_written,
     read=_read,
 )(Entry)
-
-
-def _draw_on(board: Leaderboard, axes: Any, kind: str = "all") -> Any:
-    """Draw it on axes of the caller, or on two of them, and give them back."""
-    if kind not in ("all", "rare"):
-        raise InvalidParameter("kind", kind, "'all' or 'rare'")
-    if isinstance(axes, (Sequence, np.ndarray)):
-        both = list(np.ravel(np.asarray(axes, dtype=object)))
-        if len(both) != 2:
-            raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
-        _draw_all(board, both[0])
-        _draw_rare(board, both[1])
-    else:
-        both = [axes]
-        (_draw_all if kind == "all" else _draw_rare)(board, axes)
-    both[0].legend(fontsize=8, frameon=False)
-    return axes
 
 
 def _draw_all(board: Leaderboard, axes: Any) -> None:

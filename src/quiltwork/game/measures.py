@@ -153,10 +153,7 @@ def tpr_at(scores: Any, members: Any, false_alarms: Any) -> FloatArray:
 
 def confident(confidence: Any) -> float:
     """A level of confidence, strictly between 0 and 1."""
-    level = checks.real("confidence", confidence, "in (0, 1)")
-    if not 0 < level < 1:
-        raise InvalidParameter("confidence", confidence, "in (0, 1)")
-    return level
+    return checks.ranged("confidence", confidence, "in (0, 1)", lambda number: 0 < number < 1)
 
 
 def auc_interval(scores: Any, members: Any, confidence: float = 0.95) -> Interval:

@@ -24,7 +24,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import zcdp
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.defenders.certificates import Neighbours, PlainDefence, neighbours, widest
@@ -83,7 +83,7 @@ def publish(defence: PlainDefence | Trained, members: Any) -> Published:
         raise Unsupported("publishing without noise", "it protects nobody")
     guarantee = _guarantee(statistic, channel)
     kept = channel.scale > 0
-    unit = np.sqrt(channel.variance[kept] / (2.0 if channel.family == "laplace" else 1.0))
+    unit = _unit(channel)
     values = (channel.coordinates(statistic.exact(inside))[0] * channel.scale)[kept] / unit
     draw = sampling.lattice_laplaces if channel.family == "laplace" else sampling.lattice_gaussians
     drawn = np.zeros(len(kept))
@@ -106,9 +106,12 @@ def _guarantee(statistic: Statistic, channel: Channel) -> Guarantee:
 
 def _strength(channel: Channel) -> FloatArray:
     """scale / size of the noise of each coordinate that is released, rounded up."""
-    kept = channel.scale > 0
-    size = np.sqrt(channel.variance[kept] / (2.0 if channel.family == "laplace" else 1.0))
-    return np.asarray(up(channel.scale[kept] / down(size, 2), 2))
+    return np.asarray(up(channel.scale[channel.scale > 0] / down(_unit(channel), 2), 2))
+
+
+def _unit(channel: Channel) -> FloatArray:
+    """The size of the noise of each coordinate that is released."""
+    return np.asarray(np.sqrt(channel.variance[channel.scale > 0] / (2.0 if channel.family == "laplace" else 1.0)))
 
 
 def _rounding(statistic: Statistic, channel: Channel) -> FloatArray:
@@ -139,7 +142,4 @@ def _laplace(statistic: Statistic, channel: Channel, moves: Neighbours) -> Loss:
     """One Laplace mechanism a share, each with the most that a change can move it."""
     reach = up(_strength(channel) * moves.step + 2.0 * _rounding(statistic, channel), 4)
     values, counts = np.unique(reach, return_counts=True)
-    loss = int(counts[0]) * laplace_loss(1.0, float(values[0]))
-    for value, count in zip(values[1:], counts[1:], strict=True):
-        loss = loss + int(count) * laplace_loss(1.0, float(value))
-    return loss
+    return compose(*(int(n) * laplace_loss(1.0, float(value)) for value, n in zip(values, counts, strict=True)))

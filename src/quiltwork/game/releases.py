@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.game.people.population import Members, Population, Statistic, generator, members_of, rows_of_people
+from quiltwork.game.people.population import Members, Population, Statistic, members_of, rows_of_people
 from quiltwork.kinds import not_written
 
 
@@ -149,11 +149,11 @@ class Release(Protocol):
 
     def linear(self) -> LinearModel | None:
         """The linear model that a linear-Gaussian attacker may invert; None where there is none."""
-        ...
+        return None
 
     def features(self, outputs: FloatArray) -> FloatArray | None:
         """Features of each candidate (releases x candidates x features), where the mechanism has some of its own."""
-        ...
+        return None
 
 
 @runtime_checkable
@@ -176,7 +176,7 @@ class Defence(Protocol):
 
 @rows_of_people
 @attrs.frozen(eq=False)
-class SummaryStatistics:
+class SummaryStatistics(Release):
     """Shares of the members that have each attribute, defended; clipping to [0, 1] is post-processing."""
 
     defence: Defence
@@ -219,24 +219,18 @@ class SummaryStatistics:
         channel = self.defence.channel
         return None if channel is None else channel.linear(self.statistic)
 
-    def features(self, outputs: FloatArray) -> FloatArray | None:
-        """None: attackers make their own from rows and reference."""
-        return None
-
     def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee:
         """What the defence proves; clipping cannot make it worse."""
         return self.defence.certificate() if rows is None else self.defence.certificate(rows)
 
 
 def _tuple(releases: Iterable[Release]) -> tuple[Release, ...]:
-    if not isinstance(releases, Iterable):
-        raise InvalidParameter("releases", releases, "one release or more, in a list")
-    return tuple(releases)
+    return tuple(checks.listed("releases", releases, "one release or more, in a list"))
 
 
 @rows_of_people
 @attrs.frozen(eq=False)
-class Several:
+class Several(Release):
     """Several releases about the same members, each with its own noise: the composition of mechanisms."""
 
     releases: tuple[Release, ...] = attrs.field(converter=_tuple)
@@ -276,10 +270,6 @@ class Several:
         widths: Sequence[int] = [release.dimension for release in self.releases]
         return LinearModel.stacked(known, widths) if len(known) == len(models) else None
 
-    def features(self, outputs: FloatArray) -> FloatArray | None:
-        """None: there are no shared features across mechanisms."""
-        return None
-
     def certificate(self, rows: Literal["any", "pool"] | None = None) -> Guarantee:
         """What all releases together prove: their noises are independent, so their losses compose."""
         parts = [_promise(release, rows) for release in self.releases]
@@ -307,7 +297,7 @@ def _promise(release: Release, rows: Literal["any", "pool"] | None) -> Guarantee
 
 def drawn_members(population: Population, count: Any, rng: np.random.Generator, members: Members | None) -> Members:
     """The members given, or `count` data sets from the prior."""
-    generator(rng)
+    checks.generator(rng)
     sets = checks.count("count", count, 1)
     if members is None:
         return population.prior.draw(sets, population.size[0], rng)

@@ -19,7 +19,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.optimal import log_ratio
-from quiltwork.game.defenders.certificates import neighbours
+from quiltwork.game.defenders.certificates import farthest, neighbours
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
 from quiltwork.game.people.population import Members, Statistic
 from quiltwork.game.releases import Channel, Release, SummaryStatistics
@@ -85,14 +85,7 @@ def _worst(rows: FloatArray, swap: bool, channel: Channel) -> tuple[int, int]:
     kept = channel.scale > 0
     strength = channel.scale[kept] / np.sqrt(channel.variance[kept])
     points = (rows[:, kept] if channel.basis is None else rows @ channel.basis[:, kept]) * strength
-    if not swap:
-        most = int(np.argmax((points**2).sum(axis=1)))
-        return most, most
-    lengths = (points**2).sum(axis=1)
-    squares = lengths[:, None] + lengths[None, :] - 2.0 * (points @ points.T)
-    np.fill_diagonal(squares, -np.inf)  # two people, also when all are alike
-    first, second = np.unravel_index(int(np.argmax(squares)), squares.shape)
-    return int(first), int(second)
+    return farthest(points, swap)[1]
 
 
 def _with_one_of(members: Members, first: int, second: int, rng: np.random.Generator) -> Members:

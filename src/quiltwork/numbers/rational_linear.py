@@ -5,7 +5,10 @@ dense integer matrix K, is inverted modulo a prime p once; K x = b is then solve
 with the inverse a digit) until the numerators and denominators can be read off, and the answer is checked by
 multiplication.  The work depends on the size of the answer, not on the size of the determinants.
 
-Reference: Dixon 1982, "Exact solution of linear equations using p-adic expansions", Numerische Mathematik 40.
+Quadratic forms in the inverse of a covariance come from elimination without fractions (`inverse_products`).
+
+Reference: Dixon 1982, "Exact solution of linear equations using p-adic expansions", Numerische Mathematik 40; Bareiss
+1968, "Sylvester's identity and multistep integer-preserving Gaussian elimination".
 """
 
 from __future__ import annotations
@@ -265,3 +268,38 @@ def _inverse(matrix: Integers, prime: int) -> np.ndarray | None:
         touched = np.flatnonzero(factors)
         work[touched] = (work[touched] - factors[touched, None] * work[column][None, :]) % prime
     return work[:, size:]
+
+
+def inverse_products(
+    matrix: Sequence[Sequence[Fraction]], vectors: Sequence[Sequence[Fraction]]
+) -> tuple[list[list[Fraction]], list[list[int]]] | None:
+    """v_i' C^-1 v_j for any two vectors, and their parts in each direction that C lacks; None unless C >= 0.
+
+    Elimination of C in [[C, V], [V', 0]] leaves -V' C^-1 V.  The pivots are leading minors times a positive number, so
+    that all are positive where C is positive definite (Sylvester); a zero pivot must come with a zero row.
+
+    >>> one, half = Fraction(1), Fraction(1, 2)
+    >>> inverse_products([[one, half], [half, one]], [[one, Fraction(0)]])
+    ([[Fraction(4, 3)]], [])
+    """
+    size, every = len(matrix), len(matrix) + len(vectors)
+    scale = math.lcm(*(entry.denominator for row in matrix for entry in row))
+    unit = math.lcm(*(entry.denominator for vector in vectors for entry in vector))
+    rows = [[int(entry * scale) for entry in row] for row in matrix]
+    rows = [[*row, *(int(vector[k] * unit) for vector in vectors)] for k, row in enumerate(rows)]
+    rows += [[0] * every for _ in vectors]
+    last, lacking = 1, []
+    for k in range(size):
+        first = rows[k]
+        pivot = first[k]
+        if pivot < 0 or (pivot == 0 and any(first[k + 1 : size])):
+            return None
+        if pivot == 0:
+            lacking.append(first[size:])
+            continue
+        for i in range(k + 1, every):
+            factor, row = first[i], rows[i]
+            rows[i] = [(row[j] * pivot - factor * first[j]) // last if j >= i else 0 for j in range(every)]
+        last = pivot
+    share, places = Fraction(scale, last * unit * unit), range(size, every)
+    return [[-share * rows[min(i, j)][max(i, j)] for j in places] for i in places], lacking

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.errors import InvalidParameter
 from quiltwork.numbers.rounding import UNIT, down, up
 
 DIGITS = 50  # carried by decimals before a result is rounded once
@@ -63,6 +64,14 @@ def fraction(value: Any) -> Fraction | None:
         except (ValueError, ZeroDivisionError):
             return None
     return Fraction(int(value.numerator), int(value.denominator)) if isinstance(value, numbers.Rational) else None
+
+
+def rational(name: str, value: Any, allowed: str, holds: Callable[[Fraction], bool] = lambda number: True) -> Fraction:
+    """The rational number that was typed, in a range that `allowed` says in words."""
+    found = fraction(value)
+    if found is None or not holds(found):
+        raise InvalidParameter(name, value, allowed)
+    return found
 
 
 def _exponent(text: str) -> int:

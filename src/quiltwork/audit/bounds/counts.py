@@ -25,6 +25,7 @@ from scipy.special import ndtri
 from quiltwork import checks
 from quiltwork.audit.bounds.binomial import upper_limit
 from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import gdp
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down
@@ -100,10 +101,8 @@ class Limits:
 def confident(value: Any) -> float:
     """A confidence strictly between 0 and 1."""
     allowed = "strictly between 0 and 1, such as 0.95"
-    number = checks.real("confidence", value, allowed)
-    if not 0.0 < number < 1.0:
-        raise InvalidParameter("confidence", value, allowed, "no number of trials gives certainty")
-    return number
+    hint = "no number of trials gives certainty"
+    return checks.ranged("confidence", value, allowed, lambda number: 0.0 < number < 1.0, hint)
 
 
 def _log_ratio(hit: float, delta: float, error: float) -> float:
@@ -126,8 +125,6 @@ def epsilon_of(mu: float, delta: float) -> float:
     """The certified lower end of epsilon of mu-GDP at this delta."""
     if mu < _LEAST_MU:
         return 0.0
-    from quiltwork.compose.constructors import gdp
-
     return float(gdp(mu).epsilon(delta).lower)
 
 

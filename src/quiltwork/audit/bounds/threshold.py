@@ -67,7 +67,7 @@ def scores(name: str, values: Any) -> FloatArray:
 
 def split(scores_in: FloatArray, scores_out: FloatArray, share: float, rng: np.random.Generator) -> Split:
     """A random share of the trials of each kind, at least one; the rest, at least one, are to be counted."""
-    share = shared(share)
+    share = checks.ranged("split", share, "strictly between 0 and 1", lambda number: 0 < number < 1)
     parts = []
     for name, values in (("scores_in", scores_in), ("scores_out", scores_out)):
         if values.size < 2:
@@ -77,14 +77,6 @@ def split(scores_in: FloatArray, scores_out: FloatArray, share: float, rng: np.r
         mixed = values[rng.permutation(values.size)]
         parts += [mixed[:taken], mixed[taken:]]
     return Split(parts[0], parts[2], parts[1], parts[3])
-
-
-def shared(value: Any) -> float:
-    """A share strictly between 0 and 1."""
-    share = checks.real("split", value, "strictly between 0 and 1")
-    if not 0 < share < 1:
-        raise InvalidParameter("split", value, "strictly between 0 and 1")
-    return share
 
 
 def counted(scores_in: FloatArray, scores_out: FloatArray, threshold: float) -> Counts:

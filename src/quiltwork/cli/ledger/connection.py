@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
-from quiltwork.cli.files import check_writable, whole_file
+from quiltwork.cli.files import check_writable
 from quiltwork.cli.help import Command
 from quiltwork.cli.options import AsJson, app_of, examples
 from quiltwork.errors import InvalidParameter, LedgerUnavailable, QuiltworkError
+from quiltwork.files import whole_file
 
 if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quiltwork.cli.files import unwritable, whole_file
+from quiltwork.cli.files import unwritable
 from quiltwork.cli.ledger.connection import Saved, Where, ledger_command, save
 from quiltwork.errors import BrokenChain, InvalidParameter
+from quiltwork.files import whole_file
 from quiltwork.progress import reporting
 
 if TYPE_CHECKING:

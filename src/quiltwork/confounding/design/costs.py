@@ -86,9 +86,7 @@ def _rows(cost: Any) -> list[list[Any]] | None:
 
 
 def _numbers(name: str, given: Any) -> tuple[Fraction, ...]:
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-        raise InvalidParameter(name, given, "a list of finite numbers")
-    read = [fraction(value) for value in given]
+    read = tuple(fraction(value) for value in checks.listed(name, given, "a list of finite numbers"))
     if not read or any(value is None for value in read):
         raise InvalidParameter(name, given, "a list of finite numbers")
     return tuple(value for value in read if value is not None)

@@ -19,7 +19,7 @@ from quiltwork.confounding.design.certificate import Counts, counted
 from quiltwork.confounding.design.costs import best_map
 from quiltwork.confounding.design.design import BITS, Design, checked_bits, task_after
 from quiltwork.confounding.design.task import Target, Task
-from quiltwork.confounding.finite.channels import noise_channel
+from quiltwork.confounding.finite.channels import NOISES, noise_channel
 from quiltwork.confounding.finite.release import Release
 from quiltwork.confounding.line.release import Readout
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
@@ -27,7 +27,6 @@ from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
 
-FAMILIES = ("laplace", "gaussian")
 HALVINGS = 60
 MAX_RELATIVE_SCALE = 1e6  # scales that are searched, over the range of the values
 
@@ -46,8 +45,7 @@ def calibrated(
     bits: int = BITS,
 ) -> Design:
     """The least noise of a family with which everything together meets the target, then the best use of its outputs."""
-    if family not in FAMILIES:
-        raise InvalidParameter("family", family, " or ".join(map(repr, FAMILIES)))
+    checks.one_of("family", family, NOISES)
     if not isinstance(cost, str) and not callable(cost) and outputs is None:
         raise InvalidParameter("outputs", None, "the numbers of the outputs, when the cost is a table")
     bits = checked_bits(bits)
@@ -63,7 +61,9 @@ def calibrated(
     scale = _least(task, table, span)
     found = table(scale)
     if checks.flag("remap", remap):
-        found = _remapped(found, task)
+        counts: np.ndarray = np.zeros_like(found.counts)
+        np.add.at(counts.T, best_map(found.channel, task.weights), found.counts.T)
+        found = Counts(counts, bits)
     return Design(task, found, None, True, f"calibrated {family} noise", scale=scale)
 
 
@@ -84,10 +84,3 @@ def _least(task: Task, table: Any, span: float) -> float:
             break
         low, high = (low, middle) if task.holds(table(middle)) else (middle, high)
     return high
-
-
-def _remapped(found: Counts, task: Task) -> Counts:
-    best = best_map(found.channel, task.weights)
-    counts: np.ndarray = np.zeros_like(found.counts)
-    np.add.at(counts.T, best, found.counts.T)
-    return Counts(counts, found.bits)

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.errors import MissingExtra
+from quiltwork.errors import imported
 
 if TYPE_CHECKING:
     from highspy import Highs
@@ -259,11 +259,7 @@ def _packed(entries: list[Any]) -> tuple[Places, Places, Values]:
 
 def highs() -> Highs:
     """A silent, deterministic, single-threaded solver: dual simplex, steepest edge, tight tolerances."""
-    try:
-        from highspy import Highs
-    except ImportError:
-        raise MissingExtra("highspy", "design") from None
-    solver = Highs()  # type: ignore[no-untyped-call]
+    solver: Highs = imported("highspy", "highspy", "design").Highs()
     options: dict[str, bool | int | float | str] = {
         "output_flag": False,
         "threads": 1,

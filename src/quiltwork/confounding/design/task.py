@@ -29,7 +29,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.numbers.laws import laws
 from quiltwork.numbers.rounding import UNIT, up
-from quiltwork.numbers.stated import double_above, double_below, fraction
+from quiltwork.numbers.stated import double_above, double_below, rational
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
@@ -134,10 +134,7 @@ class Task:
 
 
 def _share(delta: Any) -> Fraction:
-    found = fraction(delta)
-    if found is None or not 0 <= found < 1:
-        raise InvalidParameter("delta", delta, "a number in [0, 1)")
-    return found
+    return rational("delta", delta, "a number in [0, 1)", lambda number: 0 <= number < 1)
 
 
 @attrs.frozen(eq=False)
@@ -159,9 +156,8 @@ class Target:
         if self.odds is None:
             strength = checks.non_negative("epsilon", self.epsilon)
             return strength, Fraction(1) if strength == 0 else None
-        exact = fraction(self.odds)
-        if exact is None or not 1 <= exact <= MAX_ODDS:
-            raise InvalidParameter("odds", self.odds, "a rational number from 1 to 1e300, such as Fraction(2)")
+        allowed = "a rational number from 1 to 1e300, such as Fraction(2)"
+        exact = rational("odds", self.odds, allowed, lambda number: 1 <= number <= MAX_ODDS)
         return math.log(exact), exact
 
 

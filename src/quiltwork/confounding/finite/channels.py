@@ -87,14 +87,6 @@ def _compositions(count: int, size: int) -> np.ndarray:
     return np.hstack([found, left[:, None]])
 
 
-def _multinomial(share: np.ndarray) -> int:
-    total, found = 0, 1
-    for part in share.tolist():
-        total += part
-        found *= math.comb(total, part)
-    return found
-
-
 def _powers(table: Laws, shares: np.ndarray, count: int) -> tuple[FloatArray, FloatArray, np.ndarray]:
     """The probabilities of each vector of counts, with an exponent for each so that nothing underflows."""
     low, high = table.masses
@@ -165,7 +157,7 @@ def _exact_counts(table: Laws, shares: np.ndarray, count: int) -> Exact | None:
         return None
     found = np.empty((table.shape[0], len(shares)), dtype=object)
     for index, share in enumerate(shares):
-        factor = _multinomial(share)
+        factor = math.factorial(count) // math.prod(map(math.factorial, share.tolist()))
         for row in range(table.shape[0]):
             found[row, index] = factor * math.prod(
                 (entry**power for entry, power in zip(table.exact[row], share.tolist(), strict=True)), start=Fraction(1)
@@ -176,9 +168,8 @@ def _exact_counts(table: Laws, shares: np.ndarray, count: int) -> Exact | None:
 def adaptive(first: Any, then: Any) -> Laws:
     """A second mechanism chosen after the first output y: `then[y]` is its channel; columns run over (y, z)."""
     table = channel("first", first)
-    if not hasattr(then, "__iter__"):
-        raise InvalidParameter("then", then, "a list of channels, one for each first output")
-    following = [channel(f"then[{index}]", value, table.shape[0]) for index, value in enumerate(then)]
+    listed = checks.listed("then", then, "a list of channels, one for each first output")
+    following = [channel(f"then[{index}]", value, table.shape[0]) for index, value in enumerate(listed)]
     if len(following) != table.shape[1]:
         raise InvalidParameter("then", f"{len(following)} channels", f"{table.shape[1]}, one for each first output")
     refuse_large(table.shape[0], sum(part.shape[1] for part in following))
@@ -190,12 +181,8 @@ def adaptive(first: Any, then: Any) -> Laws:
 
 def _column(table: Laws, index: int) -> Laws:
     kept = slice(index, index + 1)
-    return Laws(
-        table.low[:, kept],
-        table.high[:, kept],
-        table.exponents[kept],
-        lambda: None if table.exact is None else table.exact[:, kept],
-    )
+    ends = table.low[:, kept], table.high[:, kept], table.exponents[kept]
+    return Laws(*ends, lambda: None if table.exact is None else table.exact[:, kept])
 
 
 def stacked_fractions(parts: Sequence[Laws], stack: Callable[[Sequence[Exact]], Exact]) -> Exact | None:
@@ -262,13 +249,12 @@ def randomized_response(size: int, epsilon: float) -> FloatArray:
     return table
 
 
-_KINDS = ("laplace", "gaussian")
+NOISES = ("laplace", "gaussian")
 
 
 def noise_channel(values: Any, outputs: Any, scale: float, kind: str = "gaussian") -> FloatArray:
     """Noise rounded to a grid: P(z | x) proportional to e^(-|x-z|/scale), or to e^(-(x-z)^2 / 2 scale^2)."""
-    if kind not in _KINDS:
-        raise InvalidParameter("kind", kind, " or ".join(map(repr, _KINDS)))
+    checks.one_of("kind", kind, NOISES)
     spread = checks.moderate("scale", scale)
     x = checks.numbers("values", values, "finite numbers", -1e100, 1e100)
     z = checks.numbers("outputs", outputs, "finite numbers", -1e100, 1e100)

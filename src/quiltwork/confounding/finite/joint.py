@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.confounding.finite.channels import MOST_ENTRIES
+from quiltwork.errors import Unsupported
 from quiltwork.numbers.laws import Exact, Laws, outward
 
 if TYPE_CHECKING:
     from quiltwork.confounding.finite.release import Release
 
 READS = ("data", "secret", "data and output")
-MOST_ENTRIES = 50_000_000
 
 
 class Joint:
@@ -70,8 +71,7 @@ class Joint:
 
 def joint_of(existing: Release, reads: str) -> Joint:
     """The tensor for a mechanism that reads this, after these releases."""
-    if reads not in READS:
-        raise InvalidParameter("reads", reads, " or ".join(map(repr, READS)))
+    checks.one_of("reads", reads, READS)
     world, table = existing.world, existing.table
     rows, inputs = world.laws.shape
     outputs = table.shape[1]

@@ -29,7 +29,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Laws, laws, outward
 from quiltwork.numbers.rounding import UNIT, down, up
-from quiltwork.numbers.stated import fraction
+from quiltwork.numbers.stated import rational as typed
 
 if TYPE_CHECKING:
     from quiltwork.confounding.bounds import Bounds
@@ -57,17 +57,14 @@ class WorstPair(Maximum):
 
     def exact_delta(self, odds: Any) -> Fraction:
         """delta at e^epsilon = odds, as a fraction; needs inputs that are fractions."""
-        t = fraction(odds)
-        if t is None or t < 0:
-            raise InvalidParameter("odds", odds, "a rational number >= 0, such as Fraction(3, 2)")
+        t = typed("odds", odds, "a rational number >= 0, such as Fraction(3, 2)", lambda number: number >= 0)
         rows = self._fractions()
         return max(rational.stick(rows[first], rows[second], t) for first, second in self.pairs)
 
     def exact_odds(self, delta: Any = 0) -> Fraction | None:
         """The smallest e^epsilon >= 1 for this delta, as a fraction; None when epsilon is infinite."""
-        share = fraction(delta)
-        if share is None or not 0 <= share <= 1:
-            raise InvalidParameter("delta", delta, "a rational number in [0, 1], such as Fraction(1, 100)")
+        allowed = "a rational number in [0, 1], such as Fraction(1, 100)"
+        share = typed("delta", delta, allowed, lambda number: 0 <= number <= 1)
         rows = self._fractions()
         found = [rational.odds_for(rows[first], rows[second], share) for first, second in self.pairs]
         finite = [odds for odds in found if odds is not None]

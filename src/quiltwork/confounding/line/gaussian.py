@@ -30,6 +30,7 @@ from quiltwork.curves.curve import BaseCurve, Ends, Question
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair
+from quiltwork.numbers.rational_linear import inverse_products
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import root, typed
 
@@ -46,53 +47,26 @@ def product(left: Matrix, right: Matrix) -> list[list[Fraction]]:
     return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in left]
 
 
-def _whole(rows: Matrix) -> tuple[list[list[int]], int]:
-    """The matrix times the least common denominator, and that."""
-    scale = math.lcm(*(entry.denominator for row in rows for entry in row)) if rows and rows[0] else 1
-    return [[int(entry * scale) for entry in row] for row in rows], scale
-
-
 def separations(covariance: Matrix, means: Sequence[Vector]) -> Squares:
     """D' C^-1 D for the means of any two secrets; C must be positive semidefinite, and may be singular.
 
-    Elimination of C in [[C, M], [M', 0]] without fractions (Bareiss 1968) leaves -M' C^-1 M.  A zero pivot must come
-    with a zero row, and then says which means differ in a direction without noise.
+    Means that differ in a direction without noise are infinitely far apart.
 
     >>> one, half = Fraction(1), Fraction(1, 2)
     >>> separations([[one, half], [half, one]], [[Fraction(0), Fraction(0)], [one, Fraction(0)]])[0][1]
     Fraction(4, 3)
     """
-    count, secrets = len(covariance), len(means)
-    whole, scale = _whole(covariance)
-    moved, size = _whole([[value - base for value, base in zip(mean, means[0], strict=True)] for mean in means])
-    rows = [[*whole[k], *(moved[s][k] for s in range(secrets))] for k in range(count)]
-    rows += [[0] * (count + secrets) for _ in range(secrets)]
-    last, apart = 1, [[False] * secrets for _ in range(secrets)]
-    for k in range(count):
-        pivot_row = rows[k]
-        pivot = pivot_row[k]
-        if pivot < 0 or (pivot == 0 and any(pivot_row[k + 1 : count])):
-            raise InvalidParameter("the covariance", "a matrix with a negative direction", "positive semidefinite")
-        if pivot == 0:
-            for i in range(secrets):
-                for j in range(secrets):
-                    apart[i][j] |= pivot_row[count + i] != pivot_row[count + j]
-            continue
-        for i in range(k + 1, count + secrets):
-            factor, row = pivot_row[i], rows[i]
-            rows[i] = [
-                (row[j] * pivot - factor * pivot_row[j]) // last if j >= i else 0 for j in range(count + secrets)
-            ]
-        last = pivot
-    unit = Fraction(scale, last * size * size)
+    moved = [[value - base for value, base in zip(mean, means[0], strict=True)] for mean in means]
+    found = inverse_products(covariance, moved)
+    if found is None:
+        raise InvalidParameter("the covariance", "a matrix with a negative direction", "positive semidefinite")
+    gram, lacking = found
 
-    def gram(i: int, j: int) -> int:
-        return -rows[count + min(i, j)][count + max(i, j)]
+    def square(i: int, j: int) -> Fraction | None:
+        apart = any(parts[i] != parts[j] for parts in lacking)
+        return None if apart else gram[i][i] - 2 * gram[i][j] + gram[j][j]
 
-    return [
-        [None if apart[i][j] else unit * (gram(i, i) - 2 * gram(i, j) + gram(j, j)) for j in range(secrets)]
-        for i in range(secrets)
-    ]
+    return [[square(i, j) for j in range(len(means))] for i in range(len(means))]
 
 
 def marginal_separations(covariance: Matrix, means: Sequence[Vector]) -> Squares:

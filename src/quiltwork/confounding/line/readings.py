@@ -36,8 +36,7 @@ class Noise:
 
 def noise(kind: str, scale: float, reads: Any = None) -> Noise:
     """Noise on the data: `reads` are the weights of the coordinates that are read, all of x if it is a number."""
-    if kind not in KINDS:
-        raise InvalidParameter("kind", kind, " or ".join(map(repr, KINDS)))
+    checks.one_of("kind", kind, KINDS)
     spread = checks.non_negative("scale", scale)
     if reads is None:
         return Noise(kind, spread)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quiltwork.compose.constructors import gaussian, laplace
+from quiltwork.compose.loss import compose
 from quiltwork.confounding.finite import ignoring as words
 from quiltwork.confounding.line.enclosure.curve import EnclosedCurve
 from quiltwork.confounding.line.gaussian import GaussianCurve, marginal_separations, separations, worst_square
@@ -77,9 +79,6 @@ class Readout(SameCurve):
 
     def _loss(self) -> Any:
         """The noises as differentially private releases of the values of finite data."""
-        from quiltwork.compose.constructors import gaussian, laplace
-        from quiltwork.compose.loss import compose
-
         if self.readings.correlation is not None:
             raise Unsupported("the bound of Theorem B", "it is written for independent noises here")
         values = [exactly("a value", value) for value in self.world.finite.exact_values]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -27,22 +27,10 @@ from quiltwork.confounding.line.enclosure.difference import TwoLaws
 from quiltwork.confounding.line.laws.components import Mixture
 from quiltwork.confounding.line.readings import Readings
 from quiltwork.curves.bracket import Bracket
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import Unsupported
 
 CHUNK = 1 << 21  # numbers held at once
 ROUNDING = 1e-12  # of the terms, far below any half width
-
-
-class Sampler(Protocol):
-    """Draws outputs under one secret and weighs them against another."""
-
-    def losses(self, first: int, second: int, count: int, rng: np.random.Generator) -> FloatArray:
-        """log b_first(Y) - log b_second(Y) for this many Y drawn from b_first."""
-        ...
-
-    def terms(self) -> int:
-        """Numbers held for each draw."""
-        ...
 
 
 def half_width(variance: float, count: int, error: float) -> float:
@@ -57,11 +45,8 @@ def estimate(
     """The worst delta over the ordered pairs at each epsilon, from `samples` draws a pair."""
     asked = checks.numbers("epsilon", epsilon, "a finite number", -1e300, 1e300)
     count = checks.count("samples", samples, least=2)
-    level = checks.probability("confidence", confidence)
-    if not 0.0 < level < 1.0:
-        raise InvalidParameter("confidence", confidence, "in (0, 1)")
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter("rng", rng, "a numpy random Generator", "for example numpy.random.default_rng(1)")
+    level = checks.ranged("confidence", confidence, "in (0, 1)", lambda number: 0.0 < number < 1.0)
+    checks.generator(rng)
     ordered, places = [(int(i), int(j)) for i, j in pairs], np.ravel(asked)
     error = (1.0 - level) / (2.0 * len(ordered) * places.size)
     lower, upper = np.zeros(places.size), np.zeros(places.size)
@@ -122,9 +107,11 @@ class FiniteDraws:
         return cls(rows, centres, found.kinds, np.array(found.scales, dtype=float), covariance)
 
     def terms(self) -> int:
+        """Numbers held for each draw."""
         return int(self.centres.size)
 
     def losses(self, first: int, second: int, count: int, rng: np.random.Generator) -> FloatArray:
+        """log b_first(Y) - log b_second(Y) for this many Y drawn from b_first."""
         law = self.rows[first] / self.rows[first].sum()
         picked = rng.choice(law.size, size=count, p=law)
         shape = (count, self.scales.size)
@@ -183,6 +170,10 @@ class LineDraws:
         logs, _ = two.log_density(self._laws[first].sample(rng, count))
         with np.errstate(divide="ignore"):
             return _log_mix(logs.T, np.log(two.first)) - _log_mix(logs.T, np.log(two.second))
+
+
+# what draws outputs under one secret and weighs them against another
+Sampler = FiniteDraws | VectorDraws | LineDraws
 
 
 def _log_mix(logs: FloatArray, weights: FloatArray) -> FloatArray:

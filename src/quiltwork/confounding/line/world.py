@@ -105,8 +105,7 @@ class ContinuousWorld:
         `noise(kind, scale, reads)` reads a weighted sum.  `correlation` is that of the Gaussian noises.
         """
         found = readings(noises, correlation, self.dimension)
-        curve, why = self._curve(found)
-        return Readout(self, found, curve, why)
+        return Readout(self, found, *self._curve(found))
 
     # ---- design
 
@@ -158,8 +157,7 @@ class ContinuousWorld:
     def means(self, found: Readings) -> list[list[Fraction]]:
         """W m_s of all outputs, for normal data."""
         means = [law.means[0] for law in self.laws if isinstance(law, NormalVectors)]
-        return [[sum((w * m for w, m in zip(row, mean, strict=True)), Fraction(0)) for row in found.rows]
-                for mean in means]  # fmt: skip
+        return product(means, list(zip(*found.rows, strict=True)))
 
     def reduced(self, found: Readings) -> tuple[Mixture, ...] | GaussianCurve | None:
         """The laws of one number that tells as much as all outputs together; None when there is none."""
@@ -236,9 +234,8 @@ def gaussian_world(means: Any, sd: Any, *, secret: Any = None, pairs: Any = "all
 
     `sd` is one standard deviation, one for each secret, a covariance matrix, or one such matrix for each secret.
     """
-    if isinstance(means, (str, bytes)) or not hasattr(means, "__len__"):
-        raise InvalidParameter("means", means, "a list with a mean for each secret")
-    places = [exact_vector("a mean", mean) for mean in means]
+    listed = checks.listed("means", means, "a list with a mean for each secret")
+    places = [exact_vector("a mean", mean) for mean in listed]
     if len(places) < 2:
         raise InvalidParameter("means", f"{len(places)} mean", "at least two, one for each secret")
     size, shape = len(places[0]), np.shape(sd)

@@ -144,9 +144,7 @@ def paper_objective(
         raise InvalidParameter("prior", prior, f"{table.shape[0]} probabilities, one for each secret")
     if not bool(np.all(shares > 0)):
         raise InvalidParameter("prior", prior, "positive probabilities")
-    ratio = checks.real("tau", tau, "a number >= 1")
-    if ratio < 1:
-        raise InvalidParameter("tau", tau, "a number >= 1")
+    ratio = checks.ranged("tau", tau, "a number >= 1", lambda number: number >= 1)
     steps, rate, rng = _settings(steps, rate, seed)
     count = table.shape[1] if outputs is None else checks.count("outputs", outputs, least=1)
     joint = shares[:, None] * table.values  # P(s, x)

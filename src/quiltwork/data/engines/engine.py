@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import importlib
 import tempfile
 import uuid
 import warnings
@@ -21,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.checks import flag, text
-from quiltwork.errors import InvalidParameter, MissingExtra, QuiltworkError, Unsupported
+from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported, imported
 from quiltwork.kinds import not_written
 
 CSV = {
@@ -39,13 +38,6 @@ if TYPE_CHECKING:
     from quiltwork.data.sequences import Sequences
 
 
-def _module(name: str, package: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtra(package, extra) from None
-
-
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
     """Without two warnings that are about these libraries among themselves.
@@ -61,25 +53,25 @@ def calm() -> Iterator[None]:
 
 def ibis() -> Any:
     """The expression language, with DuckDB."""
-    _module("duckdb", "duckdb", "data")
-    return _module("ibis", "ibis-framework", "data")
+    imported("duckdb", "duckdb", "data")
+    return imported("ibis", "ibis-framework", "data")
 
 
 def pyarrow() -> Any:
     """Tables in memory."""
-    return _module("pyarrow", "pyarrow", "data")
+    return imported("pyarrow", "pyarrow", "data")
 
 
 def pyspark_sql() -> Any:
     """Spark's own door."""
     with calm():
-        return _module("pyspark.sql", "pyspark", "spark")
+        return imported("pyspark.sql", "pyspark", "spark")
 
 
 def spark_backend() -> Any:
     """The Spark backend of ibis."""
     with calm():
-        _module("ibis.backends.pyspark", "pyspark", "spark")
+        imported("ibis.backends.pyspark", "pyspark", "spark")
     return ibis().pyspark
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from quiltwork import checks
 from quiltwork.errors import InvalidParameter, MissingExtra
 
 # A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
@@ -55,6 +58,20 @@ def figure_format(path: str | os.PathLike[str]) -> str:
         endings = " or ".join(f".{name}" for name in FORMATS)
         raise InvalidParameter("figure", os.fspath(path), f"a file name that ends in {endings}")
     return kind
+
+
+def draw_on(axes: Any, kind: str, panels: Mapping[str, Callable[[Any], None]]) -> list[Any]:
+    """Draw one panel on axes of the caller, or all of them on as many axes; the axes that were drawn on."""
+    checks.one_of("kind", kind, panels)
+    if not isinstance(axes, (Sequence, np.ndarray)):
+        panels[kind](axes)
+        return [axes]
+    each = list(np.ravel(np.asarray(axes, dtype=object)))
+    if len(each) != len(panels):
+        raise InvalidParameter("axes", axes, "matplotlib axes, or two of them")
+    for draw, one in zip(panels.values(), each, strict=True):
+        draw(one)
+    return each
 
 
 def drawn_figure(size: tuple[float, float], draw: Callable[[Any], None], style: dict[Any, Any] | None = None) -> Any:

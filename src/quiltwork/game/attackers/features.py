@@ -18,8 +18,7 @@ calibration by simulated releases.  A matched filter is Fisher's linear discrimi
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import MissingExtra, Unsupported
+from quiltwork.errors import Unsupported, imported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge, Scoring
 from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
 from quiltwork.game.attackers.linear import LinearGaussian, Ridge, log_odds, outputs_of
@@ -208,18 +207,16 @@ _BATCH_PEOPLE = 4096  # persons in one step
 _RATE = 1e-2
 _EXAMPLES = 100_000
 _LEAF = 50  # examples in a leaf, so that its share is known to about 0.07
+_FLAG = checks.field(checks.flag)
 
 
 @attrs.frozen
 class _OnFeatures:
     """What attackers on features have in common: `linear=True` gives them the features of T1 instead of those of T2."""
 
-    linear: bool = False
+    linear: bool = attrs.field(default=False, validator=_FLAG)
 
     _names: ClassVar[tuple[str, str]]  # with the features of T1, and without
-
-    def __attrs_post_init__(self) -> None:
-        checks.flag("linear", self.linear)
 
     @property
     def name(self) -> str:
@@ -246,14 +243,10 @@ class FeatureHead(_OnFeatures):
     person's row and the reference sample only (T2), and simulated releases only shape its few shared weights.
     """
 
-    linear: bool = True
-    hidden: int = 16
+    linear: bool = attrs.field(default=True, validator=_FLAG)
+    hidden: int = attrs.field(default=16, validator=checks.field(checks.count, 1))
 
     _names = ("feature head", "feature head, reference only")
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        checks.count("hidden", self.hidden, 1)
 
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Calibrate on half of the simulated releases, train on the other half less a validation quarter."""
@@ -286,17 +279,13 @@ class FeatureHead(_OnFeatures):
 class Tree(_OnFeatures):
     """A decision tree: the share of members among the training examples in the same leaf."""
 
-    depth: int = 6
+    depth: int = attrs.field(default=6, validator=checks.field(checks.count, 1))
 
     _names = ("decision tree, all rows", "decision tree")
 
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        checks.count("depth", self.depth, 1)
-
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Grow it on at most 100,000 examples."""
-        trees = _scikit_learn("sklearn.tree")
+        trees = imported("sklearn.tree", "scikit-learn", "game")
         features = Features.of(release, rng, budget, self.linear)
         values, labels = examples(features, rng, budget, _EXAMPLES)
         leaf = min(_LEAF, max(1, len(values) // 20))
@@ -311,25 +300,14 @@ class Tree(_OnFeatures):
 class SupportVector(_OnFeatures):
     """A support vector machine with Gaussian kernels, on `examples` persons."""
 
-    examples: int = 3000
+    examples: int = attrs.field(default=3000, validator=checks.field(checks.count, 16))
 
     _names = ("support vectors, all rows", "support vectors")
 
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        checks.count("examples", self.examples, 16)
-
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Solve it on a subsample: time grows with the square of the examples."""
-        machines = _scikit_learn("sklearn.svm")
+        machines = imported("sklearn.svm", "scikit-learn", "game")
         features = Features.of(release, rng, budget, self.linear)
         machine = machines.SVC(C=1.0, kernel="rbf", gamma="scale")
         machine.fit(*examples(features, rng, budget, self.examples))
         return features.scoring(machine.decision_function)
-
-
-def _scikit_learn(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtra("scikit-learn", "game") from None

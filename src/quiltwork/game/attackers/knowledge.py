@@ -14,7 +14,6 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter
 from quiltwork.game.people.population import Members
 from quiltwork.game.releases import Release
 from quiltwork.kinds import document, not_written
@@ -38,14 +37,10 @@ class Knowledge(Enum):
 class Budget:
     """How many releases an attacker may simulate, and how long it may train."""
 
-    train: int = 4000
-    calibrate: int = 400
-    steps: int = 1000
-    batch: int = 128
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("train", "calibrate", "steps", "batch"):
-            checks.count(name, getattr(self, name), 1 if name == "steps" else 2)
+    train: int = attrs.field(default=4000, validator=checks.field(checks.count, 2))
+    calibrate: int = attrs.field(default=400, validator=checks.field(checks.count, 2))
+    steps: int = attrs.field(default=1000, validator=checks.field(checks.count, 1))
+    batch: int = attrs.field(default=128, validator=checks.field(checks.count, 2))
 
 
 @not_written("it is what attackers have in common, not a value")
@@ -85,13 +80,8 @@ class Attacker(Protocol):
         ...
 
 
-# ---- as a document
-
-
 def _read(name: str) -> Knowledge:
-    if name not in Knowledge.__members__:
-        raise InvalidParameter("name", name, f"one of {', '.join(Knowledge.__members__)}")
-    return Knowledge[name]
+    return Knowledge[checks.one_of("name", name, Knowledge.__members__)]
 
 
 document("knows/1", fields="name", read=_read)(Knowledge)

@@ -18,7 +18,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import Unsupported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge, Scoring
 from quiltwork.game.releases import Release
 from quiltwork.kinds import document
@@ -65,12 +65,10 @@ class Score:
     who has no more.
     """
 
-    reference: Literal["mean", "one"] = "mean"
+    reference: Literal["mean", "one"] = attrs.field(
+        default="mean", validator=checks.field(checks.one_of, ("mean", "one"))
+    )
     knows: Knowledge = Knowledge.T2
-
-    def __attrs_post_init__(self) -> None:
-        if self.reference not in ("mean", "one"):
-            raise InvalidParameter("reference", self.reference, "'mean' or 'one'")
 
     @property
     def name(self) -> str:
@@ -122,12 +120,9 @@ class FixedThreshold:
 class AdaptiveThreshold:
     """The same statistic, with a threshold from the reference people that look most like members in that release."""
 
-    share: float = 0.1
+    share: float = attrs.field(default=0.1, validator=checks.field(checks.rate))
     name: str = "adaptive LRT"
     knows: Knowledge = Knowledge.T2
-
-    def __attrs_post_init__(self) -> None:
-        checks.rate("share", self.share)
 
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Nothing is learned."""
@@ -147,12 +142,8 @@ class Calibrated:
     candidates, so it knows their rows (T1), though its statistic looks at one row only.
     """
 
-    by: Literal["ratio", "z"] = "ratio"
+    by: Literal["ratio", "z"] = attrs.field(default="ratio", validator=checks.field(checks.one_of, ("ratio", "z")))
     knows: Knowledge = Knowledge.T1
-
-    def __attrs_post_init__(self) -> None:
-        if self.by not in ("ratio", "z"):
-            raise InvalidParameter("by", self.by, "'ratio' or 'z'")
 
     @property
     def name(self) -> str:

@@ -22,6 +22,7 @@ Reference: theory/game.md sections 0 (items 1: retrained ridge decodes what the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import attrs
 import numpy as np
@@ -117,24 +118,18 @@ class Sums:
             centre, rates = outputs.mean(axis=0), targets.mean(axis=0)
             rows = outputs - centre
             return cls(count, centre, rates, rows @ rows.T, targets - rates, rows)
-        first: tuple[FloatArray, FloatArray] | None = None
-        gram: FloatArray = np.zeros((dimension, dimension))
-        cross: FloatArray = np.zeros(0)
-        shift = share = np.zeros(0)
-        for outputs, members in parts:
-            if first is None:
-                first = outputs.mean(axis=0), members.mean(axis=0)
-                cross = np.zeros((dimension, members.shape[1]))
-                shift, share = np.zeros(dimension), np.zeros(members.shape[1])
-            rows, targets = outputs - first[0], members - first[1]
+        first = next(parts)
+        centre, rates = first[0].mean(axis=0), first[1].mean(axis=0)
+        gram, cross = np.zeros((dimension, dimension)), np.zeros((dimension, len(rates)))
+        shift, share = np.zeros(dimension), np.zeros(len(rates))
+        for outputs, members in chain([first], parts):
+            rows, targets = outputs - centre, members - rates
             gram += rows.T @ rows
             cross += rows.T @ targets
             shift, share = shift + rows.sum(axis=0), share + targets.sum(axis=0)
-        if first is None:
-            raise InvalidParameter("releases", 0, "at least one")
         gram -= np.outer(shift, shift) / count
         cross -= np.outer(shift, share) / count
-        return cls(count, first[0] + shift / count, first[1] + share / count, gram, cross, None)
+        return cls(count, centre + shift / count, rates + share / count, gram, cross, None)
 
     @property
     def scale(self) -> float:
@@ -250,12 +245,8 @@ def _joined(sums: Sums, outputs: FloatArray, members: Members) -> Sums:
 class Ridge:
     """Ridge regression on `budget.train` simulated releases, or on `releases` of them; it knows T1."""
 
-    releases: int | None = None
+    releases: int | None = attrs.field(default=None, validator=attrs.validators.optional(checks.field(checks.count, 8)))
     knows: Knowledge = Knowledge.T1
-
-    def __attrs_post_init__(self) -> None:
-        if self.releases is not None:
-            checks.count("releases", self.releases, 8)
 
     @property
     def name(self) -> str:

@@ -141,14 +141,12 @@ class Neural:
     `hidden`: two layer sizes, by default 512 and 256, less for releases of fewer than 257 numbers.
     """
 
-    hybrid: bool = False
-    linear: bool = False
+    hybrid: bool = attrs.field(default=False, validator=checks.field(checks.flag))
+    linear: bool = attrs.field(default=False, validator=checks.field(checks.flag))
     hidden: tuple[int, int] | None = attrs.field(default=None, converter=_sizes)
     knows: Knowledge = Knowledge.T1
 
     def __attrs_post_init__(self) -> None:
-        checks.flag("hybrid", self.hybrid)
-        checks.flag("linear", self.linear)
         if self.hybrid and self.linear:
             raise InvalidParameter("hybrid and linear", (True, True), "not both", "hybrid contains the linear one")
 

@@ -83,12 +83,9 @@ def assignment_odds(
 class RowAssignment:
     """Marginal posteriors by belief propagation; nothing is learned."""
 
-    rounds: int = 30
+    rounds: int = attrs.field(default=30, validator=checks.field(checks.count, 1))
     name: str = "row assignment"
     knows: Knowledge = Knowledge.T1
-
-    def __attrs_post_init__(self) -> None:
-        checks.count("rounds", self.rounds, 1)
 
     def fit(self, release: Release, rng: np.random.Generator, budget: Budget) -> Fitted:
         """Nothing is drawn: the law of the noise and all candidates are known."""

@@ -12,7 +12,6 @@ released, nor the classifier: its figures (0.7422, 0.6609, 0.5226) cannot be com
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import InvalidParameter, imported
 from quiltwork.game.classifier.table import QueryRows
 from quiltwork.game.defenders.noise import Gaussian, Laplace
 from quiltwork.game.people.population import Half, Population, Prior, rows_of_people
@@ -91,31 +90,25 @@ class PublicClassifier:
 
 def train_classifier(images: Any, labels: Any, kind: Kind = "logistic", *, seed: int = 0) -> PublicClassifier:
     """Train on images (one a row, pixels in [0, 1]) and their classes (whole numbers)."""
-    if kind not in ("logistic", "network"):
-        raise InvalidParameter("kind", kind, "'logistic' or 'network'")
+    checks.one_of("kind", kind, ("logistic", "network"))
     values = _images(images, None)
     truth = np.asarray(labels)
     if truth.shape != (len(values),) or truth.dtype.kind not in "iu":
         raise InvalidParameter("labels", f"{truth.dtype} of shape {truth.shape}", "one whole number an image")
     if len(np.unique(truth)) < 2:
         raise InvalidParameter("labels", np.unique(truth).tolist(), "at least two classes")
-    model = _model(kind, checks.count("seed", seed))
+    start = checks.count("seed", seed) % 2**32
+    linear, networks = (
+        imported(f"sklearn.{name}", "scikit-learn", "game") for name in ("linear_model", "neural_network")
+    )
+    model = linear.LogisticRegression(max_iter=300)
+    if kind == "network":
+        model = networks.MLPClassifier((_HIDDEN,), max_iter=100, random_state=start)
     with warnings.catch_warnings():
         # a limit on iterations stops the fit early, which is no fault of a public classifier
         warnings.simplefilter("ignore")
         model.fit(values, truth)
     return PublicClassifier(kind, tuple(int(label) for label in model.classes_), values.shape[1], model)
-
-
-def _model(kind: Kind, seed: int) -> Any:
-    try:
-        linear: Any = import_module("sklearn.linear_model")
-        networks: Any = import_module("sklearn.neural_network")
-    except ImportError:
-        raise MissingExtra("scikit-learn", "game") from None
-    if kind == "logistic":
-        return linear.LogisticRegression(max_iter=300)
-    return networks.MLPClassifier((_HIDDEN,), max_iter=100, random_state=seed % 2**32)
 
 
 def _images(images: Any, pixels: int | None) -> FloatArray:

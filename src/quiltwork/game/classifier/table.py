@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import numpy as np
@@ -47,13 +47,14 @@ from quiltwork.curves.auc_ceiling import auc_ceiling_of
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.game.attackers.linear import outputs_of
 from quiltwork.game.classifier.row_matching import Evidence, RowLaw, features_of, size_odds
+from quiltwork.game.defenders.certificates import Rows
 from quiltwork.game.defenders.noise import POOL, Gaussian, Laplace
-from quiltwork.game.people.population import Half, Members, Population, generator, members_of, rows_of_people
-from quiltwork.game.releases import Draws, LinearModel
+from quiltwork.game.people.population import Half, Members, Population, members_of, rows_of_people
+from quiltwork.game.releases import Draws, Release
 from quiltwork.numbers.rounding import UNIT, down, up
 
-Rows = Literal["any", "pool"]
 ROUGHNESS = 1e-6  # rows of float32 classifiers sum to 1 up to this; bounds for any rows are widened by it
 _MIN_MOVE = 1e-90  # the least move of rows that differ at all
 _POINTS = 41
@@ -86,56 +87,6 @@ def widest_swap(candidates: FloatArray, family: str) -> tuple[float, tuple[int, 
     return max(up(most * (1.0 + (candidates.shape[1] + 8.0) * UNIT)), _MIN_MOVE), pair
 
 
-def guarantee(candidates: FloatArray, law: RowLaw, rows: Rows) -> Guarantee:
-    """The certificate, with the words that make it a promise."""
-    loss, pair = _loss(candidates, law, rows)
-    if law.family == "gaussian":
-        because = "Gaussian noise on one row: theory/game.md section 4"
-    else:
-        because = "Laplace noise on the entries that rise and on those that fall, composed"
-    assumes = (POOL, *_OTHERS) if rows == "pool" else (f"rows sum to 1, up to {ROUGHNESS:g}", *_OTHERS)
-    witness = None if pair is None else f"candidate {pair[0]} in the place of candidate {pair[1]}"
-    return Guarantee(loss, _PROTECTS, assumes, (because, "sorting and clipping are post-processing"), witness)
-
-
-def ceiling(population: Population, law: RowLaw, rows: Rows) -> float:
-    """The largest AUC against the certificate under the exactly-half prior, rounded up.
-
-    Given that k is a member, swap it for a candidate chosen at random among the others: this gives the law of the
-    members given that k is none.  So the two laws of the table are mixtures of swapped pairs, and their trade-off
-    function is at least the certified one; with equal rates this also holds for all candidates pooled.
-    """
-    if not isinstance(population.prior, Half):
-        because = "the number of queries varies, is published, and may tell all by itself"
-        raise Unsupported("a ceiling of the AUC", because, "use the exactly-half prior")
-    loss, _ = _loss(population.candidates, law, rows)
-    if loss.count == 0:
-        return 0.5
-    if law.family == "gaussian":
-        return auc_ceiling_of(loss)
-    # a polygon above the certified deltas: far quicker than the trade-off function of a composition, and close
-    largest = float(loss.epsilon(0.0).upper)
-    epsilons = np.linspace(0.0, largest, _POINTS)
-    return auc_ceiling_of(Profile(epsilons, np.asarray(loss.delta(epsilons).upper), symmetric=True))
-
-
-def _loss(candidates: FloatArray, law: RowLaw, rows: Rows) -> tuple[Loss, tuple[int, int] | None]:
-    """The loss of one swap; the pair that attains it where the pool decides."""
-    if rows not in ("any", "pool"):
-        raise InvalidParameter("rows", rows, "'any' or 'pool'")
-    pair: tuple[int, int] | None = None
-    if rows == "pool":
-        move, pair = widest_swap(candidates, law.family)
-    else:
-        # rows >= 0 with sums <= s have |c - c'|_2 <= sqrt(2) s, and parts that sum to <= s
-        move = up((math.sqrt(2.0) if law.family == "gaussian" else 1.0) * (1.0 + ROUGHNESS), 3)
-    if move == 0.0:
-        return compose(), None
-    if law.family == "gaussian":
-        return gdp(up(move / law.size, 3)), pair
-    return 2 * laplace(down(law.size), move), pair
-
-
 MARKER = -1.0  # no probability, so that nobody takes it for one
 
 
@@ -165,8 +116,11 @@ _REFERENCE_IMAGES = 100  # reference images that stand for all others in the fea
 
 @rows_of_people
 @attrs.frozen(eq=False)
-class QueryRows:
-    """A table with one row of class probabilities a query, noise on each entry."""
+class QueryRows(Release):
+    """A table with one row of class probabilities a query, noise on each entry.
+
+    It has no linear model: rows in no order are no linear function of who was queried.
+    """
 
     population: Population
     noise: Gaussian | Laplace
@@ -220,7 +174,7 @@ class QueryRows:
 
         `exact` has the rows in the order of `outputs`, so that `Draws.error` compares each answer with its own image.
         """
-        generator(rng)
+        checks.generator(rng)
         chosen = self._members(count, rng, members)
         queried = np.argsort(~chosen, axis=1, kind="stable")[:, : self.slots]
         empty = np.arange(self.slots) >= chosen.sum(axis=1)[:, None]
@@ -229,10 +183,6 @@ class QueryRows:
         exact[empty], tables[empty] = MARKER, MARKER
         order = order_of(tables)
         return Draws(chosen, arranged(tables, order), arranged(exact, order))
-
-    def linear(self) -> LinearModel | None:
-        """None: a table of rows in no order is no linear function of who was queried."""
-        return None
 
     def features(self, outputs: FloatArray) -> FloatArray | None:
         """How the rows speak for each candidate, against a reference sample: see `evidence.FEATURES`."""
@@ -251,11 +201,48 @@ class QueryRows:
 
     def certificate(self, rows: Rows = "any") -> Guarantee:
         """What is proven when one query is swapped: for any images, or for this public pool of candidates."""
-        return guarantee(self.population.candidates, self.law, rows)
+        loss, pair = self._loss(rows)
+        if self.law.family == "gaussian":
+            because = "Gaussian noise on one row: theory/game.md section 4"
+        else:
+            because = "Laplace noise on the entries that rise and on those that fall, composed"
+        assumes = (POOL, *_OTHERS) if rows == "pool" else (f"rows sum to 1, up to {ROUGHNESS:g}", *_OTHERS)
+        witness = None if pair is None else f"candidate {pair[0]} in the place of candidate {pair[1]}"
+        return Guarantee(loss, _PROTECTS, assumes, (because, "sorting and clipping are post-processing"), witness)
 
     def auc_ceiling(self, rows: Rows = "any") -> float:
-        """The largest AUC, pooled or of one candidate, that the certificate leaves to an attacker without b_-k."""
-        return ceiling(self.population, self.law, rows)
+        """The largest AUC, pooled or of one candidate, that the certificate leaves to an attacker without b_-k.
+
+        Under the exactly-half prior, rounded up.  Given that k is a member, swap it for a candidate chosen at random
+        among the others: this gives the law of the members given that k is none.  So the two laws of the table are
+        mixtures of swapped pairs, and their trade-off function is at least the certified one; with equal rates this
+        also holds for all candidates pooled.
+        """
+        if not isinstance(self.population.prior, Half):
+            because = "the number of queries varies, is published, and may tell all by itself"
+            raise Unsupported("a ceiling of the AUC", because, "use the exactly-half prior")
+        loss, _ = self._loss(rows)
+        if loss.count == 0:
+            return 0.5
+        if self.law.family == "gaussian":
+            return auc_ceiling_of(loss)
+        # a polygon above the certified deltas: far quicker than the trade-off function of a composition, and close
+        epsilons = np.linspace(0.0, float(loss.epsilon(0.0).upper), _POINTS)
+        return auc_ceiling_of(Profile(epsilons, np.asarray(loss.delta(epsilons).upper), symmetric=True))
+
+    def _loss(self, rows: Rows) -> tuple[Loss, tuple[int, int] | None]:
+        """The loss of one swap; the pair that attains it where the pool decides."""
+        law, pair = self.law, None
+        if checks.one_of("rows", rows, ("any", "pool")) == "pool":
+            move, pair = widest_swap(self.population.candidates, law.family)
+        else:
+            # rows >= 0 with sums <= s have |c - c'|_2 <= sqrt(2) s, and parts that sum to <= s
+            move = up((math.sqrt(2.0) if law.family == "gaussian" else 1.0) * (1.0 + ROUGHNESS), 3)
+        if move == 0.0:
+            return compose(), None
+        if law.family == "gaussian":
+            return gdp(up(move / law.size, 3)), pair
+        return 2 * laplace(down(law.size), move), pair
 
     def _members(self, count: Any, rng: np.random.Generator, members: Members | None) -> Members:
         people = self.population.size[0]
@@ -269,10 +256,7 @@ class QueryRows:
     def _parts(self, outputs: Any) -> Iterator[tuple[FloatArray, Members, FloatArray]]:
         """Tables, their filled rows and the log-likelihoods of each row and candidate, a few releases at a time."""
         people, classes = self.population.size
-        allowed = f"a matrix with {self.dimension} columns: the outputs of this release"
-        values = checks.numbers("outputs", outputs, allowed, -np.inf, np.inf)
-        if values.ndim != 2 or values.shape[1] != self.dimension or not bool(np.all(np.isfinite(values))):
-            raise InvalidParameter("outputs", f"shape {values.shape}", allowed)
+        values = outputs_of(outputs, self.dimension)
         step = max(1, _MAX_LIKELIHOODS // (self.slots * people))
         for start in range(0, len(values), step):
             tables = values[start : start + step].reshape(-1, self.slots, classes)

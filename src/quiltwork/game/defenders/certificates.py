@@ -16,6 +16,7 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
+from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
@@ -63,9 +64,7 @@ def widest(moves: Neighbours, rows: Rows, transform: FloatArray | None = None) -
     `transform` (m x r, or one factor an attribute) is applied to the moves first; only for the pool.
     """
     attributes = moves.rows.shape[1]
-    if rows not in ("any", "pool"):
-        raise InvalidParameter("rows", rows, "'any' or 'pool'")
-    if rows == "any" or moves.whole:
+    if checks.one_of("rows", rows, ("any", "pool")) == "any" or moves.whole:
         if transform is not None:
             raise InvalidParameter("rows", rows, "'pool' where noise follows the pool", "see the certificate")
         return up(np.sqrt(attributes) * moves.step, 3), None
@@ -75,16 +74,22 @@ def widest(moves: Neighbours, rows: Rows, transform: FloatArray | None = None) -
     if moves.swap:
         points = points - points.mean(axis=0)  # a shift of all points changes no difference, up to its own rounding
         slack = 2.0 * slack + 4.0 * UNIT * np.sqrt((size**2).sum(axis=1)).max()
-        lengths = (points**2).sum(axis=1)
-        squares = lengths[:, None] + lengths[None, :] - 2.0 * (points @ points.T)
-        first, second = (int(index) for index in np.unravel_index(int(np.argmax(squares)), squares.shape))
-        square, total = float(squares[first, second]), 4.0 * float(lengths.max())
-    else:
-        lengths = (points**2).sum(axis=1)
-        first = second = int(np.argmax(lengths))
-        square = total = float(lengths[first])
+    square, pair = farthest(points, moves.swap)
+    total = (4.0 if moves.swap else 1.0) * float((points**2).sum(axis=1).max())
     square += 4.0 * (points.shape[1] + 4.0) * UNIT * total
-    return max(up((np.sqrt(max(square, 0.0)) + slack) * moves.step, 4), MIN_MU), (first, second)
+    return max(up((np.sqrt(max(square, 0.0)) + slack) * moves.step, 4), MIN_MU), pair
+
+
+def farthest(points: FloatArray, swap: bool) -> tuple[float, tuple[int, int]]:
+    """The largest squared length of a point, or (`swap`) of the difference of two, and whose it is."""
+    lengths = (points**2).sum(axis=1)
+    if not swap:
+        most = int(np.argmax(lengths))
+        return float(lengths[most]), (most, most)
+    squares = lengths[:, None] + lengths[None, :] - 2.0 * (points @ points.T)
+    np.fill_diagonal(squares, -np.inf)  # two people, also when all are alike
+    first, second = (int(index) for index in np.unravel_index(int(np.argmax(squares)), squares.shape))
+    return float(squares[first, second]), (first, second)
 
 
 def _transformed(rows: FloatArray, transform: FloatArray | None, size: Any = np.asarray) -> FloatArray:

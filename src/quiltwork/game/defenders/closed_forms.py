@@ -25,17 +25,15 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import gdp
-from quiltwork.compose.loss import compose
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.defenders.certificates import PlainDefence, Rows, neighbours, statistic_of, widest
-from quiltwork.game.defenders.noise import POOL, prices, stated
+from quiltwork.game.defenders.noise import HALF_NORMAL, POOL, nothing, prices, stated
 from quiltwork.game.people.population import Population, Statistic
 from quiltwork.game.releases import Channel
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import down, up
 
-_HALF_NORMAL = math.sqrt(2.0 / math.pi)
 _RANK = 1e-10  # of the largest variance: directions below it are not released at all
 _ALIKE_ROWS = 1e-13  # of the rows' own size: differences below it are rounding, and the candidates count as alike
 _MAX_LEVEL_RANGE = 1e200  # levels are sought within this factor of the largest variance
@@ -63,13 +61,10 @@ _SHAPES: dict[str, Shape] = {"rate-distortion": _distortion, "water-filling": _f
 class _AtError:
     """What both closed forms are told: a mean absolute error before clipping, and prices of the attributes."""
 
-    error: float
+    error: float = attrs.field(validator=checks.field(checks.moderate))
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
 
     kind: ClassVar[str]
-
-    def __attrs_post_init__(self) -> None:
-        checks.moderate("error", self.error)
 
     @property
     def name(self) -> str:
@@ -78,8 +73,23 @@ class _AtError:
 
     def prepare(self, population: Population | Statistic, *, denominator: str = "members") -> PlainDefence:
         """The defence of one statistic; rate-distortion at an error that the mean itself meets is the constant."""
-        statistic = statistic_of(population, denominator)
-        return _prepared(self.name, self.error, self.weights, statistic, _SHAPES[self.kind])
+        statistic, shape = statistic_of(population, denominator), _SHAPES[self.kind]
+        price = prices(self.weights, statistic.population.size[1])
+        kept = price > 0
+        if not kept.any():
+            raise InvalidParameter("weights", "all 0", "some attribute with a price: otherwise publish a constant")
+        basis, singular, _ = np.linalg.svd(statistic.factor * price[:, None], full_matrices=False)
+        variances = singular**2
+        strong = (variances > _RANK * variances.max(initial=0.0)) & (singular > _ALIKE_ROWS * _size(statistic, price))
+        centre = np.where(kept, statistic.mean, statistic.population.frequencies)
+        basis, variances = basis[:, strong], variances[strong]
+        scale: FloatArray = np.zeros(0)
+        noise = scale
+        if strong.any():  # else all candidates are alike: the mean is the statistic
+            scale, noise, _ = shape(variances, _level(self.error, basis, variances, shape))
+        inverse = np.where(kept, 1.0 / np.where(kept, price, 1.0), 0.0)
+        channel = Channel("gaussian", noise, scale, centre, basis * price[:, None], basis * inverse[:, None])
+        return PlainDefence(self.name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
 
 
 @document("rate_distortion/1")
@@ -96,29 +106,6 @@ class WaterFilling(_AtError):
     kind = "water-filling"
 
 
-def _prepared(
-    name: str, error: float, weights: tuple[float, ...] | None, statistic: Statistic, shape: Shape
-) -> PlainDefence:
-    price = prices(weights, statistic.population.size[1])
-    kept = price > 0
-    if not kept.any():
-        raise InvalidParameter("weights", "all 0", "some attribute with a price: otherwise publish a constant")
-    factor = statistic.factor * price[:, None]
-    basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
-    variances = singular**2
-    strong = (variances > _RANK * variances.max(initial=0.0)) & (singular > _ALIKE_ROWS * _size(statistic, price))
-    centre = np.where(kept, statistic.mean, statistic.population.frequencies)
-    if not strong.any():  # all candidates are alike: the mean is the statistic
-        nothing = np.zeros((len(price), 0))
-        channel = Channel("gaussian", np.zeros(0), np.zeros(0), centre, nothing)
-        return PlainDefence(name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
-    basis, variances = basis[:, strong], variances[strong]
-    scale, noise, _ = shape(variances, _level(error, basis, variances, shape))
-    inverse = np.where(kept, 1.0 / np.where(kept, price, 1.0), 0.0)
-    channel = Channel("gaussian", noise, scale, centre, basis * price[:, None], basis * inverse[:, None])
-    return PlainDefence(name, statistic, channel, lambda rows: _proof(statistic, channel, rows))
-
-
 def _size(statistic: Statistic, price: FloatArray) -> float:
     """The size that the factor of the statistic would have without subtracting the mean."""
     rows, people = statistic.population.candidates, statistic.population.size[0]
@@ -132,7 +119,7 @@ def _level(error: float, basis: FloatArray, variances: FloatArray, shape: Shape)
     squares = basis**2
 
     def reached(level: float) -> float:
-        return _HALF_NORMAL * float(np.mean(np.sqrt(squares @ shape(variances, level)[2])))
+        return HALF_NORMAL * float(np.mean(np.sqrt(squares @ shape(variances, level)[2])))
 
     most = float(variances.max())
     low, high = max(most / _MAX_LEVEL_RANGE, 1e-300), 2.0 * most
@@ -165,7 +152,7 @@ def _proof(statistic: Statistic, channel: Channel, rows: Rows | None) -> Guarant
         )
     active = channel.scale > 0
     if not active.any() or channel.basis is None:
-        return Guarantee(compose(), moves.protects, (POOL,), ("what is released does not depend on the members",))
+        return nothing(moves, (POOL,))
     strength = up(channel.scale[active] / down(np.sqrt(channel.variance[active])), 2)
     mu, pair = widest(moves, "pool", channel.basis[:, active] * strength)
     witness = None if pair is None else f"candidates {pair[0]} and {pair[1]}"

@@ -30,6 +30,7 @@ from quiltwork.game.defenders.certificates import (
     Neighbours,
     PlainDefence,
     Rows,
+    farthest,
     neighbours,
     statistic_of,
     widest,
@@ -63,7 +64,7 @@ def prices(weights: tuple[float, ...] | None, attributes: int) -> FloatArray:
     return np.asarray(weights, dtype=float)
 
 
-_HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
+HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|z| of a standard normal z
 POOL = "the candidates' rows are public; the guarantee is for this pool of candidates and no other"
 
 
@@ -97,18 +98,15 @@ class _Independent:
 class Gaussian(_Independent):
     """Gaussian noise of standard deviation `sigma` on each share."""
 
-    sigma: float
+    sigma: float = attrs.field(validator=checks.field(checks.moderate))
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
 
     _family = "gaussian"
 
-    def __attrs_post_init__(self) -> None:
-        checks.moderate("sigma", self.sigma)
-
     @classmethod
     def at_error(cls, error: float) -> Gaussian:
         """The noise whose mean absolute value is `error`, before clipping."""
-        return cls(checks.moderate("error", error) / _HALF_NORMAL)
+        return cls(checks.moderate("error", error) / HALF_NORMAL)
 
 
 @document("laplace_defender/1")
@@ -116,13 +114,10 @@ class Gaussian(_Independent):
 class Laplace(_Independent):
     """Laplace noise of this scale on each share."""
 
-    scale: float
+    scale: float = attrs.field(validator=checks.field(checks.moderate))
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=stated)
 
     _family = "laplace"
-
-    def __attrs_post_init__(self) -> None:
-        checks.moderate("scale", self.scale)
 
     @classmethod
     def at_error(cls, error: float) -> Laplace:
@@ -135,16 +130,15 @@ def _gaussian_proof(statistic: Statistic, spread: FloatArray, kept: Any, rows: R
     moves = neighbours(statistic)
     chosen = asked_rows(rows)
     if not kept.any():
-        return _nothing(moves)
+        return nothing(moves)
     precision = np.where(kept, 1.0 / np.where(kept, spread, 1.0), 0.0)
     if chosen == "any" or moves.whole:
         mu = up(moves.step * math.sqrt(float(np.sum(precision**2)) * (1.0 + 2.0 * len(precision) * UNIT)), 4)
         pair = None
     else:
         mu, pair = widest(moves, "pool", up(precision))
-    return _guarantee(
-        moves, gdp(max(mu, MIN_MU)), chosen, pair, "Gaussian noise: theory/game.md section 1, Theorem 3 corrected"
-    )
+    because = "Gaussian noise: theory/game.md section 1, Theorem 3 corrected"
+    return promise(moves, gdp(max(mu, MIN_MU)), chosen, pair, because)
 
 
 def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Rows | None) -> Guarantee:
@@ -157,50 +151,40 @@ def _laplace_proof(statistic: Statistic, scales: FloatArray, kept: Any, rows: Ro
     if chosen == "pool" and equal and not moves.whole and statistic.population.binary:
         count, pair = _most_shares(moves, kept)
     if count == 0:
-        return _nothing(moves)
+        return nothing(moves)
     values, counts = (scales[kept][:1], [count]) if equal else np.unique(scales[kept], return_counts=True)
-    parts = [int(n) * _one_share(float(value), moves.step) for value, n in zip(values, counts, strict=True)]
-    return _guarantee(moves, compose(*parts), chosen, pair, "composition of Laplace mechanisms, one a share")
+    # more noise than curves take counts as the most they do
+    steps = [max(moves.step, up(MIN_MU * float(value), 2)) for value in values]
+    parts = [int(n) * laplace(down(float(value)), step) for value, n, step in zip(values, counts, steps, strict=True)]
+    return promise(moves, compose(*parts), chosen, pair, "composition of Laplace mechanisms, one a share")
 
 
 # the power of a price that the noise is spread by, its variance at size 1, and its certificate
 _FAMILIES = {"gaussian": (-1.0 / 3.0, 1.0, _gaussian_proof), "laplace": (-0.5, 2.0, _laplace_proof)}
 
 
-def _one_share(scale: float, step: float) -> Loss:
-    """Laplace noise on one share, where more noise than curves take counts as the most they do."""
-    return laplace(down(scale), max(step, up(MIN_MU * scale, 2)))
-
-
 def _most_shares(moves: Neighbours, kept: Any) -> tuple[int, tuple[int, int]]:
     """The largest number of shares that one change moves: counts of zeros and ones, which are exact."""
-    rows = moves.rows[:, kept]
-    ones = rows.sum(axis=1)
-    if not moves.swap:
-        most = int(np.argmax(ones))
-        return int(ones[most]), (most, most)
-    differ = ones[:, None] + ones[None, :] - 2.0 * (rows @ rows.T)
-    first, second = (int(index) for index in np.unravel_index(int(np.argmax(differ)), differ.shape))
-    return round(float(differ[first, second])), (first, second)
+    square, pair = farthest(moves.rows[:, kept], moves.swap)
+    return round(square), pair
 
 
 def asked_rows(rows: Rows | None) -> Rows:
     """What a certificate is asked for; any rows if nothing is said."""
-    if rows not in (None, "any", "pool"):
-        raise InvalidParameter("rows", rows, "'any' or 'pool'")
-    return "any" if rows is None else rows
+    return "any" if rows is None else checks.one_of("rows", rows, ("any", "pool"))
 
 
-def _nothing(moves: Neighbours) -> Guarantee:
-    return Guarantee(compose(), moves.protects, (), ("what is released does not depend on the members",))
+def nothing(moves: Neighbours, assumes: tuple[str, ...] = ()) -> Guarantee:
+    """The promise of a constant."""
+    return Guarantee(compose(), moves.protects, assumes, ("what is released does not depend on the members",))
 
 
-def _guarantee(moves: Neighbours, loss: Loss, rows: Rows, pair: tuple[int, int] | None, because: str) -> Guarantee:
+def promise(moves: Neighbours, loss: Loss, rows: Rows, pair: tuple[int, int] | None, because: str) -> Guarantee:
+    """The loss of noise, with the words that make it a promise."""
     assumes = (POOL,) if rows == "pool" else ("attributes are in [0, 1]",)
-    witness = None
-    if pair is not None:
-        words = f"candidate {pair[0]} in the place of candidate {pair[1]}" if moves.swap else f"candidate {pair[0]}"
-        witness = words
+    witness = None if pair is None else f"candidate {pair[0]}"
+    if pair is not None and moves.swap:
+        witness = f"{witness} in the place of candidate {pair[1]}"
     return Guarantee(loss, moves.protects, assumes, (because,), witness)
 
 
@@ -209,11 +193,9 @@ def _guarantee(moves: Neighbours, loss: Loss, rows: Rows, pair: tuple[int, int] 
 class Constant:
     """The mean over all candidates (`at="candidates"`, whose rows are then public), or the reference frequencies."""
 
-    at: Literal["candidates", "reference"] = "candidates"
-
-    def __attrs_post_init__(self) -> None:
-        if self.at not in ("candidates", "reference"):
-            raise InvalidParameter("at", self.at, "'candidates' or 'reference'")
+    at: Literal["candidates", "reference"] = attrs.field(
+        default="candidates", validator=checks.field(checks.one_of, ("candidates", "reference"))
+    )
 
     @property
     def name(self) -> str:
@@ -226,12 +208,11 @@ class Constant:
         attributes = statistic.population.size[1]
         centre = statistic.mean if self.at == "candidates" else statistic.population.frequencies
         channel = Channel("none", np.zeros(attributes), np.zeros(attributes), centre)
-        assumes = (POOL,) if self.at == "candidates" else ("the reference sample is public",)
-        because = ("what is released does not depend on the members",)
+        assumes = POOL if self.at == "candidates" else "the reference sample is public"
 
         def prove(rows: Rows | None) -> Guarantee:
             asked_rows(rows)
-            return Guarantee(compose(), neighbours(statistic).protects, assumes, because)
+            return nothing(neighbours(statistic), (assumes,))
 
         return PlainDefence(self.name, statistic, channel, prove)
 

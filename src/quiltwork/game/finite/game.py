@@ -12,13 +12,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
+from quiltwork.compose.constructors import pair
+from quiltwork.compose.loss import Loss
 from quiltwork.curves import Bracket, TradeOff
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.game.finite.membership import bits, independent, individuals, summary_channel, uniform
@@ -28,9 +30,6 @@ from quiltwork.game.measures import ExpectedCounts
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, doubles, is_exact, number, read_laws, read_table
 from quiltwork.numbers.stated import typed
-
-if TYPE_CHECKING:
-    from quiltwork.compose.loss import Loss
 
 _PRIOR = "probabilities of the 2^K membership vectors, of sum 1"
 _CHANNEL = "a table of 2^K laws, one a membership vector"
@@ -47,6 +46,14 @@ def _channel(value: Any) -> Table:
 
 def _labels(value: Any) -> tuple[Any, ...]:
     return tuple(value)
+
+
+def weight_of(gamma: Any) -> Fraction:
+    """What a false alarm weighs against a member found."""
+    weight = typed(number("gamma", gamma))
+    if not 0 <= weight <= 1:
+        raise InvalidParameter("gamma", gamma, "in [0, 1]")
+    return weight
 
 
 @document("finite_game/1")
@@ -212,8 +219,6 @@ class FiniteGame:
 
     def loss(self, k: int) -> Loss:
         """The pair of laws of candidate k as a loss, to be composed with others."""
-        from quiltwork.compose.constructors import pair
-
         other, member = self.conditional_laws(k)
         return pair(doubles(member).tolist(), doubles(other).tolist())
 
@@ -269,9 +274,7 @@ class FiniteGame:
         return Fraction(value) if self.exact and not isinstance(value, float) else float(value)
 
     def _weight(self, gamma: Any) -> Number:
-        weight = typed(number("gamma", gamma))
-        if not 0 <= weight <= 1:
-            raise InvalidParameter("gamma", gamma, "in [0, 1]")
+        weight = weight_of(gamma)
         return weight if self.exact else float(weight)
 
     def _place(self, k: Any) -> int:

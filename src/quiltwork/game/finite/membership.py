@@ -65,9 +65,8 @@ def independent(rates: Any) -> Table:
     >>> [str(entry) for entry in independent(["1/4", "1/2"])]
     ['3/8', '3/8', '1/8', '1/8']
     """
-    if isinstance(rates, (str, bytes)) or not hasattr(rates, "__iter__"):
-        raise InvalidParameter("rates", rates, "a list of rates in [0, 1], one a candidate")
-    read = [number("a rate", rate) for rate in rates]
+    listed = checks.listed("rates", rates, "a list of rates in [0, 1], one a candidate")
+    read = [number("a rate", rate) for rate in listed]
     for rate in read:
         if not 0 <= rate <= 1:
             raise InvalidParameter("a rate", rate, "in [0, 1]")

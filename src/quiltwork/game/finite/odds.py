@@ -101,9 +101,7 @@ def implied_level(epsilon: Any, theta: Any) -> Bracket:
     >>> implied_level(0.5, 0.5).safe <= 1.0, round(implied_level(0.5, 0.5).lower, 6)
     (True, 0.831797)
     """
-    level = checks.non_negative("epsilon", epsilon)
-    if level > MAX_EPSILON:
-        raise InvalidParameter("epsilon", epsilon, f"at most {MAX_EPSILON:g}")
+    level = checks.ranged("epsilon", epsilon, f"in [0, {MAX_EPSILON:g}]", lambda number: 0 <= number <= MAX_EPSILON)
     rate = number("theta", theta)
     if not 0 < rate < 1:
         raise InvalidParameter("theta", theta, "in (0, 1)")

@@ -9,7 +9,6 @@ Reference: theory/game.md section 5 (mu^2 = Delta^2 1' S^-1 1); seed 000 Table I
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -22,22 +21,20 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.defenders.certificates import MIN_MU, Rows, neighbours, widest
-from quiltwork.game.defenders.noise import POOL
+from quiltwork.game.defenders.noise import promise
 from quiltwork.game.gaussian.total import as_loss, total
 from quiltwork.game.people.population import Members, Population, Statistic, rows_of_people
-from quiltwork.game.releases import Draws, LinearModel, drawn_members
+from quiltwork.game.releases import Draws, LinearModel, Release, drawn_members
 from quiltwork.numbers.stated import typed
 
 
 def _numbers(values: Any) -> tuple[float, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidParameter("sigmas", values, "a list of standard deviations, one a release")
-    return tuple(values)
+    return tuple(checks.listed("sigmas", values, "a list of standard deviations, one a release"))
 
 
 @rows_of_people
 @attrs.frozen(eq=False)
-class CorrelatedGaussian:
+class CorrelatedGaussian(Release):
     """Copies of one statistic with Gaussian noise of these standard deviations and this correlation."""
 
     statistic: Statistic
@@ -117,16 +114,11 @@ class CorrelatedGaussian:
             project,
         )
 
-    def features(self, outputs: FloatArray) -> FloatArray | None:
-        """None: attackers make their own."""
-        return None
-
     def certificate(self, rows: Rows = "any") -> Guarantee:
         """G_mu of all copies together, by the exact formula."""
         moves = neighbours(self.statistic)
         width, _ = widest(moves, rows)
         faint = width * total(self._strengths, self.correlation).upper < 2.0 * MIN_MU  # perhaps less than a curve takes
         loss = gdp(3.0 * MIN_MU) if faint else as_loss(self._strengths, self.correlation, sensitivity=width)
-        assumes = (POOL,) if rows == "pool" else ("attributes are in [0, 1]",)
         because = "theory/game.md section 5: mu^2 = Delta^2 1' S^-1 1 for correlated Gaussian noise"
-        return Guarantee(loss, moves.protects, assumes, (because,))
+        return promise(moves, loss, rows, None, because)

@@ -221,7 +221,8 @@ def next_sigma(sensitivity: Any, sigmas: Any, epsilon: Any, delta: Any, correlat
         squares = [given.square(size / one) for one in Stated(number).readings]
         loss = strong(max(squares), 1, 1)
         if _keeps(loss, wanted, slip):
-            return NextSigma(number, _most(plan, size), wanted, slip, loss, plan)
+            most = below(size / Stated(plan.lower).most) if plan.lower else math.inf
+            return NextSigma(number, most, wanted, slip, loss, plan)
         number = math.nextafter(number, math.inf)
     raise NotCertified("the next sigma", "its certificate does not hold when it is asked again")
 
@@ -270,18 +271,9 @@ def _none(epsilon: float, delta: float) -> Unreachable:
     return Unreachable(f"epsilon {epsilon:g} at delta {delta:g}", "mu from 1e-90 up", "no certificate is that fine")
 
 
-def _most(plan: NextMechanism, size: Fraction) -> float:
-    """The largest admissible sigma: size / lower, rounded down; any when `lower` is 0."""
-    if plan.lower == 0.0:
-        return math.inf
-    return below(size / Stated(plan.lower).most)
-
-
 def _epsilon(value: Any) -> float:
-    number = checks.real("epsilon", value, "in [0, 1e6]")
-    if not 0 <= number <= 1e6:  # beyond it the brackets of G_mu are too wide for a search
-        raise InvalidParameter("epsilon", value, "in [0, 1e6]")
-    return number
+    # beyond it the brackets of G_mu are too wide for a search
+    return checks.ranged("epsilon", value, "in [0, 1e6]", lambda number: 0 <= number <= 1e6)
 
 
 def _delta(value: Any) -> float:

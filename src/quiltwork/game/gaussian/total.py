@@ -11,7 +11,7 @@ For one more mechanism with correlations r to the others, Schur's complement (Q 
 
 so three numbers are all that is needed of the others.  Equal correlations rho have the closed form
 Q = (I - rho / (1 + (n-1) rho) 11') / (1 - rho); other matrices are eliminated over the integers, without division
-(Bareiss 1968), where the pivots are the leading minors: all positive means positive definite (Sylvester).
+(Bareiss 1968).
 
 Reference: theory/game.md section 5 (mu^2 = Delta^2 1'Sigma^-1 1); theory/confounding.md, verdict on Table VIII; Dong,
 Roth and Su 2022 (Gaussian mechanisms compose by mu^2); `quiltwork.curves.auc_ceiling`.
@@ -34,6 +34,7 @@ from quiltwork.curves.auc_ceiling import auc_ceiling_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
+from quiltwork.numbers.rational_linear import inverse_products
 from quiltwork.numbers.stated import above, exactly, root, typed, typed_above, typed_below
 
 MAX_MECHANISMS = 10_000  # on one statistic
@@ -151,38 +152,13 @@ def _matrix(value: Any, size: int) -> Rows:
 
 
 def eliminated(matrix: Rows, right: Sequence[Fraction], column: Sequence[Fraction] | None = None) -> Forms:
-    """e'Qe, r'Qe and 1 - r'Qr by elimination of the bordered matrix (R, e, r; e', 0, 0; r', 0, 1)."""
-    size = len(matrix)
-    new = [Fraction(0)] * size if column is None else list(column)
-    scale = math.lcm(*(entry.denominator for row in matrix for entry in row), *(entry.denominator for entry in new))
-    unit = math.lcm(*(entry.denominator for entry in right))
-    work = [
-        [*(int(scale * entry) for entry in row), int(unit * one), int(scale * two)]
-        for row, one, two in zip(matrix, right, new, strict=True)
-    ]
-    work.append([*(int(unit * one) for one in right), 0, 0])
-    work.append([*(int(scale * two) for two in new), 0, scale])
-    before = 1
-    for k in range(size):
-        pivot = work[k][k]
-        if pivot <= 0:
-            raise _indefinite()
-        for i in range(k + 1, size + 2):
-            row, factor = work[i], work[i][k]
-            for j in range(k + 1, size + 2):
-                row[j] = (pivot * row[j] - factor * work[k][j]) // before  # exact
-        before = pivot
-    # what is left is the last minor times the complement, with the scales of the borders
-    spent = Fraction(-work[size][size] * scale, before * unit**2)
-    rest = Fraction(work[size + 1][size + 1], before * scale)
-    if rest <= 0:
-        raise _indefinite()
-    return Forms(spent, Fraction(-work[size][size + 1], before * unit), rest)
-
-
-def _indefinite() -> InvalidParameter:
-    hint = "some combination of the noises would have no variance, or a negative one"
-    return InvalidParameter("correlation", "a matrix that is not positive definite", "positive definite", hint)
+    """e'Qe, r'Qe and 1 - r'Qr, where r is nothing unless it is given."""
+    found = inverse_products(matrix, [right, [Fraction(0)] * len(matrix) if column is None else column])
+    if found is None or found[1] or found[0][1][1] >= 1:
+        hint = "some combination of the noises would have no variance, or a negative one"
+        raise InvalidParameter("correlation", "a matrix that is not positive definite", "positive definite", hint)
+    (spent, pull), (_, explained) = found[0]
+    return Forms(spent, pull, 1 - explained)
 
 
 EXISTING = "one epsilon for each mechanism"

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -37,6 +37,7 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.game.defenders.certificates import Rows
+from quiltwork.game.defenders.noise import POOL
 from quiltwork.game.finite.membership import individuals
 from quiltwork.game.finite.odds import worst_informed
 from quiltwork.game.people.population import Members, Statistic, rows_of_people
@@ -116,17 +117,13 @@ class Certified:
     statistic: Statistic
     finish: Finish
     base: Defence | None = None
+    channel: ClassVar[Channel | None] = None  # the ball is not linear
 
     @property
     def name(self) -> str:
         """What is finished, and to which target."""
         what = "exact statistic" if self.base is None else self.base.name
         return f"{what}, certified ({self.finish.epsilon:g}, {self.finish.delta:g})"
-
-    @property
-    def channel(self) -> Channel | None:
-        """None: the ball is not linear."""
-        return None
 
     def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
         """Simulated outputs; for people, draw the noise on `mean` with `quiltwork.mechanisms`."""
@@ -149,7 +146,7 @@ class Certified:
             gdp(self.finish.mu),
             f"which of the {people} candidates are in the data: any two sets of members",
             (
-                "the candidates' rows are public; the guarantee is for this pool of candidates and no other",
+                POOL,
                 "centre, radius, noise and network were fixed without looking at who is in the data",
                 f"what is released is the mean plus real Gaussian noise of standard deviation {noise}, "
                 "and the network's own random input stays secret",

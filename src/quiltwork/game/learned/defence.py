@@ -18,7 +18,8 @@ Reference: theory/game.md sections 0 (items 1 and 2) and 4 (acceptance gate).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -53,11 +54,7 @@ class Learned:
     name: str
     statistic: Statistic
     generator: Perturbing
-
-    @property
-    def channel(self) -> Channel | None:
-        """None: the network is not linear."""
-        return None
+    channel: ClassVar[Channel | None] = None  # the network is not linear
 
     def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
         """Simulated outputs, before clipping."""
@@ -214,26 +211,25 @@ def accept(
         raise InvalidParameter("candidate", candidate, "a trained defence")
     if population is not None and population is not candidate.statistic.population:
         raise InvalidParameter("population", str(population), "the population that the defence was trained for")
-    price = None if weights is None else tuple(weights)
-    judge = _Judge(candidate, price, attackers, budget, checks.count("seed", seed), checks.count("test", test, 2))
+    price, against = None if weights is None else tuple(weights), None if attackers is None else tuple(attackers)
+    judge = _Judge(candidate, price, against, budget, checks.count("seed", seed), checks.count("test", test, 2))
     return judge.certified(candidate) if isinstance(candidate, Certified) else judge.plain()
 
 
+@attrs.frozen(eq=False)
 class _Judge:
     """One comparison: the same draws for every error, the same attackers for every release."""
 
-    def __init__(
-        self,
-        candidate: Defence,
-        price: tuple[float, ...] | None,
-        attackers: Iterable[Attacker] | None,
-        budget: Budget | None,
-        seed: int,
-        test: int,
-    ) -> None:
-        self.candidate, self.price, self.budget, self.seed, self.test = candidate, price, budget, seed, test
-        self.attackers = None if attackers is None else tuple(attackers)
-        self.error = self.error_of(candidate)
+    candidate: Defence
+    price: tuple[float, ...] | None
+    attackers: tuple[Attacker, ...] | None
+    budget: Budget | None
+    seed: int
+    test: int
+
+    @cached_property
+    def error(self) -> float:
+        return self.error_of(self.candidate)
 
     def error_of(self, defence: Defence) -> float:
         weights = None if self.price is None else np.asarray(self.price)

@@ -9,7 +9,7 @@ Reference: seed 004 sections 3.2, P.2 and P.8; theory/game.md sections 0 and 4 (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -54,12 +54,6 @@ class Settings:
     tolerance: float = attrs.field(converter=float)
 
 
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidParameter(name, value, " or ".join(map(repr, allowed)))
-    return value
-
-
 def _widths(name: str, value: Any) -> tuple[int, int]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidParameter(name, value, "two whole numbers, the widths of the hidden layers")
@@ -81,10 +75,13 @@ def _target(value: Any) -> tuple[float, float] | None:
         return None
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidParameter("certify", value, "a pair (epsilon, delta)")
-    delta = checks.probability("delta", value[1])
-    if not 0.0 < delta < 1.0:
-        raise InvalidParameter("delta", value[1], "in (0, 1)", "Gaussian noise has no finite epsilon at delta = 0")
+    hint = "Gaussian noise has no finite epsilon at delta = 0"
+    delta = checks.ranged("delta", value[1], "in (0, 1)", lambda number: 0.0 < number < 1.0, hint)
     return checks.positive("epsilon", value[0]), delta
+
+
+def _if_given(check: Callable[..., Any], *more: Any) -> Any:
+    return attrs.validators.optional(checks.field(check, *more))
 
 
 @document("generative/1")
@@ -99,51 +96,28 @@ class Generative:
     Training stops early when the moving average of the objective stays within `tolerance` for `patience` steps.
     """
 
-    architecture: str = "noisy"
-    objective: str | None = None
-    kappa: float = 2.0
+    architecture: str = attrs.field(default="noisy", validator=checks.field(checks.one_of, ARCHITECTURES))
+    objective: str | None = attrs.field(default=None, validator=_if_given(checks.one_of, OBJECTIVES))
+    kappa: float = attrs.field(default=2.0, validator=checks.field(checks.non_negative))
     weights: tuple[float, ...] | None = attrs.field(default=None, converter=_weights)
-    nu: int | None = None
-    attacker: str | None = None
-    attacker_steps: int | None = None
-    learning_rate: float | None = None
-    attacker_rate: float | None = None
-    weight_decay: float = 1e-5
-    batch: int = 64
-    steps: int = 1200
-    initial_noise: float = -2.0
-    hidden: tuple[int, int] = (256, 256)
-    attacker_hidden: tuple[int, int] = (256, 128)
-    odds_limit: float | None = None
-    odds_weight: float = 10.0
-    patience: int | None = 400
-    window: int = 100
-    tolerance: float = 1e-3
+    nu: int | None = attrs.field(default=None, validator=_if_given(checks.count, 1))
+    attacker: str | None = attrs.field(default=None, validator=_if_given(checks.one_of, IN_LOOP))
+    attacker_steps: int | None = attrs.field(default=None, validator=_if_given(checks.count, 1))
+    learning_rate: float | None = attrs.field(default=None, validator=_if_given(checks.rate))
+    attacker_rate: float | None = attrs.field(default=None, validator=_if_given(checks.rate))
+    weight_decay: float = attrs.field(default=1e-5, validator=checks.field(checks.non_negative))
+    batch: int = attrs.field(default=64, validator=checks.field(checks.count, 2))
+    steps: int = attrs.field(default=1200, validator=checks.field(checks.count, 1))
+    initial_noise: float = attrs.field(default=-2.0, validator=checks.field(checks.real))
+    hidden: tuple[int, int] = attrs.field(default=(256, 256), validator=checks.field(_widths))
+    attacker_hidden: tuple[int, int] = attrs.field(default=(256, 128), validator=checks.field(_widths))
+    odds_limit: float | None = attrs.field(default=None, validator=_if_given(checks.positive))
+    odds_weight: float = attrs.field(default=10.0, validator=checks.field(checks.non_negative))
+    patience: int | None = attrs.field(default=400, validator=_if_given(checks.count, 1))
+    window: int = attrs.field(default=100, validator=checks.field(checks.count, 1))
+    tolerance: float = attrs.field(default=1e-3, validator=checks.field(checks.non_negative))
     certify: tuple[float, float] | None = attrs.field(default=None, converter=_target)
-    radius_quantile: float = 0.9
-
-    def __attrs_post_init__(self) -> None:
-        _one_of("architecture", self.architecture, ARCHITECTURES)
-        if self.objective is not None:
-            _one_of("objective", self.objective, OBJECTIVES)
-        if self.attacker is not None:
-            _one_of("attacker", self.attacker, IN_LOOP)
-        for name, least in (("batch", 2), ("steps", 1), ("window", 1)):
-            checks.count(name, getattr(self, name), least)
-        for name in ("nu", "attacker_steps", "patience"):
-            if getattr(self, name) is not None:
-                checks.count(name, getattr(self, name), 1)
-        for name in ("learning_rate", "attacker_rate"):
-            if getattr(self, name) is not None:
-                checks.rate(name, getattr(self, name))
-        if self.odds_limit is not None:
-            checks.positive("odds_limit", self.odds_limit)
-        for name in ("kappa", "weight_decay", "odds_weight", "tolerance"):
-            checks.non_negative(name, getattr(self, name))
-        checks.real("initial_noise", self.initial_noise)
-        checks.rate("radius_quantile", self.radius_quantile)
-        _widths("hidden", self.hidden)
-        _widths("attacker_hidden", self.attacker_hidden)
+    radius_quantile: float = attrs.field(default=0.9, validator=checks.field(checks.rate))
 
     @property
     def name(self) -> str:

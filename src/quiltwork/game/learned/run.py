@@ -10,18 +10,15 @@ Reference: seed 004 section 3.2; theory/game.md sections 0 and 4 (settings, acce
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
-import os
 import signal
-import tempfile
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import attrs
@@ -29,6 +26,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
+from quiltwork.files import place, whole_file
 from quiltwork.game.attackers.knowledge import Attacker, Budget
 from quiltwork.game.attackers.neural import torch
 from quiltwork.game.defenders.certificates import statistic_of
@@ -51,18 +49,17 @@ def fingerprint(game: Game) -> dict[str, str]:
     population = game.statistic.population
     people = hashlib.sha256(repr(population.size).encode())
     people.update(np.ascontiguousarray(population.candidates).tobytes())
-    prior = repr(population.prior)
     return {
         "options": json.dumps(attrs.asdict(game.settings), sort_keys=True),
         "candidates": people.hexdigest(),
-        "prior": prior,
+        "prior": repr(population.prior),
         "denominator": game.statistic.denominator,
         "seed": str(game.seed),
     }
 
 
 def save(game: Game, path: Path) -> None:
-    """Write beside the target first, then put it in place at once: a reader sees the old file or the new one."""
+    """A reader sees the old file or the new one, whole."""
     library, buffer = torch(), io.BytesIO()
     scale = game.generator.log_scale
     library.save(
@@ -79,18 +76,8 @@ def save(game: Game, path: Path) -> None:
         buffer,
     )
     body = buffer.getvalue()
-    digest = hashlib.sha256(body).hexdigest().encode() + b"\n"
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_FORMAT + digest + body)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    with whole_file(path, binary=True) as file:
+        file.write(_FORMAT + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
 
 
 def restore(game: Game, path: Path) -> None:
@@ -135,39 +122,31 @@ def _read(path: Path) -> dict[str, Any]:
     return state
 
 
-class Interruptible:
-    """While open, a first Ctrl-C only raises when `check` is called; a second one raises at once.
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """While open, a first Ctrl-C only raises when the function that is given is called; a second one raises at once.
 
     Outside the main thread, or where a program handles Ctrl-C in its own way, nothing is changed.
     """
+    presses: list[int] = []
 
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: Any = None
-
-    def __enter__(self) -> Interruptible:
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._hear)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-        if self.asked and kind is None:
+    def check() -> None:
+        if presses:
             raise KeyboardInterrupt
 
-    def check(self) -> None:
-        """Raise here if Ctrl-C was pressed."""
-        if self.asked:
-            raise KeyboardInterrupt
+    def hear(number: int, frame: FrameType | None) -> None:
+        check()
+        presses.append(number)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, hear) if ours else None
+    try:
+        yield check
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
+    check()
 
 
 Progress = Callable[[int, float], None]
@@ -215,9 +194,11 @@ def train(
     options = defender if attacker is None else attrs.evolve(defender, attacker=_in_loop(attacker))
     total = options.steps if steps is None else checks.count("steps", steps, 1)
     game = Game(options.settings(*statistic.population.size), statistic, begun)
-    stopped = _play(game, total, progress, _place(checkpoint), checks.flag("resume", resume), every)
+    path = None if checkpoint is None else place("checkpoint", checkpoint)
+    stopped = _play(game, total, progress, path, checks.flag("resume", resume), every)
     learned = Learned(options.name, statistic, game.generator)
-    in_loop = _in_loop_figure(game, learned)
+    draws = SummaryStatistics(learned).draw(_LOOKS, np.random.default_rng([begun, 1]))
+    in_loop = InLoop(game.settings.attacker, auc(game.attacker.frozen(draws.outputs), draws.members))
     candidate: Defence = learned
     if options.certify is not None:
         candidate = _certified(options.certify, options.radius_quantile, learned, begun)
@@ -250,18 +231,6 @@ def _in_loop(attacker: Any) -> str:
     return kind
 
 
-def _place(checkpoint: Any) -> Path | None:
-    """Where to write; a directory that is missing shows now, not after the first hundred steps."""
-    if checkpoint is None:
-        return None
-    if not isinstance(checkpoint, (str, Path)):
-        raise InvalidParameter("checkpoint", checkpoint, "a path")
-    path = Path(checkpoint)
-    if path.is_dir() or not path.parent.is_dir():
-        raise InvalidParameter("checkpoint", str(path), "the name of a file in a directory that exists")
-    return path
-
-
 def _play(game: Game, total: int, progress: bool | Progress | None, path: Path | None, resume: bool, every: int) -> str:
     """Train up to `total` steps, or until the objective has settled; returns which of the two it was."""
     period = checks.count("every", every, 1)
@@ -277,7 +246,7 @@ def _play(game: Game, total: int, progress: bool | Progress | None, path: Path |
         save(game, path)  # a place that cannot be written to shows before the first step
     shown = progress if isinstance(progress, bool) else (None if progress is None else False)
     try:
-        with Interruptible() as keys, closing(bar(max(0, total - game.step), "training", shown)) as places:
+        with interruptible() as check, closing(bar(max(0, total - game.step), "training", shown)) as places:
             for _ in places:
                 if game.settled:
                     break
@@ -286,7 +255,7 @@ def _play(game: Game, total: int, progress: bool | Progress | None, path: Path |
                     save(game, path)
                 if callable(progress):
                     progress(game.step, game.rows[-1][3])
-                keys.check()
+                check()
     except KeyboardInterrupt as error:
         if path is not None and game.whole:
             save(game, path)
@@ -295,11 +264,6 @@ def _play(game: Game, total: int, progress: bool | Progress | None, path: Path |
     if path is not None:
         save(game, path)
     return "the objective settled" if game.settled else f"all {total} asked for"
-
-
-def _in_loop_figure(game: Game, learned: Learned) -> InLoop:
-    draws = SummaryStatistics(learned).draw(_LOOKS, np.random.default_rng([game.seed, 1]))
-    return InLoop(game.settings.attacker, auc(game.attacker.frozen(draws.outputs), draws.members))
 
 
 def _certified(target: tuple[float, float], quantile: float, learned: Learned, seed: int) -> Certified:

@@ -161,13 +161,12 @@ def price(delta: Any, kappa: float, weights: Any) -> Any:
     return kappa * size.mean()
 
 
-def odds_excess(logits: Any, prior_logits: Any, limit: float) -> Any:
-    """By how much the attacker's log-odds leave the band around the prior, on average."""
-    return torch().relu((logits - prior_logits).abs() - limit).mean()
-
-
 NOT_PROTECTION = "in-loop attacker: not a measure of protection"
-COLUMNS = ("attacker_loss", "privacy", "error", "objective")
+
+
+def _column(place: int, words: str) -> property:
+    """A property that is this column of the rows."""
+    return property(lambda history: history.rows[:, place], doc=words)
 
 
 @document("history/1")
@@ -181,25 +180,10 @@ class History:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def attacker_loss(self) -> FloatArray:
-        """Cross entropy of the attacker's last step, in nats a decision."""
-        return self.rows[:, 0]
-
-    @property
-    def privacy(self) -> FloatArray:
-        """The generator's privacy loss."""
-        return self.rows[:, 1]
-
-    @property
-    def error(self) -> FloatArray:
-        """Mean |delta| before clipping."""
-        return self.rows[:, 2]
-
-    @property
-    def objective(self) -> FloatArray:
-        """What the generator minimised."""
-        return self.rows[:, 3]
+    attacker_loss = _column(0, "Cross entropy of the attacker's last step, in nats a decision.")
+    privacy = _column(1, "The generator's privacy loss.")
+    error = _column(2, "Mean |delta| before clipping.")
+    objective = _column(3, "What the generator minimised.")
 
     def __str__(self) -> str:
         return f"{len(self)} steps, {self.stopped}"
@@ -312,7 +296,8 @@ class Game:
         private = privacy(chosen.objective, logits, members)
         objective = private + price(delta, chosen.kappa, self._weights)
         if chosen.odds_limit is not None:
-            objective = objective + chosen.odds_weight * odds_excess(logits, self._prior_logits, chosen.odds_limit)
+            beyond = library.relu((logits - self._prior_logits).abs() - chosen.odds_limit)  # of the band of the prior
+            objective = objective + chosen.odds_weight * beyond.mean()
         self.generator_adam.zero_grad()
         objective.backward()
         self.generator_adam.step()

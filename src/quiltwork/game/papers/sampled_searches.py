@@ -13,8 +13,6 @@ When the data hold the member, the Bayesian attacker's log-odds move by a normal
 mu^2.  The existing mechanisms and the new one contribute independent parts to it (after the noise of the others is
 taken out of the new one's), so that two normal numbers a sample stand for all releases.
 
-Reference: theory/game.md section 5; seed 004, appendix P.6.
-
 Bisection on the sampled log-odds, with the same random numbers at each epsilon: no weights to tune, and no proof.
 
 Reference: theory/game.md section 5 (0.1 % below the closed form with 200,000 samples).
@@ -32,9 +30,8 @@ from scipy.special import ndtri
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
-from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.errors import NotCertified
 from quiltwork.game.gaussian.next_mechanism import NextMechanism, next_mechanism
-from quiltwork.game.people.population import generator
 from quiltwork.kinds import document
 from quiltwork.numbers.stated import exactly
 
@@ -96,9 +93,8 @@ class LogOdds:
         """Validate everything once; `scale` is mu over epsilon."""
         exact = next_mechanism(existing, target, correlation)
         scale = float(exactly("sensitivity", sensitivity)) / math.sqrt(float(exactly("constant", constant)))
-        level = checks.real("quantile", quantile, "in (1/2, 1)")
-        if not 0.5 < level < 1:
-            raise InvalidParameter("quantile", quantile, "in (1/2, 1)", "it is the upper tail that a promise is about")
+        hint = "it is the upper tail that a promise is about"
+        level = checks.ranged("quantile", quantile, "in (1/2, 1)", lambda number: 0.5 < number < 1, hint)
         return cls(exact, checks.moderate("sensitivity / sqrt(constant)", scale), level)
 
     @property
@@ -142,7 +138,7 @@ def sampled_bisection(
     ('approximate', True)
     """
     odds = LogOdds.of(existing, target, correlation, sensitivity, constant, quantile)
-    normals = generator(rng).standard_normal((checks.count("samples", samples, 2), 2))
+    normals = checks.generator(rng).standard_normal((checks.count("samples", samples, 2), 2))
     # above the pull the total grows with epsilon; below it lies the other root
     low = max(float(odds.exact.forms.pull), 1e-6 * odds.exact.upper)
     high = max(2.0 * low, odds.exact.upper)
@@ -180,7 +176,7 @@ def penalty_method(
     ('approximate', False, True)
     """
     odds = LogOdds.of(existing, target, correlation, sensitivity, constant, quantile)
-    draws, price = generator(rng), checks.positive("weight", weight)
+    draws, price = checks.generator(rng), checks.positive("weight", weight)
     count, size = checks.count("steps", steps, 1), checks.count("samples", samples, 2)
     pace = checks.rate("rate", rate)
     typical = float(np.mean([float(one) ** 2 for one in odds.exact.existing]))

@@ -26,13 +26,6 @@ from quiltwork.kinds import document, not_written
 Members = NDArray[np.bool_]
 
 
-def generator(rng: Any) -> np.random.Generator:
-    """Simulations take a generator of their own."""
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter("rng", rng, "a numpy.random.Generator, for example numpy.random.default_rng(0)")
-    return rng
-
-
 @runtime_checkable
 class Prior(Protocol):
     """A law of membership vectors of any number of candidates."""
@@ -234,9 +227,6 @@ class Population:
         return f"{people} candidates, {len(self.reference)} reference people, {attributes} attributes: {self.source}"
 
 
-DENOMINATORS = ("members", "fixed")
-
-
 def members_of(value: Any, candidates: int) -> Members:
     """Membership vectors, one a row, as booleans."""
     allowed = f"a matrix of 0 and 1 with {candidates} columns, one row a data set"
@@ -264,17 +254,12 @@ class Statistic:
     """
 
     population: Population = attrs.field()
-    denominator: str = attrs.field(default="members")
+    denominator: str = attrs.field(default="members", validator=checks.field(checks.one_of, ("members", "fixed")))
 
     @population.validator
     def _people(self, _: Any, value: Any) -> None:
         if not isinstance(value, Population):
             raise InvalidParameter("population", value, "a Population")
-
-    @denominator.validator
-    def _known(self, _: Any, value: str) -> None:
-        if value not in DENOMINATORS:
-            raise InvalidParameter("denominator", value, " or ".join(map(repr, DENOMINATORS)))
 
     def exact(self, members: Members) -> FloatArray:
         """The statistic of each data set, one a row."""

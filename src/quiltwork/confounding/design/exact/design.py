@@ -17,10 +17,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.confounding.design.exact.program import Duals, Written, hinges_of, rows_needed, signed, whole, written
 from quiltwork.confounding.design.exact.simplex import optimal, program
 from quiltwork.confounding.design.program import highs
+from quiltwork.confounding.pairs import listed
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.rational_linear import Singular
@@ -72,7 +72,9 @@ def solve_exactly(joint: Any, pairs: Any, odds: Any, delta: Any, weights: Any) -
             raise InvalidParameter(f"the sum of row {index} of joint", _shown(row.sum()), "1 exactly")
     if prices.shape[1] != table.shape[1]:
         raise InvalidParameter("the shape of weights", prices.shape, f"(priors, {table.shape[1]}, outputs)")
-    ordered = _pairs(pairs, len(table))
+    ordered = listed(pairs, len(table))
+    if not ordered:
+        raise InvalidParameter("pairs", pairs, "ordered pairs of rows", "without pairs nothing is protected")
     ratio, target = _rational("odds", odds, ">= 1"), _rational("delta", delta, "in [0, 1]")
     if ratio < 1:
         raise InvalidParameter("odds", _shown(ratio), ">= 1", "odds are e^epsilon")
@@ -108,16 +110,11 @@ def _solved(joint: Fractions, pairs: Pairs, odds: Fraction, delta: Fraction, wei
     if reached > delta:
         raise NotCertified("the channel of the exact program", f"it reaches delta {_shown(reached)}")
     bound = lower_bound(joint, pairs, odds, delta, weights, duals)
-    return RationalSolution(channel, worst_cost(weights, channel), bound, reached, duals, found.pivots)
+    cost = Fraction(max((prior * np.array(channel, dtype=object)).sum() for prior in weights))
+    return RationalSolution(channel, cost, bound, reached, duals, found.pivots)
 
 
 # ---- evaluation, from the given tables alone
-
-
-def worst_cost(weights: Fractions, channel: Channel) -> Fraction:
-    """The largest over t of sum_xz w[t, x, z] g[x, z]."""
-    table = np.array(channel, dtype=object)
-    return Fraction(max((prior * table).sum() for prior in weights))
 
 
 def worst_delta(joint: Fractions, pairs: Pairs, odds: Fraction, channel: Channel) -> Fraction:
@@ -212,17 +209,3 @@ def _rationals(name: str, value: Any) -> Fractions:
     read = np.empty(len(entries), dtype=object)
     read[:] = [_rational(f"an entry of {name}", entry, "") for entry in entries]
     return read.reshape(given.shape)
-
-
-def _pairs(value: Any, rows: int) -> list[tuple[int, int]]:
-    allowed = f"ordered pairs of two different rows from 0 to {rows - 1}"
-    try:
-        found = [tuple(checks.count("a row of a pair", row) for row in pair) for pair in value]
-    except TypeError:
-        raise InvalidParameter("pairs", value, allowed) from None
-    if not found:
-        raise InvalidParameter("pairs", value, allowed, "without pairs nothing is protected")
-    for pair in found:
-        if len(pair) != 2 or pair[0] == pair[1] or max(pair) >= rows:
-            raise InvalidParameter("a pair", pair, allowed)
-    return [(pair[0], pair[1]) for pair in found]

@@ -100,7 +100,7 @@ class _State:
         self.artificial: dict[int, int] | None = None
         self.pivots = 0
         chosen = list(range(len(given.columns), given.width))
-        if basis is not None and _is_choice(basis, given):
+        if basis is not None and len(basis) == given.rows == len(set(basis)) and set(basis) <= set(range(given.width)):
             chosen = [int(index) for index in basis]
         self.basis = chosen
         try:
@@ -195,7 +195,3 @@ class _State:
         self.basis[place], self.values[place] = entering, step
         self.square = self._square()
         return step
-
-
-def _is_choice(basis: Sequence[int], given: Program) -> bool:
-    return len(basis) == given.rows == len(set(basis)) and all(0 <= index < given.width for index in basis)

@@ -128,16 +128,12 @@ class SliceShapes(Shapes):
         self.length = self.width / (self.sd * self.c)  # of the window of the posterior
         self._find_whole()
 
-    def _fall(self, past: FloatArray) -> FloatArray:
-        """(xi^2 - xi_e^2)/2 at a point of the bin: how far the log density of X has fallen from its largest value."""
-        found: FloatArray = 0.5 * past * (past + 2.0 * self.xi_near)
-        return found
-
     def _find_whole(self) -> None:
         """log P' and its error in units."""
         found = window(self.xi_low, self.xi_high, self.xi_middle, self.width / self.sd)
         with np.errstate(invalid="ignore"):
-            self.falls = [np.where(np.isfinite(past), self._fall(past), 0.0)
+            # (xi^2 - xi_e^2)/2 at a point of the bin: how far the log density of X has fallen from its largest value
+            self.falls = [np.where(np.isfinite(past), 0.5 * past * (past + 2.0 * self.xi_near), 0.0)
                            for past in (self.past_low, self.past_high, self.past_middle)]  # fmt: skip
         fallen = np.choose(found.reference, [np.zeros_like(self.sd), *self.falls])
         self.log_whole = found.log - fallen

@@ -181,16 +181,17 @@ def likelihood_order(parts: Sequence[Slice], side: int) -> np.ndarray:
     bins = [part.bin for part in parts]
     spreads = {spread: index for index, spread in enumerate(dict.fromkeys(each[1:3] for each in bins))}
     alike = np.array([spreads[each[1:3]] for each in bins])
-    means = _ranks([each[0] for each in bins])
-    lows = _ranks([each[3] for each in bins])  # minus infinity comes first
-    highs = -_ranks([None if each[4] is None else -each[4] for each in bins])  # infinity comes last
+    means = ranks([each[0] for each in bins])
+    lows = ranks([each[3] for each in bins])  # minus infinity comes first
+    highs = -ranks([None if each[4] is None else -each[4] for each in bins])  # infinity comes last
     before: np.ndarray = alike[:, None] == alike[None, :]
-    for ranks in (means, lows, highs):
-        before = before & (side * ranks[:, None] <= side * ranks[None, :])
+    for place in (means, lows, highs):
+        before = before & (side * place[:, None] <= side * place[None, :])
     return before
 
 
-def _ranks(values: Sequence[Fraction | None]) -> np.ndarray:
+def ranks(values: Sequence[Fraction | None]) -> np.ndarray:
+    """Places in the order of exact values; equal values share one, and None comes first."""
     order = {value: rank for rank, value in enumerate(sorted({value for value in values if value is not None}), 1)}
     return np.array([0 if value is None else order[value] for value in values], dtype=np.int64)
 

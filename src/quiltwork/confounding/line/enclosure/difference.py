@@ -39,6 +39,18 @@ LARGEST = 700.0
 STALLED = 8.0  # an upper bound of so many slacks is rounding
 
 
+def _stacked(name: str) -> cached_property[FloatArray]:
+    """What the shapes of two laws have under this name, one below the other."""
+
+    def stacked(laws: TwoLaws) -> FloatArray:
+        found = np.concatenate([getattr(shape, name) for shape in laws.shapes])
+        if bool(np.isnan(found).any()):  # it would compare as "the mode is elsewhere"
+            raise NotCertified(f"the {name} of a law", "it is not a number: please report this as a bug")
+        return found
+
+    return cached_property(stacked)
+
+
 class TwoLaws:
     """Two mixtures over one list of components; the components of one kind are evaluated together."""
 
@@ -73,31 +85,9 @@ class TwoLaws:
         """One for each kind (one for each density of the user's own), in the order of the parts."""
         return [type(group[0]).shapes(group) for group in self._groups]
 
-    def _stacked(self, name: str) -> FloatArray:
-        found = np.concatenate([getattr(shape, name) for shape in self.shapes])
-        if bool(np.isnan(found).any()):  # it would compare as "the mode is elsewhere"
-            raise NotCertified(f"the {name} of a law", "it is not a number: please report this as a bug")
-        return found
-
-    @cached_property
-    def mode_low(self) -> FloatArray:
-        """Where the modes begin, a column."""
-        return self._stacked("mode_low")
-
-    @cached_property
-    def mode_high(self) -> FloatArray:
-        """Where they end."""
-        return self._stacked("mode_high")
-
-    @cached_property
-    def slope_error(self) -> FloatArray:
-        """Absolute errors of the slopes of the log densities."""
-        return self._stacked("slope_error")
-
-    @cached_property
-    def peak(self) -> FloatArray:
-        """Log of the largest densities."""
-        return self._stacked("peak")
+    mode_low, mode_high = _stacked("mode_low"), _stacked("mode_high")  # where the modes begin and end, columns
+    slope_error = _stacked("slope_error")  # absolute errors of the slopes of the log densities
+    peak = _stacked("peak")  # log of the largest densities
 
     def log_density(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(K, n) log densities and their errors."""

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.confounding.line.binned.law import Slice, likelihood_order
+from quiltwork.confounding.line.binned.law import Slice, likelihood_order, ranks
 from quiltwork.confounding.line.enclosure.difference import Difference, TwoLaws
 from quiltwork.confounding.line.laws.components import Component
 from quiltwork.confounding.line.laws.densities import NormalLaplaceShapes
@@ -30,21 +30,6 @@ from quiltwork.numbers.rounding import UNIT
 LARGE, TINY = 600.0, 1e-290
 MIN_SLOPE_GAP = 1e-9  # slopes computed in floats must differ by this much of their size
 GAUSS, EXPONENTIAL, MIXED, SLICED = "normal", "laplace", "normal-laplace", "slice"
-
-
-def _support(part: Component) -> tuple[float, float]:
-    if part.kind == "uniform":
-        return float(part.low), float(part.high)  # type: ignore[attr-defined]
-    if part.kind == "user":
-        low, high = part.support  # type: ignore[attr-defined]
-        return float(low), float(high)
-    return -math.inf, math.inf
-
-
-def _ranks(values: list[Fraction]) -> np.ndarray:
-    """Places in the order of exact values; equal values share one."""
-    order = {value: rank for rank, value in enumerate(sorted(set(values)))}
-    return np.array([order[value] for value in values], dtype=np.int64)
 
 
 class TailOrder:
@@ -59,7 +44,7 @@ class TailOrder:
         means = [side * part.exact[0] if known else zero for part, known in zip(laws.parts, self.known, strict=True)]
         variances = [part.exact[1] if part.kind in (GAUSS, MIXED) else zero for part in laws.parts]
         scales = [part.exact[-1] if part.kind in (EXPONENTIAL, MIXED) else zero for part in laws.parts]
-        mean, variance, scale = _ranks(means), _ranks(variances), _ranks(scales)
+        mean, variance, scale = ranks(means), ranks(variances), ranks(scales)
         self.rank = scale
         self.means, self.variances = np.array(means, dtype=float), np.array(variances, dtype=float)
         self.scales = np.array(scales, dtype=float)
@@ -75,8 +60,7 @@ class TailOrder:
         bins = [part for part in laws.parts if isinstance(part, Slice)]
         self.fixed[np.ix_(sliced, sliced)] |= likelihood_order(bins, side)
         self.narrower = self.normal[:, None] & self.normal[None, :] & (variance[:, None] <= variance[None, :])
-        ends = [_support(part) for part in laws.parts]
-        self.ends = np.array([end[1] if side > 0 else -end[0] for end in ends])
+        self.ends = np.array([part.support[1] if side > 0 else -part.support[0] for part in laws.parts], dtype=float)
 
     def slopes(self, place: float) -> FloatArray:
         """Derivatives of the log densities at a place right of all modes (of the mirrored line, for a left tail)."""
@@ -176,7 +160,7 @@ def unbounded(laws: TwoLaws) -> bool:
 
 def revealed(laws: TwoLaws) -> tuple[float, float]:
     """Both ends of P(q = 0): what no epsilon can hide."""
-    ends = sorted(_support(part) for part, weight in zip(laws.parts, laws.second, strict=True) if weight > 0)
+    ends = sorted(part.support for part, weight in zip(laws.parts, laws.second, strict=True) if weight > 0)
     gaps, reach = [], -math.inf
     for low, high in ends:
         if low > reach:

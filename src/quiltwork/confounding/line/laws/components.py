@@ -99,6 +99,11 @@ class Component:
         if spreads:
             placed(self.exact[0], max(spreads))
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """Both ends of where the density is positive."""
+        return -math.inf, math.inf
+
     def density(self, a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
         """Bounds on the density over each cell [a, b], rounded outward."""
         low, high = _cells(a, b)
@@ -319,6 +324,10 @@ class Uniform(Component):
                 "the ends of a uniform law", (self.low, self.high), "apart by 1e-6 of their size", "shift the data"
             )
 
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.low, self.high
+
     def times(self, weight: Fraction) -> Component:
         ends = sorted(weight * end for end in self.exact)
         return Uniform(float(ends[0]), float(ends[1]), exact=tuple(ends))
@@ -352,9 +361,7 @@ def _large_shares(value: Any) -> FloatArray:
 
 
 def _parts(value: Any) -> tuple[Component, ...]:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise InvalidParameter("components", value, "a list of components")
-    parts = tuple(value)
+    parts = tuple(checks.listed("components", value, "a list of components"))
     for part in parts:
         if not isinstance(part, Component):
             raise InvalidParameter("a component", part, "Normal, Laplace, NormalLaplace, Uniform, Unimodal or Point")

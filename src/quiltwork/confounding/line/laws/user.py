@@ -50,9 +50,7 @@ class Unimodal(Component):
         low, high = (float(end) for end in self.support)
         if not low <= self.mode <= high or low == high:
             raise InvalidParameter("mode", self.mode, f"inside the support {self.support}")
-        accuracy = checks.positive("accuracy", self.accuracy)
-        if not 1e-15 <= accuracy <= 1e-3:
-            raise InvalidParameter("accuracy", self.accuracy, "in [1e-15, 1e-3]")
+        checks.ranged("accuracy", self.accuracy, "in [1e-15, 1e-3]", lambda number: 1e-15 <= number <= 1e-3)
         peak = self._at_mode(self.pdf)
         if not 0.0 < peak < math.inf:
             raise InvalidParameter("the density at the mode", peak, "positive and finite")

@@ -39,6 +39,7 @@ from quiltwork.numbers.laws import Table
 from quiltwork.numbers.stated import log_ends
 
 MAX_PROGRAMS = 60  # linear programs at most
+STEPS = (1.0, 0.5, 0.25, 0.1, 0.03)  # of the way to a new channel
 PATIENCE = 6  # rounds without progress before the answer is taken as it is
 SOLVER_TOLERANCE = 1e-10  # the smallest tolerance of the solver
 
@@ -54,15 +55,18 @@ class Suggestion:
 def cutting_planes(problem: Design, score: Score, tolerance: float) -> Suggestion:
     """A channel and an attacker whose bounds are about `tolerance` apart."""
     program = _Program(problem, score)
-    best: tuple[float, FloatArray] | None = None
-    most: tuple[float, FloatArray] | None = None
+    best: tuple[float, FloatArray] = (np.inf, np.zeros(0))
+    most: tuple[float, FloatArray] = (-np.inf, np.zeros(0))
     gap, waited = np.inf, 0
     for _ in range(MAX_PROGRAMS):
         channel, heights, actions = program.solve()
         _, parts, answers = float_value(problem, score, channel)
         lower = _float_bound(problem, score, actions)
-        best = _better(problem, score, channel, best)
-        if most is None or lower > most[0]:
+        # the best channel on the way from the best one so far to a new one: corners of the program lie around it
+        start = best[1] if best[1].size else channel
+        for trial in (start + share * (channel - start) for share in STEPS):
+            best = min(best, (float_value(problem, score, trial)[0], trial), key=lambda pair: pair[0])
+        if lower > most[0]:
             most = lower, actions
         left = best[0] - most[0]
         waited = 0 if left < 0.9 * gap else waited + 1
@@ -72,22 +76,7 @@ def cutting_planes(problem: Design, score: Score, tolerance: float) -> Suggestio
         middle = float_value(problem, score, best[1])[2]
         if not program.add(parts - heights, answers, (actions, middle), gap):
             break
-    if best is None or most is None:  # pragma: no cover - there is at least one round
-        raise NotCertified("the equilibrium", "the linear program has no answer")
     return Suggestion(best[1], most[1])
-
-
-def _better(
-    problem: Design, score: Score, channel: FloatArray, best: tuple[float, FloatArray] | None
-) -> tuple[float, FloatArray]:
-    """The best channel on the way from the best one so far to a new one: corners of the program lie around it."""
-    found = best
-    for share in (1.0,) if best is None else (1.0, 0.5, 0.25, 0.1, 0.03):
-        trial = channel if best is None else best[1] + share * (channel - best[1])
-        value = float_value(problem, score, trial)[0]
-        if found is None or value < found[0]:
-            found = value, trial
-    return found if found is not None else (np.inf, channel)
 
 
 def _float_bound(problem: Design, score: Score, actions: FloatArray) -> float:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
@@ -143,16 +143,10 @@ def true_channel(suggested: FloatArray) -> Table:
         total = sum(whole)
         if not total:
             whole, total = [1] * len(whole), len(whole)
-        found[index] = _shared(whole, total)
+        parts = [entry * GRID // total for entry in whole]  # brought to the sum GRID, the rest to the largest
+        parts[parts.index(max(parts))] += GRID - sum(parts)
+        found[index] = [Fraction(part, GRID) for part in parts]
     return found
-
-
-def _shared(whole: list[int], total: int) -> list[Fraction]:
-    """Whole numbers brought to the sum GRID: scaled down or up, the rest to the largest."""
-    parts = [entry * GRID // total for entry in whole]
-    largest = max(range(len(parts)), key=parts.__getitem__)
-    parts[largest] += GRID - sum(parts)
-    return [Fraction(part, GRID) for part in parts]
 
 
 def simple(channel: Table, largest: int) -> Table:
@@ -167,29 +161,7 @@ Ends = tuple[Fraction, Fraction]
 EDGE = 1e-12  # the cross-entropy attacker never plays exactly 0 or 1, where its score is minus infinity
 
 
-class Score(Protocol):
-    """One of the three, in floats for the solver and in fractions for the certificate."""
-
-    @property
-    def starts(self) -> FloatArray:
-        """Actions to begin with."""
-        ...
-
-    def pays(self, action: FloatArray, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """g(1, a) and g(0, a)."""
-        ...
-
-    def best(self, member: FloatArray, other: FloatArray) -> FloatArray:
-        """The action that maximises A g(1, a) + (P - A) g(0, a), for masses A and P - A that are not both zero."""
-        ...
-
-    def exact_pays(self, action: Fraction, rate: Fraction) -> Ends:
-        """Lower ends of g(1, a) and g(0, a)."""
-        ...
-
-    def exact_value(self, member: Fraction, other: Fraction, rate: Fraction) -> Fraction:
-        """An upper end of the largest A g(1, a) + (P - A) g(0, a)."""
-        ...
+# Each score in floats for the solver, and in fractions for the certificate
 
 
 @attrs.frozen
@@ -200,21 +172,25 @@ class AdvantageScore:
 
     @property
     def starts(self) -> FloatArray:
-        """All there are: the score is linear, and a mixture of 0 and 1 is a rule that tosses a coin."""
+        """Actions to begin with; all there are: the score is linear, and a mixture of 0 and 1 tosses a coin."""
         return np.array([0.0, 1.0])
 
     def pays(self, action: FloatArray, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """g(1, a) and g(0, a)."""
         weight = float(self.gamma)
         return (1.0 - weight) * action, -weight * action
 
     def best(self, member: FloatArray, other: FloatArray) -> FloatArray:
+        """The action that maximises A g(1, a) + (P - A) g(0, a), for masses A and P - A that are not both zero."""
         weight = float(self.gamma)
         return np.where((1.0 - weight) * member > weight * other, 1.0, 0.0)
 
     def exact_pays(self, action: Fraction, rate: Fraction) -> Ends:
+        """Lower ends of g(1, a) and g(0, a)."""
         return (1 - self.gamma) * action, -self.gamma * action
 
     def exact_value(self, member: Fraction, other: Fraction, rate: Fraction) -> Fraction:
+        """An upper end of the largest A g(1, a) + (P - A) g(0, a)."""
         return max((1 - self.gamma) * member - self.gamma * other, Fraction(0))
 
 
@@ -268,6 +244,9 @@ class CrossEntropyScore:
             if mass:
                 total += mass * log_ends(mass / ((member + other) * share))[1]
         return total
+
+
+Score = AdvantageScore | SquaredScore | CrossEntropyScore
 
 
 def lower_bound(problem: Design, score: Score, actions: Table) -> Fraction:

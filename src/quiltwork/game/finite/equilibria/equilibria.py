@@ -21,7 +21,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.curves import Bracket
-from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
+from quiltwork.errors import Unreachable, Unsupported
 from quiltwork.game.finite.equilibria.commitment import barrier, cutting_planes, joint_lower_bound, joint_upper_bound
 from quiltwork.game.finite.equilibria.designs import (
     AdvantageScore,
@@ -38,10 +38,10 @@ from quiltwork.game.finite.equilibria.designs import (
     upper_bound,
 )
 from quiltwork.game.finite.equilibria.nash import deterring, regret, searched
-from quiltwork.game.finite.game import FiniteGame
+from quiltwork.game.finite.game import FiniteGame, weight_of
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import Number, Table, number
-from quiltwork.numbers.stated import double_above, double_below, typed
+from quiltwork.numbers.stated import double_above, double_below
 
 Status = Literal["exact", "certified", "approximate"]
 BELIEFS = 600  # candidates times outputs up to which a fixed point is searched
@@ -103,9 +103,9 @@ def stackelberg(
         channel, attacker, low, high = _joint(problem, accuracy)
     else:
         channel, attacker, low, high = _factorised(problem, score, loss != "cel", accuracy)
-    value = _bracket(low, high, "optimal commitment", float(high - low) <= accuracy)
-    status: Status = "exact" if low == high else "certified"
-    return _equilibrium(game, problem, channel, value, attacker, high - low, status, loss, kappa)
+    met = float(high - low) <= accuracy
+    value = Bracket(double_below(low), double_above(high), "cost", "optimal commitment", met)
+    return _equilibrium(game, problem, channel, value, attacker, high - low, loss, kappa)
 
 
 def nash(
@@ -152,10 +152,8 @@ def nash(
         found = "none" if best is None else f"{float(best[0]):.3g}"
         raise Unreachable(f"regret {accuracy:g}", "the fixed points searched", f"the least regret found is {found}")
     left, paid, channel, attacker = best
-    value = _bracket(paid, paid, "fixed point", True)
-    value = attrs.evolve(value, certified=left == 0)
-    status: Status = "exact" if left == 0 else "approximate"
-    return _equilibrium(game, problem, channel, value, attacker, left, status, loss, kappa)
+    value = Bracket(double_below(paid), double_above(paid), "cost", "fixed point", certified=left == 0)
+    return _equilibrium(game, problem, channel, value, attacker, left, loss, kappa)
 
 
 # ---- suggestions made true
@@ -163,18 +161,13 @@ def nash(
 
 def _score(loss: str, gamma: Any) -> Score | None:
     """The score of a loss; None for the joint one, which has a solver of its own."""
-    weight = typed(number("gamma", gamma))
-    if not 0 <= weight <= 1:
-        raise InvalidParameter("gamma", gamma, "in [0, 1]")
     scores: dict[str, Score | None] = {
-        "advantage": AdvantageScore(weight),
+        "advantage": AdvantageScore(weight_of(gamma)),
         "cel": CrossEntropyScore(),
         "joint cel": None,
         "tpr": SquaredScore(),
     }
-    if loss not in scores:
-        raise InvalidParameter("loss", loss, f"one of {', '.join(map(repr, scores))}")
-    return scores[loss]
+    return scores[checks.one_of("loss", loss, scores)]
 
 
 def _candidates(channel: Table) -> list[Table]:
@@ -211,10 +204,6 @@ def _joint(problem: Design, tolerance: float) -> tuple[Table, Table, Fraction, F
     return channel, posterior, joint_lower_bound(problem, posterior), joint_upper_bound(problem, channel)
 
 
-def _bracket(low: Fraction, high: Fraction, method: str, met: bool) -> Bracket:
-    return Bracket(double_below(low), double_above(high), "cost", method, met)
-
-
 def _equilibrium(
     game: FiniteGame,
     problem: Design,
@@ -222,10 +211,10 @@ def _equilibrium(
     value: Bracket,
     attacker: Table,
     left: Fraction,
-    status: Status,
     loss: str,
     kappa: Any,
 ) -> Equilibrium:
+    status: Status = "exact" if left == 0 else "certified" if value.certified else "approximate"
     law = problem.joint(channel).sum(axis=0)
     whole = np.empty((len(game.prior), channel.shape[1]), dtype=object)
     whole[:] = law

@@ -153,12 +153,11 @@ RANDOM = 4  # random starts after the usual ones
 
 
 def deterring(problem: Design, channel: Table) -> Table:
-    """The posterior p_k(x) of this channel, and 1 at outputs that never happen."""
-    joint = problem.joint(channel)
+    """The posterior p_k(x) of this channel, and 1 at outputs that never happen; floats for a channel of floats."""
+    joint = (problem.law if channel.dtype == float else problem.prior)[:, None] * channel
     law = joint.sum(axis=0)
-    members = problem.members.T @ joint
     never = law == 0
-    return np.asarray((members + never) / (law + never))
+    return np.asarray((problem.members.T @ joint + never) / (law + never))
 
 
 def regret(problem: Design, channel: Table, attacker: Table) -> tuple[Fraction, Fraction]:
@@ -178,9 +177,9 @@ def searched(problem: Design, start: FloatArray, seed: int) -> Iterator[FloatArr
     cold /= cold.sum(axis=1, keepdims=True)
     coldest = COLDEST * scale
     yield from _both(problem, cooled(problem, rates, scale, coldest))
-    yield from _both(problem, cooled(problem, _posterior(problem, start), 0.02 * scale, coldest))
+    yield from _both(problem, cooled(problem, deterring(problem, start), 0.02 * scale, coldest))
     yield from _both(problem, traced(problem, rates, scale, coldest))
-    yield from _both(problem, cooled(problem, _posterior(problem, cold), 0.02 * scale, coldest))
+    yield from _both(problem, cooled(problem, deterring(problem, cold), 0.02 * scale, coldest))
     for _ in range(RANDOM):
         yield from _both(problem, cooled(problem, rng.random((people, outputs)), 0.1 * scale, coldest))
 
@@ -189,12 +188,6 @@ def _both(problem: Design, channel: FloatArray) -> Iterator[FloatArray]:
     for least in SUPPORTS:
         yield _polished(problem, channel, least)
     yield channel
-
-
-def _posterior(problem: Design, channel: FloatArray) -> FloatArray:
-    joint = problem.law[:, None] * channel
-    law = joint.sum(axis=0)
-    return np.where(law > 0, (problem.members.T @ joint) / np.where(law > 0, law, 1.0), 1.0)
 
 
 def _polished(problem: Design, channel: FloatArray, least: float) -> FloatArray:
@@ -208,11 +201,11 @@ def _polished(problem: Design, channel: FloatArray, least: float) -> FloatArray:
     channel /= channel.sum(axis=1, keepdims=True)
     secret, output = np.nonzero(used)
     count, secrets = secret.size, len(law)
-    values = (channel * (members @ _posterior(problem, channel) + problem.price)).sum(axis=1)
+    values = (channel * (members @ deterring(problem, channel) + problem.price)).sum(axis=1)
     for _ in range(30):
         joint = law[:, None] * channel
         masses = joint.sum(axis=0)
-        beliefs = _posterior(problem, channel)
+        beliefs = deterring(problem, channel)
         costs = members @ beliefs + problem.price
         miss = np.concatenate([costs[used] - values[secret], channel.sum(axis=1) - 1.0])
         if float(np.abs(miss).max()) < 1e-15:

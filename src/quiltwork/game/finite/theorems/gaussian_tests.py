@@ -16,13 +16,16 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
+from scipy.special import ndtr, ndtri, ndtri_exp
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray, Number
+from quiltwork.compose.constructors import gdp, pure
+from quiltwork.compose.loss import Loss
 from quiltwork.curves import TradeOff
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
@@ -30,9 +33,6 @@ from quiltwork.numbers.laws import Number as Ratio
 from quiltwork.numbers.laws import Table, is_exact
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import double_above, double_below
-
-if TYPE_CHECKING:
-    from quiltwork.compose.loss import Loss
 
 Rule = Literal["threshold", "sampling"]
 MAX_SEPARATION = 100.0  # separations beyond it leave no error that a float could hold
@@ -59,22 +59,15 @@ class GaussianTest:
         outputs = checks.numbers("y", y, _LAW, -1e300, 1e300)
         if outputs.ndim == 0 or outputs.shape[-1] != self.weights.size:
             raise InvalidParameter("the shape of y", outputs.shape, f"(..., {self.weights.size})")
-        found = (outputs - self.middle) @ self.weights
-        return float(found) if np.ndim(found) == 0 else np.asarray(found)
+        return _plain((outputs - self.middle) @ self.weights)
 
     def power(self, alpha: Any) -> Number:
         """Phi(Phi^-1(alpha) + mu): the true positive rate at the false positive rate alpha."""
-        from scipy.special import ndtr, ndtri
-
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return _plain(ndtr(ndtri(asked) + self.mu))
+        return _plain(ndtr(ndtri(checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)) + self.mu))
 
     def type_two(self, alpha: Any) -> Number:
         """Phi(Phi^-1(1 - alpha) - mu): the trade-off function, which the paper calls power."""
-        from scipy.special import ndtr, ndtri
-
-        asked = checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)
-        return _plain(ndtr(-ndtri(asked) - self.mu))
+        return _plain(ndtr(-ndtri(checks.numbers("alpha", alpha, "in [0, 1]", 0.0, 1.0)) - self.mu))
 
     @property
     def auc(self) -> float:
@@ -89,8 +82,6 @@ class GaussianTest:
     @property
     def loss(self) -> Loss:
         """The same as a loss to be composed, with mu rounded up; floats are taken for the doubles they are."""
-        from quiltwork.compose.constructors import gdp, pure
-
         return gdp(max(self.mu * (1.0 + self.error), MIN_MU)) if self.mu > 0 else pure(0.0)
 
 
@@ -147,18 +138,11 @@ def alpha_critical(mu: Any, gamma: Any = 0.5, theta: Any = 0.5, rule: Rule = "th
     >>> [round(alpha_critical(mu), 3) for mu in (1.0, 2.0)], round(alpha_critical(1.0, rule="sampling"), 3)
     ([0.309, 0.159], 0.229)
     """
-    from scipy.special import ndtr, ndtri_exp
-
-    separation = checks.positive("mu", mu)
-    if separation > MAX_SEPARATION:
-        raise InvalidParameter("mu", mu, f"in (0, {MAX_SEPARATION:g}]")
-    weight, rate = checks.probability("gamma", gamma), checks.probability("theta", theta)
-    if not 0 < rate < 1:
-        raise InvalidParameter("theta", theta, "in (0, 1)")
-    if rule == "sampling":
+    separation = checks.ranged("mu", mu, f"in (0, {MAX_SEPARATION:g}]", lambda number: 0 < number <= MAX_SEPARATION)
+    weight = checks.probability("gamma", gamma)
+    rate = checks.ranged("theta", theta, "in (0, 1)", lambda number: 0 < number < 1)
+    if checks.one_of("rule", rule, ("threshold", "sampling")) == "sampling":
         return float(ndtr(-ndtri_exp(_log_missed(separation, math.log(rate) - math.log1p(-rate))) - separation))
-    if rule != "threshold":
-        raise InvalidParameter("rule", rule, "'threshold' or 'sampling'")
     if weight in (0.0, 1.0):
         return 1.0 - weight  # everybody, or nobody, is called a member
     odds = math.log(weight) - math.log1p(-weight) - math.log(rate) + math.log1p(-rate)

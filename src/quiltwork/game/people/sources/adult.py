@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.files import FilePath, file_path
 from quiltwork.game.people.population import MAX_ENTRIES, Population, Prior
-from quiltwork.game.people.sources.from_csv import FilePath, file_path, is_number
+from quiltwork.game.people.sources.from_csv import is_number
 
 Table = Mapping[str, NDArray[Any]]  # columns of floats (NaN: not known) or of texts, all of one length
 RAREST = 0.005

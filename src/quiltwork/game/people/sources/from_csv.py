@@ -1,13 +1,9 @@
-"""People that the user brings: a matrix of zeros and ones in a file, one row a person.
-
-Paths of files that users name.
-"""
+"""People that the user brings: a matrix of zeros and ones in a file, one row a person."""
 
 from __future__ import annotations
 
 import csv
 import math
-import os
 import warnings
 from itertools import zip_longest
 from pathlib import Path
@@ -18,18 +14,8 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
+from quiltwork.files import FilePath, file_path
 from quiltwork.game.people.population import Population, Prior
-
-FilePath = str | os.PathLike[str]
-
-
-def file_path(name: str, value: Any) -> Path:
-    """A path that could be one of a file."""
-    given = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(given, str) or not given.strip() or "\0" in given:
-        raise InvalidParameter(name, value, "the path of a file")
-    return Path(given)
-
 
 _ALLOWED = "a file of zeros and ones, one row a person"
 

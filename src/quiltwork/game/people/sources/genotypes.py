@@ -10,13 +10,10 @@ pruning, r^2 < 0.1 within 250 kb, on presence of the alternate allele).
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +23,9 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, MissingExtra, Unreachable
+from quiltwork.errors import InvalidParameter, Unreachable, imported
+from quiltwork.files import FilePath, place, whole_file
 from quiltwork.game.people.population import MAX_ENTRIES, Half, Population, Prior
-from quiltwork.game.people.sources.from_csv import FilePath, file_path
 
 MODEL = "OutOfAfrica_3G09"
 CHROMOSOME = "chr10"
@@ -44,11 +41,6 @@ class Panel:
     positions: FloatArray
     ancestry: NDArray[np.str_]
     software: str
-
-
-def chromosome_length() -> float:
-    """Bases of the chromosome, the longest window there is."""
-    return float(_packages()[1].get_species("HomSap").genome.get_chromosome(CHROMOSOME).length)
 
 
 def simulated(people: int, window: float, minor_frequency: float, seed: int) -> Panel:
@@ -107,18 +99,11 @@ def _presence(tskit: Any, history: Any, sites: NDArray[np.intp]) -> NDArray[np.b
     return presence
 
 
-def _packages() -> tuple[Any, Any, Any]:
+def _packages() -> tuple[Any, ...]:
     """Return msprime, stdpopsim and tskit, whose imports may warn about packages of their own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _package("msprime"), _package("stdpopsim"), _package("tskit")
-
-
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtra(name, "game") from None
+        return tuple(imported(name, name, "game") for name in ("msprime", "stdpopsim", "tskit"))
 
 
 def pruned(presence: NDArray[np.bool_], positions: FloatArray, below: float, distance: float) -> NDArray[np.intp]:
@@ -148,53 +133,22 @@ def pruned(presence: NDArray[np.bool_], positions: FloatArray, below: float, dis
 FORMAT = "quiltwork genotypes 1"
 
 
-@attrs.frozen(eq=False)
-class Rows:
-    """Binary rows of candidates and reference people, names of the attributes and where they come from."""
-
-    candidates: FloatArray
-    reference: FloatArray
-    attributes: tuple[str, ...]
-    source: str
-
-
-def place(name: str, path: FilePath) -> Path:
-    """The path of a file that is there, or could be."""
-    target = file_path(name, path)
-    if target.is_dir() or not target.parent.is_dir():
-        raise InvalidParameter(name, str(target), "a file in a directory that exists")
-    return target
-
-
-def check_writable(name: str, path: Path) -> None:
-    """Refuse before the work, not after it."""
-    if not os.access(path.parent, os.W_OK):
-        raise InvalidParameter(name, str(path), "a file in a directory that can be written")
-
-
-def write(path: Path, options: Mapping[str, Any], rows: Rows) -> None:
+def write(path: Path, options: Mapping[str, Any], people: Population) -> None:
     """Write the file whole or not at all; an existing one is replaced."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}.part")
-    header = {"format": FORMAT, "options": dict(options), "attributes": rows.attributes, "source": rows.source}
+    header = {"format": FORMAT, "options": dict(options), "attributes": people.attributes, "source": people.source}
     try:
-        with draft.open("xb") as stream:
+        with whole_file(path, binary=True) as stream:
             np.savez(
                 stream,
                 header=np.array(json.dumps(header)),
-                candidates=np.packbits(rows.candidates.astype(np.bool_), axis=1),
-                reference=np.packbits(rows.reference.astype(np.bool_), axis=1),
+                candidates=np.packbits(people.candidates.astype(np.bool_), axis=1),
+                reference=np.packbits(people.reference.astype(np.bool_), axis=1),
             )
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
     except OSError as error:
         raise InvalidParameter("cache", str(path), "a file that can be written", str(error)) from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
-def read(path: Path, options: Mapping[str, Any]) -> Rows | None:
+def read(path: Path, options: Mapping[str, Any]) -> Population | None:
     """What the file keeps, or None when there is no file or it was made with other options."""
     if not path.exists():
         return None
@@ -209,7 +163,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Rows | None:
             if len(attributes) != options["sites"]:
                 raise ValueError("another number of names")
             rows = [_unpacked(arrays[name], options[name], options["sites"]) for name in ("candidates", "reference")]
-            return Rows(rows[0], rows[1], attributes, str(header["source"]))
+            return Population(rows[0], rows[1], Half(), str(header["source"]), attributes)
     except Exception as error:  # a damaged archive fails in a dozen ways, and each means the same
         hint = f"the file is broken or not such a cache ({type(error).__name__}): remove it or name another one"
         raise InvalidParameter("cache", str(path), "a file that genotypes() wrote", hint) from None
@@ -255,8 +209,10 @@ def genotypes(
         candidates=checks.count("candidates", candidates, 1),
         reference=checks.count("reference", reference, 1),
         sites=checks.count("sites", sites, 1),
-        minor_frequency=_fraction("minor_frequency", minor_frequency, 0.5),
-        prune=_fraction("prune", prune, 1.0),
+        minor_frequency=checks.ranged(
+            "minor_frequency", minor_frequency, "in (0, 0.5]", lambda number: 0 < number <= 0.5
+        ),
+        prune=checks.rate("prune", prune),
         window_kb=checks.positive("window_kb", window_kb),
         seed=checks.count("seed", seed),
     )
@@ -264,21 +220,17 @@ def genotypes(
         raise InvalidParameter("people times sites", options.people * options.sites, f"at most {MAX_ENTRIES}")
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress", progress, "a function of one sentence")
+    found = None
     if cache is not None:
         path = place("cache", cache)
-        known = read(path, attrs.asdict(options))
-        if known is not None:
-            return _population(known, prior)
-        check_writable("cache", path)
-    found = _drawn(options, progress or (lambda sentence: None))
-    if cache is not None:
-        write(path, attrs.asdict(options), found)
-    return _population(found, prior)
-
-
-def _population(rows: Rows, prior: Prior | None) -> Population:
-    names: Any = rows.attributes  # a tuple already, which the converter of the field hides from the type checker
-    return Population(rows.candidates, rows.reference, Half() if prior is None else prior, rows.source, names)
+        found = read(path, attrs.asdict(options))
+        if found is None and not os.access(path.parent, os.W_OK):  # refuse before the work, not after it
+            raise InvalidParameter("cache", str(path), "a file in a directory that can be written")
+    if found is None:
+        found = _drawn(options, progress or (lambda sentence: None))
+        if cache is not None:
+            write(path, attrs.asdict(options), found)
+    return found if prior is None else attrs.evolve(found, prior=prior)
 
 
 @attrs.frozen(kw_only=True)
@@ -299,14 +251,7 @@ class Options:
         return self.candidates + self.reference
 
 
-def _fraction(name: str, value: float, most: float) -> float:
-    number = checks.real(name, value, f"in (0, {most:g}]")
-    if not 0 < number <= most:
-        raise InvalidParameter(name, value, f"in (0, {most:g}]")
-    return number
-
-
-def _drawn(options: Options, progress: Progress) -> Rows:
+def _drawn(options: Options, progress: Progress) -> Population:
     streams = np.random.SeedSequence(options.seed)
     rng = np.random.default_rng(streams)
     panel, kept, window = _enough(options, 1 + int(streams.spawn(1)[0].generate_state(1)[0]) // 2, progress)
@@ -317,19 +262,16 @@ def _drawn(options: Options, progress: Progress) -> Rows:
         f"seed {options.seed})"
     )
     names = tuple(f"{CHROMOSOME}:{int(position)}" for position in panel.positions[chosen])
-    people = Population.of(
+    return Population.of(
         panel.presence[chosen].T, options.candidates, options.reference, seed=rng, source=source, attributes=names
     )
-    return Rows(people.candidates, people.reference, names, source)
 
 
 def _enough(options: Options, seed: int, progress: Progress) -> tuple[Panel, NDArray[np.intp], float]:
     """A panel with enough unlinked sites: the window grows by what the last one yielded."""
-    longest = chromosome_length()
+    longest = float(_packages()[1].get_species("HomSap").genome.get_chromosome(CHROMOSOME).length)  # bases
     window = (options.sites / USUAL + 0.5) * MEGABASE
-    if (
-        window > 1.5 * PILOT
-    ):  # the work grows with the square of the window: a small one first tells how long it must be
+    if window > 1.5 * PILOT:  # the work grows with its square: a small one first tells how long it must be
         window = PILOT
     expected = 0.0
     for _ in range(TRIES):
