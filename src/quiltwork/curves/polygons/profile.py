@@ -13,7 +13,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import Lines
 from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
-from quiltwork.curves.polygons.tradeoff import TradeOff
+from quiltwork.curves.polygons.tradeoff import TradeOff, array_key
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
@@ -40,10 +40,6 @@ def _deltas(value: Any) -> FloatArray:
     return checks.numbers("deltas", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
-def _array_key(array: FloatArray) -> bytes:
-    return array.tobytes()
-
-
 @document("profile/1", plain=True)
 @attrs.frozen(repr=False)
 class Profile(BaseCurve):
@@ -66,8 +62,8 @@ class Profile(BaseCurve):
     """
 
     _usual_plot: ClassVar[str] = "profile"
-    epsilons: FloatArray = attrs.field(converter=_epsilons, eq=_array_key)
-    deltas: FloatArray = attrs.field(converter=_deltas, eq=_array_key)
+    epsilons: FloatArray = attrs.field(converter=_epsilons, eq=array_key)
+    deltas: FloatArray = attrs.field(converter=_deltas, eq=array_key)
     symmetric: bool = attrs.field(default=False, kw_only=True)
     slack: float = attrs.field(default=0.0, kw_only=True)
     floor: float = attrs.field(default=0.0, kw_only=True)

@@ -140,14 +140,10 @@ def _channel(value: Any) -> Channel:
     if given.size > MAX_ENTRIES:
         raise InvalidParameter("a channel", given.shape, f"at most {MAX_ENTRIES} entries")
     rows = tuple(tuple(map(Fraction, row)) for row in given)
-    logs = np.array([[_log(entry) for entry in row] for row in rows])
+    logs = [[log_ratio(one.numerator, one.denominator) if one else -math.inf for one in row] for row in rows]
     known: dict[Fraction, int] = {}
     names = np.array([[known.setdefault(entry, len(known)) for entry in row] for row in rows])
-    return Channel(rows, logs, names)
-
-
-def _log(entry: Fraction) -> float:
-    return log_ratio(entry.numerator, entry.denominator) if entry else -math.inf
+    return Channel(rows, np.array(logs), names)
 
 
 def _channels(value: Any) -> tuple[Channel, ...]:

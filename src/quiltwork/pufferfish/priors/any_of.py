@@ -20,7 +20,6 @@ from quiltwork.kinds import document
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
-from quiltwork.pufferfish.translation.translate import ATTAINED
 
 _WEAKEST_LAST: tuple[Status, ...] = ("exact", "certified", "approximate")
 MAX_NAMED_MEMBERS = 3  # members that are spelled out in `words`
@@ -104,7 +103,7 @@ class AnyOf(Prior):
 
         def lower(epsilon: float) -> float:
             """What some mechanism leaks under some member."""
-            return max((_leaked(theorem, epsilon) for theorems in own for theorem in theorems), default=0.0)
+            return max((theorem.leaked(epsilon) for theorems in own for theorem in theorems), default=0.0)
 
         # a member without an exact theorem may leak less than its bound, and it may be the one with the largest bound
         exact = all(any(theorem.exact for theorem in theorems) for theorems in own)
@@ -159,15 +158,6 @@ def _status(curve: InfluenceCurve, entries: int | None, sizes: np.ndarray) -> St
     needed = sizes if entries is None else sizes[sizes < entries]
     complete = bool(np.isin(needed, curve.sizes).all())
     return "certified" if curve.status == "exact" and not complete else curve.status
-
-
-def _leaked(theorem: Translation, epsilon: float) -> float:
-    """A lower end, if the theorem has one."""
-    if theorem.lower is not None:
-        return theorem.lower(epsilon)
-    if not theorem.exact:
-        return 0.0
-    return float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED
 
 
 def _namer(curves: Sequence[InfluenceCurve]) -> Callable[[int], str]:

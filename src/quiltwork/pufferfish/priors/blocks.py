@@ -13,7 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.rounding import UNIT, down, log_sum, up
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, JointValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
@@ -185,7 +185,7 @@ class Blocks(Prior):
         ones = np.arange(others + 1.0)  # others that agree with the first secret
         odds = (alpha + ones) / alpha * (beta / (beta + (others - ones)))
         logs, errors = _sum_law(others, alpha + 1.0, beta)
-        weights = np.exp(logs - _log_sum(logs))
+        weights = np.exp(logs - log_sum(logs))
         relative = 2.1 * float(errors.max()) + (2.0 * others + 32.0 + 8.0 * float(np.abs(logs).max())) * UNIT
         losses = np.log(odds)
         losses = up(losses + 12.0 * UNIT * (1.0 + np.abs(losses))) if others else np.zeros(1)
@@ -199,7 +199,7 @@ class Blocks(Prior):
             return None
         alpha, beta = self._rates(case)
         ours, theirs = _sum_law(self.size - 1, alpha + 1.0, beta)[0], _sum_law(self.size - 1, alpha, beta + 1.0)[0]
-        first, second = np.exp(ours - _log_sum(ours)), np.exp(theirs - _log_sum(theirs))
+        first, second = np.exp(ours - log_sum(ours)), np.exp(theirs - log_sum(theirs))
         return np.concatenate([[0.0], first]), np.concatenate([second, [0.0]])
 
     def _rates(self, case: int) -> tuple[float, float]:
@@ -276,12 +276,7 @@ def _moment(series: Bounds, epsilon: float, side: float) -> float:
     off = UNIT * (16.0 + 8.0 * (epsilon + abs(growth - epsilon)))
     exponents = logs[1:] + powers * growth
     bounds = exponents + side * (errors[1:] + powers * off + 4.0 * UNIT * np.abs(exponents))
-    level = _log_sum(bounds)
+    level = log_sum(bounds)
     level += side * UNIT * (2.0 * logs.size + 32.0 + 8.0 * abs(level))
     value = float(np.logaddexp(0.0, level))
     return up(value * (1.0 + 8.0 * UNIT)) if side > 0 else down(value * (1.0 - 8.0 * UNIT))
-
-
-def _log_sum(logs: FloatArray) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))

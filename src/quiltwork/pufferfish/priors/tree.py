@@ -216,8 +216,8 @@ class Tree(Prior):
         def epsilons(epsilon: float) -> FloatArray:
             own = [epsilon * (1.0 - np.eye(values.size)) for values in edges.possible]
             told = edges.messages(own)
-            bounds = [up(own[i] + self._around(told, i)) for i in self._asked(view)]
-            return np.asarray(np.minimum(np.concatenate(self._pick(bounds, view)), up(self.entries * epsilon)))
+            bounds = [self._pick(i, up(own[i] + self._around(told, i)), view) for i in self._asked(view)]
+            return np.asarray(np.minimum(np.concatenate(bounds), up(self.entries * epsilon)))
 
         # roundings add up along deep trees, so that the lower end of large ones is not claimed
         exact = all(values.size <= 2 for values in edges.possible) and self.entries <= MOST_EXACT
@@ -281,17 +281,14 @@ class Tree(Prior):
         self, entry: int, options: dict[Edge, list[tuple[int, FloatArray]]], largest: int, view: AskedPairs
     ) -> FloatArray:
         """The least sum over the branches of one entry, when H has b entries: (sizes, pairs)."""
-        full = np.zeros((largest, len(self.states), len(self.states)))
-        possible = self.edges.possible[entry]
-        best = np.zeros((largest, possible.size, possible.size))
-        for other in self.edges.neighbours[entry]:
+        count, others = self.edges.possible[entry].size, self.edges.neighbours[entry]
+        best = np.zeros((largest, count, count))
+        for other in others:
             grown = np.full_like(best, np.inf)
             for size, told in options[entry, other]:
                 grown[size:] = np.minimum(grown[size:], best[: largest - size] + told)
             best = grown
-        degree = len(self.edges.neighbours[entry])
-        full[np.ix_(np.arange(largest), possible, possible)] = best * (1.0 + 2.0 * (degree + 1) * UNIT)
-        return np.asarray(full[:, view.first, view.second])
+        return self._pick(entry, best * (1.0 + 2.0 * (len(others) + 1) * UNIT), view)
 
     # ---- secrets
 
@@ -326,14 +323,11 @@ class Tree(Prior):
     def _asked(self, view: AskedPairs) -> Sequence[int]:
         return range(self.entries) if view.entries is None else view.entries
 
-    def _pick(self, tables: Sequence[FloatArray], view: AskedPairs) -> list[FloatArray]:
+    def _pick(self, entry: int, table: FloatArray, view: AskedPairs) -> FloatArray:
         """The pairs that are asked for; 0 where one of the two cannot occur, since there is nothing to tell apart."""
-        found = []
-        for node, table in zip(self._asked(view), tables, strict=True):
-            full = np.zeros((len(self.states), len(self.states)))
-            full[np.ix_(self.edges.possible[node], self.edges.possible[node])] = table
-            found.append(full[view.first, view.second])
-        return found
+        full = np.zeros((*table.shape[:-2], len(self.states), len(self.states)))
+        full[..., self.edges.possible[entry][:, None], self.edges.possible[entry]] = table
+        return np.asarray(full[..., view.first, view.second])
 
 
 def _parents(value: Any) -> tuple[int | None, ...]:

@@ -314,8 +314,9 @@ def stated_loss(given: Any) -> Loss:
     return given
 
 
-def _read(loss: Any, **said: Any) -> Leaks:
-    return Leaks(stated_loss(loss), **said)
-
-
-document("leaks/1", fields="loss prior", optional="secrets method", read=_read)(Leaks)
+document(
+    "leaks/1",
+    fields="loss prior",
+    optional="secrets method",
+    read=lambda loss, **said: Leaks(stated_loss(loss), **said),
+)(Leaks)

@@ -301,8 +301,7 @@ class Sweep:
         steps = np.zeros((len(self.names) + 2, weights.shape[1]))
         np.add.at(steps, self.first, weights[self.owner])
         np.add.at(steps, self.last, -weights[self.owner])
-        found: FloatArray = np.cumsum(steps, axis=0)[: len(self.names)] + weights[self.always].sum(axis=0)
-        return found
+        return np.asarray(np.cumsum(steps, axis=0)[: len(self.names)] + weights[self.always].sum(axis=0))
 
     @property
     def possible(self) -> BoolArray:
@@ -337,5 +336,4 @@ def _intervals(selectors: Sequence[Selector], low: Cut, high: Cut) -> list[tuple
 
 def rounding(places: int, weights: FloatArray) -> FloatArray:
     """How far a running sum may lie from the true one: every place and every query rounds a partial sum."""
-    found: FloatArray = 4 * (places + 2 * weights.shape[0] + 2) * UNIT * np.abs(weights).sum(axis=0)
-    return found
+    return np.asarray(4 * (places + 2 * weights.shape[0] + 2) * UNIT * np.abs(weights).sum(axis=0))

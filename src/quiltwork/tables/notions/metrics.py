@@ -104,8 +104,7 @@ def within_reach(
             gap = np.where(there == here, 0.0, np.where(np.isnan(gap), math.inf, gap))  # NULL is nowhere near
             total += gap if step.distance.name == "manhattan" else gap**2
     length = total if step.distance.name == "manhattan" else np.sqrt(total)
-    found: NDArray[np.bool_] = length <= step.within * (1 + 1e-9)
-    return found
+    return np.asarray(length <= step.within * (1 + 1e-9))
 
 
 def has_room(table: Table, step: Notion) -> bool:

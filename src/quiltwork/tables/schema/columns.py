@@ -168,10 +168,9 @@ class Cat(Column):
         return super().understands(selector)
 
     def values(self, selectors: Sequence[Selector], alike: Mapping[Any, Hashable] | None, records: int) -> Classes:
-        rows = {value: tuple(_chooses(selector, value) for selector in selectors) for value in self.categories}
         groups: dict[tuple[bool, ...], list[Any]] = {}
-        for value, row in rows.items():
-            groups.setdefault(row, []).append(value)
+        for value in self.categories:
+            groups.setdefault(tuple(_chooses(selector, value) for selector in selectors), []).append(value)
         names = tuple(listed(group) for group in groups.values())
         selected = np.array(list(groups), dtype=bool).reshape(len(groups), len(selectors))
         return Classes(names, tuple(float(len(group)) for group in groups.values()), selected)
@@ -379,16 +378,11 @@ class SubsetOf(Column):
         groups: dict[Hashable, list[Any]] = {}
         for item in mentioned:
             groups.setdefault(alike.get(item, ("itself", item)) if records <= 2 else ("itself", item), []).append(item)
-        choices: list[list[frozenset[Any]]] = []
-        for group in groups.values():
-            starts = range(self.max_size + 1) if records == 2 else range(1)
-            windows = {frozenset(group[o : o + n]) for o in starts for n in range(self.max_size + 1)}
-            choices.append(sorted(windows, key=lambda window: (len(window), str(sorted(map(str, window))))))
-        return self._combined(choices)
-
-    def _combined(self, choices: list[list[frozenset[Any]]]) -> list[frozenset[Any]] | None:
+        starts = range(self.max_size + 1) if records == 2 else range(1)
         found: list[frozenset[Any]] = [frozenset()]
-        for options in choices:
+        for group in groups.values():
+            windows = {frozenset(group[o : o + n]) for o in starts for n in range(self.max_size + 1)}
+            options = sorted(windows, key=lambda window: (len(window), str(sorted(map(str, window)))))
             found = [
                 one | two for one, two in itertools.product(found, options) if len(one) + len(two) <= self.max_size
             ]

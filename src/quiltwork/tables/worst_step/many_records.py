@@ -32,7 +32,7 @@ from quiltwork.tables.worst_step.vectors import (
     Vector,
     everything,
     possible,
-    refuse_infinite,
+    refuse,
 )
 
 MOST_CHOICES = 3_000
@@ -49,13 +49,12 @@ def people(
     where: str = "",
 ) -> Reach:
     """Vectors of up to `records` records that come or go together; `caps` limit those with one value of a column."""
-    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
     sheets = {sheet.column: (place, sheet) for place, sheet in enumerate(arrangement.sheets)}
     capacity = {sheets[column][0]: sheets[column][1].sizes * cap for column, cap in caps.items()}
     records = min([records, *(float(limits.sum()) for limits in capacity.values())])
     if math.isinf(records):
         return everything(arrangement, responses, pricing, f"a person with any number of records{where}")
-    refuse_infinite(can, [responses[i].many(records) for i in can])
+    refuse(possible(arrangement) & np.isinf([found.many(records) for found in responses]))
     person = _Person(arrangement, responses, pricing, int(records), dict(sorted(capacity.items())), where)
     everyone = arrangement.all_cells()
     if everyone is None or everyone.touched.size > MOST_LISTED:
@@ -147,10 +146,9 @@ class _Person:
 
     def bounded(self, cells: Cells) -> Reach:
         """Bounds from prices for each additive quantity, and the best choices they came with."""
-        groups, limits = None, None
-        for place, most in self.capacity.items():  # the other caps are left out: that only allows more
-            groups, limits = cells.picks[:, place], most
-            break
+        # the caps of one column; the others are left out: that only allows more
+        place, limits = next(iter(self.capacity.items()), (None, None))
+        groups = None if place is None else cells.picks[:, place]
         losses: list[Loss] = []
         methods: list[str] = []
         vectors: dict[Loss, Vector] = {}
@@ -190,5 +188,4 @@ class _Person:
             true = self.arrangement.sheets[place].true
             reached = np.array([self.arrangement.touched(row[None, :])[0] for row in true])
             most = np.minimum(most, np.where(reached, limits[:, None], 0.0).sum(axis=0))
-        found: FloatArray = np.maximum(most, 1.0)
-        return found
+        return np.asarray(np.maximum(most, 1.0))

@@ -134,11 +134,10 @@ class Unbounded(Exception):
     queries: tuple[int, ...]
 
 
-def refuse_infinite(queries: Sequence[int], far: Sequence[float]) -> None:
-    """Raise `Unbounded` for the queries whose distance is infinite."""
-    found = tuple(query for query, distance in zip(queries, far, strict=True) if math.isinf(distance))
-    if found:
-        raise Unbounded(found)
+def refuse(infinite: BoolArray) -> None:
+    """Raise `Unbounded` for the queries that some step moves infinitely far."""
+    if infinite.any():
+        raise Unbounded(tuple(np.flatnonzero(infinite).tolist()))
 
 
 def possible(arrangement: Arrangement | Sweep) -> BoolArray:
@@ -148,16 +147,14 @@ def possible(arrangement: Arrangement | Sweep) -> BoolArray:
     boxes = np.ones((1, arrangement.owner.size), dtype=bool)
     for sheet in arrangement.sheets:
         boxes &= sheet.true.any(axis=0)
-    found: BoolArray = arrangement.touched(boxes)[0]
-    return found
+    return np.asarray(arrangement.touched(boxes)[0])
 
 
 def everything(
     arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str, *, exact: bool = True
 ) -> Reach:
     """Any number of records: every query that can be touched is, as far as it goes."""
-    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
-    far = [responses[i].many(math.inf) for i in can]
-    refuse_infinite(can, far)
+    can, far = possible(arrangement), np.array([found.many(math.inf) for found in responses])
+    refuse(can & np.isinf(far))
     real = exact and all(sheet.exact for sheet in arrangement.sheets)
-    return Reach((pricing.vector(dict(zip(can, far, strict=True)), where, exact=real),))
+    return Reach((pricing.vector({int(i): float(far[i]) for i in np.flatnonzero(can)}, where, exact=real),))

@@ -47,8 +47,7 @@ def kernel_covariance(entries: int, ell: float) -> FloatArray:
     [1.0, 0.367879]
     """
     place = np.arange(checks.count("entries", entries, least=1), dtype=float)
-    matrix: FloatArray = np.exp(-((place[:, None] - place[None, :]) ** 2) / checks.moderate("ell", ell))
-    return matrix
+    return np.asarray(np.exp(-((place[:, None] - place[None, :]) ** 2) / checks.moderate("ell", ell)))
 
 
 def printed_influence(covariance: FloatArray, entry: int, told: Sequence[int], bound: float, width: float) -> float:
@@ -215,8 +214,7 @@ def box_influence(law: Covariance, hidden: np.ndarray, bound: float) -> FloatArr
     # in scaled units the box is narrower by a power of two, entry by entry
     total = np.ldexp(slopes, -law.powers[told] - law.powers[hidden[:, :1]]).sum(axis=1) * (1.0 + 2.0 * grown(count))
     apart = ~(law.matrix[hidden[:, :, None], told[:, None, :]] != 0).any(axis=(1, 2))  # independent, exactly
-    answer: FloatArray = np.where(apart, 0.0, up(2.0 * up(bound * bound) * total, 4))
-    return answer
+    return np.asarray(np.where(apart, 0.0, up(2.0 * up(bound * bound) * total, 4)))
 
 
 def _inverse(matrices: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:

@@ -117,8 +117,7 @@ class Covariance:
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.where(left > 0, known / (variance * left), np.inf)
         apart = ~((self.matrix[entry] != 0) & (told > 0)).any(axis=1)  # independent, exactly
-        answer: FloatArray = np.where(apart, 0.0, np.ldexp(up(np.sqrt(squares), 4), -self.powers[entry]))
-        return answer
+        return np.asarray(np.where(apart, 0.0, np.ldexp(up(np.sqrt(squares), 4), -self.powers[entry])))
 
     def _solved(self, right: FloatArray, hidden: np.ndarray) -> FloatArray:
         """About S_LL^-1 times each row; for many entries by way of the inverse P of S: P_LL - P_LH P_HH^-1 P_HL."""
@@ -127,13 +126,11 @@ class Covariance:
             told = np.ones((hidden.shape[0], self.entries))
             told[rows, hidden] = 0.0
             padded = self.scaled * told[:, :, None] * told[:, None, :] + np.eye(self.entries) * (1 - told)[:, :, None]
-            direct: FloatArray = np.linalg.solve(padded, right[..., None])[..., 0]
-            return direct
+            return np.asarray(np.linalg.solve(padded, right[..., None])[..., 0])
         full = right @ precision
         block = precision[hidden[:, :, None], hidden[:, None, :]]
         answer = np.linalg.solve(block, full[rows, hidden][..., None])[..., 0]
-        solved: FloatArray = full - np.einsum("mb,mbn->mn", answer, precision[hidden])
-        return solved
+        return np.asarray(full - np.einsum("mb,mbn->mn", answer, precision[hidden]))
 
 
 def _symmetric(value: Any) -> FloatArray:
@@ -148,8 +145,7 @@ def _symmetric(value: Any) -> FloatArray:
     off = np.abs(matrix - matrix.T) / scale[:, None] / scale[None, :]
     if off.max() > 1e-12:
         raise InvalidParameter("covariance", f"entries that differ by {off.max():.3g}", allowed, "not symmetric")
-    answer: FloatArray = matrix.copy() if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2
-    return answer
+    return np.asarray(matrix.copy() if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2)
 
 
 def _floor(scaled: FloatArray) -> float:

@@ -32,7 +32,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import down, up
-from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.prior import ChainPrior, Prior
 from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.curve import METHOD, stated_loss
@@ -151,7 +151,7 @@ class GaussianPrior(Prior):
 
 @document("auto_regressive/1")
 @attrs.frozen
-class AutoRegressive(Prior):
+class AutoRegressive(ChainPrior):
     """A stationary Gaussian chain: correlation rho^d at distance d, standard deviation sigma, any length when None.
 
     Only the nearest told entry on each side counts, so with distances d and e, d + e = b + 1,
@@ -175,11 +175,6 @@ class AutoRegressive(Prior):
         length = None if self.length is None else checks.count("length", self.length, least=1)
         for name, value in {"rho": rho, "sigma": sigma, "gap": gap, "length": length}.items():
             object.__setattr__(self, name, value)
-
-    @property
-    def entries(self) -> int | None:
-        """How many entries there are."""
-        return self.length
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -278,7 +273,8 @@ class GaussianLeaks(BaseCurve):
         prior, sizes = self.prior, self.prior.sizes
         spread = np.unique(np.geomspace(1, len(sizes), MOST_SIZES).round().astype(int)) - 1
         found = {int(sizes[i]): prior.leak(int(sizes[i]), self.secrets) for i in spread}
-        composed = {size: self._composed(size, told) for size, told in found.items() if told <= MOST_TOLD}
+        groups = {size: self.loss.group(size) for size, told in found.items() if told <= MOST_TOLD}
+        composed = {size: gdp(found[size]) + loss if found[size] else loss for size, loss in groups.items()}
         if not composed:
             raise Unsupported(
                 "a guarantee under this prior",
@@ -286,10 +282,6 @@ class GaussianLeaks(BaseCurve):
                 "narrow the gap, or give the prior a length",
             )
         return composed
-
-    def _composed(self, size: int, told: float) -> Loss:
-        group = self.loss.group(size)
-        return group if told == 0.0 else gdp(told) + group
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         upper = np.full(delta.shape, math.inf)
@@ -321,8 +313,9 @@ class GaussianLeaks(BaseCurve):
 # ---- as a document
 
 
-def _read(loss: Any, **said: Any) -> GaussianLeaks:
-    return GaussianLeaks(stated_loss(loss), **said)
-
-
-document("gaussian_leaks/1", fields="loss prior", optional="secrets", read=_read)(GaussianLeaks)
+document(
+    "gaussian_leaks/1",
+    fields="loss prior",
+    optional="secrets",
+    read=lambda loss, **said: GaussianLeaks(stated_loss(loss), **said),
+)(GaussianLeaks)

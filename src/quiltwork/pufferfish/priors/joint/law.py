@@ -64,8 +64,7 @@ def ratios(first: FloatArray, second: FloatArray) -> FloatArray:
     """sup q/q' over everything but the first axis; infinite at one-sided values, 0/0 is left out."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotients = (first / second).reshape(len(first), -1)
-    largest: FloatArray = np.fmax.reduce(quotients, axis=1)
-    return largest
+    return np.asarray(np.fmax.reduce(quotients, axis=1))
 
 
 def summed(law: FloatArray, hidden: int) -> FloatArray:
@@ -346,8 +345,7 @@ class JointLaw(Prior):
         size = np.where(np.isfinite(logs), np.abs(logs), 0.0)
         # two quotients of sums, and logarithms that are right to a few units
         error = 2.0 * self._slack() + 8.0 * UNIT * (size + abs(shift) + 1.0)
-        losses: FloatArray = up(logs + shift + error)
-        return losses
+        return np.asarray(up(logs + shift + error))
 
 
 # ---- as a document
