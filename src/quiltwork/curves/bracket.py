@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.errors import Contradiction, InvalidParameter, NotCertified
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair, single
@@ -66,8 +66,8 @@ class Bracket:
             shapes = (np.shape(self.lower), np.shape(self.upper))
             raise InvalidParameter("the two ends of a bracket", shapes, "arrays of one shape")
         if self.quantity in ("delta", "beta"):
-            object.__setattr__(self, "lower", _plain(np.maximum(self.lower, 0.0)))
-            object.__setattr__(self, "upper", _plain(np.minimum(self.upper, 1.0)))
+            inside = np.maximum(self.lower, 0.0), np.minimum(self.upper, 1.0)
+            settle(self, lower=_plain(inside[0]), upper=_plain(inside[1]))
         if not np.all(np.less_equal(self.lower, self.upper)):
             raise InvalidParameter("the two ends of a bracket", (self.lower, self.upper), "ordered, lower <= upper")
 

@@ -222,10 +222,7 @@ def _absent(column: Any) -> Any:
 def _misread(column: Any) -> dict[str, Any]:
     """Which texts are not a whole number, which are not a moment; the casts of the engines alone forgive too much."""
     moment = column.re_search(MOMENT) & column.try_cast("timestamp").notnull()
-    return {
-        "whole": column.notnull() & ~column.re_search(WHOLE),
-        "moment": column.notnull() & ~moment,
-    }
+    return {"whole": column.notnull() & ~column.re_search(WHOLE), "moment": column.notnull() & ~moment}
 
 
 def _moment(column: Any, name: str, found: Mapping[str, int]) -> Any:

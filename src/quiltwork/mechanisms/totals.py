@@ -189,9 +189,8 @@ def laplace(total: int | float | Total, scale: float, sensitivity: int | float |
     size = Stated(scale).above
     if whole(given.value):
         return Release(sampling.discrete_laplace([int(given.value)], size)[0], loss, Noise("discrete Laplace", size))
-    return Release(
-        sampling.lattice_laplace(float(given.value), size), loss, Noise("Laplace on multiples of 2^-1074", size)
-    )
+    value = sampling.lattice_laplaces([float(given.value)], size)[0]
+    return Release(value, loss, Noise("Laplace on multiples of 2^-1074", size))
 
 
 def laplace_scale(epsilon: Any, sensitivity: Any) -> float:
@@ -240,9 +239,8 @@ def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float 
         size = integer_sigma(sigma, int(given.sensitivity))
         return Release(sampling.discrete_gaussian([int(given.value)], size)[0], loss, Noise("discrete Gaussian", size))
     size = Stated(sigma).above
-    return Release(
-        sampling.lattice_gaussian(float(given.value), size), loss, Noise("Gaussian on multiples of 2^-1074", size)
-    )
+    value = sampling.lattice_gaussians([float(given.value)], size)[0]
+    return Release(value, loss, Noise("Gaussian on multiples of 2^-1074", size))
 
 
 def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any) -> float:

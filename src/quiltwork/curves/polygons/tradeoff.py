@@ -105,9 +105,7 @@ class TradeOff(BaseCurve):
             ratio = drop / run
             usual = (ratio > 1e-290) & (ratio < 1e290)
             slopes = np.where(usual, np.log(ratio), np.log(drop) - np.log(run))
-        for name, value in (("alphas", alphas), ("betas", betas), ("powers", powers), ("_slopes", slopes)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        checks.settle(self, alphas=alphas, betas=betas, powers=powers, _slopes=slopes)
 
     @property
     def vertices(self) -> FloatArray:

@@ -8,6 +8,7 @@ Reference: theory/pufferfish.md 3.2 (e) and 4.2 ("Theta sets: finite -> max last
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import attrs
@@ -58,7 +59,6 @@ class AnyOf(Prior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         shown = "; or ".join(prior.words for prior in self.priors[:MAX_NAMED_MEMBERS])
         more = len(self.priors) - MAX_NAMED_MEMBERS
         return f"{shown}; or one of {more} more priors" if more > 0 else shown
@@ -75,13 +75,11 @@ class AnyOf(Prior):
         """a(b) of every case of every member, at every size that one of them knows."""
         curves = [prior.influence(max_size, secrets) for prior in self.priors]
         sizes = np.unique(np.concatenate([curve.sizes for curve in curves]))
-        rows = [_at_sizes(curve, prior.entries, sizes) for curve, prior in zip(curves, self.priors, strict=True)]
+        members = [(curve, prior.entries) for curve, prior in zip(curves, self.priors, strict=True)]
+        rows = [_at_sizes(*member, sizes) for member in members]
         if max_size is None:
             self._counts[_key(secrets)] = tuple(len(curve.cases) for curve in curves)
-        status = max(
-            (_status(curve, prior.entries, sizes) for curve, prior in zip(curves, self.priors, strict=True)),
-            key=_WEAKEST_LAST.index,
-        )
+        status = max((_status(*member, sizes) for member in members), key=_WEAKEST_LAST.index)
         methods = dict.fromkeys(curve.method for curve in curves if curve.method)
         return InfluenceCurve(sizes, np.concatenate(rows), status, name_of=_namer(curves), method="; ".join(methods))
 
@@ -93,13 +91,9 @@ class AnyOf(Prior):
         counts = self._case_counts(secrets)
 
         def epsilons(epsilon: float) -> FloatArray:
-            parts = []
-            for theorems, count in zip(own, counts, strict=True):
-                least = np.full(count, np.inf)
-                for theorem in theorems:
-                    least = np.minimum(least, theorem.epsilons(epsilon))
-                parts.append(least)
-            return np.concatenate(parts)
+            bounds = [[theorem.epsilons(epsilon) for theorem in theorems] for theorems in own]
+            most = (np.full(count, np.inf) for count in counts)
+            return np.concatenate([reduce(np.minimum, *known) for known in zip(bounds, most, strict=True)])
 
         def lower(epsilon: float) -> float:
             """What some mechanism leaks under some member."""

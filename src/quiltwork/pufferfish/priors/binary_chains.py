@@ -92,7 +92,6 @@ class BinaryChains(ChainPrior, SamePrior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries follow" if self.length else "the entries follow"
         ranges = f"{self.p[0]:g} to {self.p[1]:g} and {self.q[0]:g} to {self.q[1]:g}"
         return f"{count} some stationary Markov chain of two states that stays with probability {ranges}"

@@ -89,17 +89,13 @@ class HiddenMarkov(ChainPrior):
             raise InvalidParameter("symbols", self.symbols, f"{width} different names")
         if self.secret not in ("hidden", "emission"):
             raise InvalidParameter("secret", self.secret, "'hidden' or 'emission'")
-        self.emission.setflags(write=False)
-        for name, value in (("chain", chain), ("symbols", names)):
-            object.__setattr__(self, name, value)
-        for name in ("transition", "length", "states"):
-            object.__setattr__(self, name, getattr(chain, name))
+        checks.settle(self, chain=chain, emission=self.emission, symbols=names)
+        checks.settle(self, transition=chain.transition, length=chain.length, states=chain.states)
         if self.secret == "emission" and self._seen.size < 2:
             raise InvalidParameter("the number of symbols that occur", self._seen.size, "at least 2")
 
     @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries are" if self.length else "the entries are"
         return f"{count} emitted by the given stationary hidden Markov chain of {len(self.states)} states"
 
@@ -130,10 +126,6 @@ class HiddenMarkov(ChainPrior):
     def _translator(self) -> ChainTranslator:
         veil = Spread.of(self._emitted, self._emitted > 0, 4 * UNIT)
         return ChainTranslator(self.chain.matrix, self.chain.stationary, self.length, veil)
-
-    def _veiled(self, slope: FloatArray) -> FloatArray:
-        """Psi_W for every ordered pair of symbols."""
-        return self._posterior.directed(slope) if len(slope) == 2 else self._posterior.anchored(slope)
 
     # ---- influence
 
@@ -166,7 +158,9 @@ class HiddenMarkov(ChainPrior):
     def _shown(self, tables: Sides, place: Place, depth: int) -> FloatArray:
         """What is told about x_i, averaged with W; one interval must serve for every two hidden states."""
         binary = tables.right.shape[1] == 2  # there each ordered pair of symbols depends on one direction alone
-        return np.stack([self._veiled(slope) for slope in curve_at(tables, place, depth, one_set=not binary)])
+        return np.stack(
+            [self._posterior.through(slope) for slope in curve_at(tables, place, depth, one_set=not binary)]
+        )
 
     def _places(self, view: AskedPairs) -> list[Place]:
         """Interior entries bound all others (theory 4.2, Lemma)."""
@@ -218,7 +212,7 @@ class HiddenMarkov(ChainPrior):
             side.settled(own) if count is None else side.after(own, count)
             for side, count in ((self._translator.left, before), (self._translator.right, after))
         ]
-        return np.asarray(up(epsilon + self._veiled(up(parts[0] + parts[1])), 2))
+        return np.asarray(up(epsilon + self._posterior.through(up(parts[0] + parts[1])), 2))
 
     # ---- secrets
 

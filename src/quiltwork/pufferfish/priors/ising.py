@@ -75,18 +75,14 @@ class Ising(SamePrior):
         if fields.ndim != 1 or not least <= fields.size <= MOST_ENTRIES:
             allowed = f"one number for each entry, for at least {least} and at most {MOST_ENTRIES} entries"
             raise InvalidParameter("fields", self.fields, allowed)
-        fields = fields.copy()
-        fields.setflags(write=False)
-        object.__setattr__(self, "fields", fields)
+        checks.settle(self, fields=fields.copy())
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return int(self.fields.size)
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} binary entries follow an Ising model with {len(self.couplings)} couplings"
 
     def __repr__(self) -> str:

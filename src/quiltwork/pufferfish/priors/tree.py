@@ -91,13 +91,13 @@ class TreeEdges:
         for node in reversed(self.order[1:]):
             parent = cast(int, self.parents[node])
             below = [found[node, other] for other in self.neighbours[node] if other != parent]
-            found[parent, node] = self._through((parent, node), own[node] + total(below, own[node].shape))
+            found[parent, node] = self.spreads[parent, node].through(own[node] + total(below, own[node].shape))
         for node in self.order:
             others = self.neighbours[node]
             known = [found[node, other] for other in others]
             for other, rest in zip(others, _all_but_one(known, own[node].shape), strict=True):
                 if other != self.parents[node]:
-                    found[other, node] = self._through((other, node), own[node] + rest)
+                    found[other, node] = self.spreads[other, node].through(own[node] + rest)
         return found
 
     def rings(self) -> Iterator[tuple[Messages, dict[Edge, int]]]:
@@ -115,16 +115,9 @@ class TreeEdges:
                 whole = 1 + sum(sizes[node, other] for other in others)
                 rests = _all_but_one([told[node, other] for other in others], shape)
                 for other, rest in zip(others, rests, strict=True):
-                    wider[other, node] = self._through((other, node), rest)
+                    wider[other, node] = self.spreads[other, node].through(rest)
                     larger[other, node] = whole - sizes[node, other]
             told, sizes = wider, larger
-
-    def _through(self, edge: Edge, slope: FloatArray) -> FloatArray:
-        """Psi of one edge; a neighbour with a single value tells nothing."""
-        spread = self.spreads[edge]
-        if len(slope) == 1:
-            return np.zeros(spread.limit.shape)
-        return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
 
 
 def order_of(parents: Parents) -> list[int]:
@@ -181,19 +174,15 @@ class Tree(Prior):
             raise InvalidParameter("states", given, f"{count} different names")
         if count < 2:
             raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
-        found = {"parents": parents, "transition": kernels, "root": law("root", self.root, count), "states": names}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, parents=parents, transition=kernels, root=law("root", self.root, count), states=names)
         _ = self.edges  # refuses values that are too rare at once
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return len(self.parents)
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries follow the given law on a tree, each of {len(self.states)} states"
 
     def __repr__(self) -> str:
@@ -216,7 +205,10 @@ class Tree(Prior):
         def epsilons(epsilon: float) -> FloatArray:
             own = [epsilon * (1.0 - np.eye(values.size)) for values in edges.possible]
             told = edges.messages(own)
-            bounds = [self._pick(i, up(own[i] + self._around(told, i)), view) for i in self._asked(view)]
+            bounds = []
+            for i in self._asked(view):
+                around = total([told[i, other] for other in edges.neighbours[i]], own[i].shape)
+                bounds.append(self._pick(i, up(own[i] + around), view))
             return np.asarray(np.minimum(np.concatenate(bounds), up(self.entries * epsilon)))
 
         # roundings add up along deep trees, so that the lower end of large ones is not claimed
@@ -233,11 +225,6 @@ class Tree(Prior):
             for i in self._asked(view)
         ]
         return bool(np.any(told))
-
-    def _around(self, told: Messages, entry: int) -> FloatArray:
-        """All messages that reach an entry, added up."""
-        size = self.edges.possible[entry].size
-        return total([told[entry, other] for other in self.edges.neighbours[entry]], (size, size))
 
     # ---- influence
 

@@ -22,7 +22,7 @@ from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
-from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 from quiltwork.numbers.rounding import up
 
 Status = Literal["exact", "certified", "approximate"]
@@ -78,9 +78,7 @@ class InfluenceCurve:
             raise InvalidParameter("values", "NaN", "numbers, infinity included")
         # a smaller set is also a set of at most b entries, and no ratio of two laws stays below 1
         cases = np.maximum(np.minimum.accumulate(cases, axis=1), 0.0)
-        for name, value in (("sizes", sizes), ("cases", cases)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        checks.settle(self, sizes=sizes, cases=cases)
 
     @property
     def values(self) -> FloatArray:
@@ -159,8 +157,6 @@ class InfluenceCurve:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> InfluenceCurve:
         """The worst case of the curve that was written."""
-        from quiltwork.numbers.json import check_schema, plain_numbers
-
         check_schema(data, _SCHEMA)
         return cls(data["sizes"], [plain_numbers(data["values"])], data["status"], method=data["method"])
 

@@ -43,11 +43,6 @@ class Translator:
     direct: bool  # an entry's own value is the secret
     asked: tuple[Secrets | None, Method]
 
-    @property
-    def own_cases(self) -> bool:
-        """Whether the curve's cases are those of the prior."""
-        return self.asked[1] != "group"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Translator.of, (self.prior, *self.asked)  # theorems are functions, and are prepared again
 

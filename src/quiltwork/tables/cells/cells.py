@@ -115,6 +115,14 @@ class Arrangement:
         return found | self.always
 
     @property
+    def possible(self) -> BoolArray:
+        """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
+        boxes = np.ones((1, self.owner.size), dtype=bool)
+        for sheet in self.sheets:
+            boxes &= sheet.true.any(axis=0)
+        return np.asarray(self.touched(boxes)[0])
+
+    @property
     def several(self) -> bool:
         """Whether some query has more than one box."""
         return bool(np.unique(self.owner).size < self.owner.size)

@@ -46,7 +46,7 @@ def heaviest(
     With `merge`, of cells with equal strengths (sums over queries x strengths) one is kept.
     """
     search = _Search(arrangement, costs, strengths, shares, merge)
-    search.run()
+    search.branch(np.arange(arrangement.owner.size), np.full(len(arrangement.sheets), -1, dtype=np.int64), 0)
     return search.result()
 
 
@@ -100,11 +100,7 @@ class _Search:
 
     # ---- branches
 
-    def run(self) -> None:
-        start = np.full(len(self.order), -1, dtype=np.int64)
-        self._branch(np.arange(self.arrangement.owner.size), start, 0)
-
-    def _branch(self, active: IntArray, picks: IntArray, depth: int) -> None:
+    def branch(self, active: IntArray, picks: IntArray, depth: int) -> None:
         if depth >= max(len(self.order) - 2, 0):
             for block in self._blocks(self.order[depth:], active):
                 self._keep(*block, active, picks)
@@ -124,7 +120,7 @@ class _Search:
             if bool((ceiling < self._floor).all()):
                 self.rest = np.maximum(self.rest, ceiling)
             else:
-                self._branch(child, chosen, depth + 1)
+                self.branch(child, chosen, depth + 1)
 
     @property
     def _floor(self) -> FloatArray:

@@ -25,16 +25,6 @@ from quiltwork.losses.family import checked
 from quiltwork.tables.schema.selectors import Chosen, Cut, Has, Null, Selector, Spans
 
 
-def number(given: Any) -> float:
-    """A number to compare with; whole ones stay whole."""
-    real = checks.real("bound", given)
-    if not isinstance(given, (int, np.integer)):
-        return real
-    if abs(int(given)) > checks.MAX_COUNT:
-        raise InvalidParameter("bound", given, "a whole number up to 2**53, or a float")
-    return int(given)
-
-
 def whole(name: str, given: Any) -> int:
     """A whole number of moderate size."""
     real = checks.real(name, given, "a whole number")
@@ -209,8 +199,13 @@ class Ordered(Column):
         return (math.floor(bound) + 1, 0) if after else (math.ceil(bound), 0)
 
     def bound(self, given: Any) -> float:
-        """A number to compare with; it need not be a value of the column."""
-        return number(given)
+        """A number to compare with; it need not be a value of the column, and whole ones stay whole."""
+        real = checks.real("bound", given)
+        if not isinstance(given, (int, np.integer)):
+            return real
+        if abs(int(given)) > checks.MAX_COUNT:
+            raise InvalidParameter("bound", given, "a whole number up to 2**53, or a float")
+        return int(given)
 
     def shown(self, bound: float) -> str:
         return f"{bound:g}"

@@ -24,16 +24,7 @@ from quiltwork.tables.cover.cover import SEARCHED, cover, pooled
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.worst_step.additive import quantities
-from quiltwork.tables.worst_step.vectors import (
-    LIMIT_NOTE,
-    Bound,
-    Pricing,
-    Reach,
-    Vector,
-    everything,
-    possible,
-    refuse,
-)
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Bound, Pricing, Reach, Vector, everything, refuse
 
 MOST_CHOICES = 3_000
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
@@ -54,7 +45,7 @@ def people(
     records = min([records, *(float(limits.sum()) for limits in capacity.values())])
     if math.isinf(records):
         return everything(arrangement, responses, pricing, f"a person with any number of records{where}")
-    refuse(possible(arrangement) & np.isinf([found.many(records) for found in responses]))
+    refuse(arrangement.possible & np.isinf([found.many(records) for found in responses]))
     person = _Person(arrangement, responses, pricing, int(records), dict(sorted(capacity.items())), where)
     everyone = arrangement.all_cells()
     if everyone is None or everyone.touched.size > MOST_LISTED:

@@ -28,7 +28,7 @@ from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
-from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector, possible, refuse
+from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector, refuse
 
 MOST_WORK = 1_500_000_000  # pairs of cells times queries
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
@@ -69,6 +69,8 @@ def swaps(
     arrangement = Arrangement.of(table, queries, records=2, whole=moved)
     sets = [frozenset((column,)) for column in sorted(changes)] if isinstance(step, Entry) else [changes]
     refuse(always & np.isinf(states.both))
+    bounds: tuple[Bound, ...] = ()
+    notes: tuple[str, ...] = ()
     cells = arrangement.all_cells()
     if cells is not None:
         cells = _told_apart(arrangement, cells, queries, sets, moved)
@@ -76,13 +78,11 @@ def swaps(
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
         strong = _exact(fronts)
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
-        tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
-        return attrs.evolve(
-            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step, certain), sets),
-            bounds=bounds,
-            notes=(PAIR_NOTE,),
-        )
-    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step, certain), sets)
+        cells, notes = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0)), (PAIR_NOTE,)
+    search = _Pairs(table, arrangement, cells, queries, pricing, states, step, certain)
+    for columns in sets:
+        search.look(columns)
+    return Reach(search.vectors(), bounds, notes)
 
 
 def _readable(table: Table, queries: Sequence[Query]) -> tuple[Sequence[Query], bool]:
@@ -117,12 +117,6 @@ def _told_apart(
             deciding.append(s)
     keys = np.concatenate([cells.touched.astype(np.int64), cells.picks[:, deciding]], axis=1)
     return cells.only(first_of_each(keys))
-
-
-def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
-    for columns in sets:
-        search.look(columns)
-    return search.result()
 
 
 def _exact(fronts: Sequence[Cells]) -> Cells:
@@ -223,10 +217,10 @@ class _Pairs:
             seen |= differs[:, None] & readers[None, :]
         return seen
 
-    def result(self) -> Reach:
+    def vectors(self) -> tuple[Vector, ...]:
         if not self.found:
-            return Reach((self.pricing.vector({}, "no change is seen by any query"),))
-        return Reach(tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down)))
+            return (self.pricing.vector({}, "no change is seen by any query"),)
+        return tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down))
 
     def _vector(self, cell: int, other: int, columns: frozenset[str]) -> Vector:
         here, there = self.cells.touched[cell], self.cells.touched[other]
@@ -256,7 +250,7 @@ def _above(
     A pair moves T \ T' and T' \ T by `one` and what both keep by `both`. The first and the last of these lie below T
     at the larger of the two distances, the middle one below T' at `one`.
     """
-    can = possible(arrangement) | states.always
+    can = arrangement.possible | states.always
     crossing = can & np.array([bool(query.where.columns & columns) or query.opaque for query in queries])
     reading = can & np.array([query.reads_any(columns) or query.opaque for query in queries])
     refuse((crossing & np.isinf(states.one)) | (reading & np.isinf(states.both)))

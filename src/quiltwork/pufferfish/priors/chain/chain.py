@@ -104,21 +104,17 @@ class MarkovChain(ChainPrior):
             raise InvalidParameter("states", self.states, f"{count} different names")
         if count < 2:
             raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
-        if self.length is not None:
-            object.__setattr__(self, "length", checks.count("length", self.length, least=1))
+        checks.settle(self, length=None if self.length is None else checks.count("length", self.length, least=1))
         start = self.initial
         if isinstance(start, str):
             if start not in (STATIONARY, ANY):
                 raise InvalidParameter("initial", start, "'stationary', 'any' or a probability vector")
         else:
             start = law("initial", start, count)
-            start.setflags(write=False)
             if self.length is None or self.length > MOST_ENTRIES:
                 allowed = f"a number of entries up to {MOST_ENTRIES} when an initial law is given"
                 raise InvalidParameter("length", self.length, allowed)
-        self.transition.setflags(write=False)
-        object.__setattr__(self, "states", names)
-        object.__setattr__(self, "initial", start)
+        checks.settle(self, transition=self.transition, states=names, initial=start)
         if len(self.occurring) < 2:  # this also refuses a chain without a single stationary law
             raise InvalidParameter(
                 "transition", "one state that is never left", "at least two states that keep occurring", "give initial="
@@ -128,7 +124,6 @@ class MarkovChain(ChainPrior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries follow" if self.length else "the entries follow"
         start = {STATIONARY: "started in its stationary law", ANY: "whatever its first state"}
         given = start.get(self.initial, "") if isinstance(self.initial, str) else "started in the given law"

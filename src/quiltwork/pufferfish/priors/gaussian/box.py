@@ -122,21 +122,17 @@ class GaussianBox(Prior):
             raise InvalidParameter("width", width, f"less than the bound {bound:g}")
         law = Covariance(self.covariance)
         names = entry_names(self.names, law.entries)
-        clean = {"law": law, "covariance": law.matrix, "bound": bound, "width": width, "names": names}
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, law=law, covariance=law.matrix, bound=bound, width=width, names=names)
 
     def __repr__(self) -> str:
         return f"<GaussianBox of {self.entries} entries, bound {self.bound:g}, width {self.width:g}>"
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
         return self.law.entries
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries are Gaussian with the given covariance, cut off at +-{self.bound:g}"
 
     def check(self, secrets: Secrets | None = None) -> None:

@@ -97,12 +97,10 @@ class GaussianPrior(Prior):
     def __attrs_post_init__(self) -> None:
         law = Covariance(self.covariance)
         gap, names = checks.moderate("gap", self.gap), entry_names(self.names, law.entries)
-        for name, value in {"law": law, "covariance": law.matrix, "gap": gap, "names": names}.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, law=law, covariance=law.matrix, gap=gap, names=names)
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
         return self.law.entries
 
     @property
@@ -112,7 +110,6 @@ class GaussianPrior(Prior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries are jointly Gaussian with the given covariance"
 
     def check(self, secrets: Secrets | None = None) -> None:
@@ -173,8 +170,7 @@ class AutoRegressive(ChainPrior):
             raise InvalidParameter("rho", self.rho, "in (-1, 1)")
         sigma, gap = checks.moderate("sigma", self.sigma), checks.moderate("gap", self.gap)
         length = None if self.length is None else checks.count("length", self.length, least=1)
-        for name, value in {"rho": rho, "sigma": sigma, "gap": gap, "length": length}.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, rho=rho, sigma=sigma, gap=gap, length=length)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -186,7 +182,6 @@ class AutoRegressive(ChainPrior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         count = "the entries" if self.length is None else f"the {self.length} entries"
         return (
             f"{count} follow a stationary Gaussian autoregression with correlation {self.rho:g} between neighbours and "
