@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import attrs
 
@@ -162,8 +163,7 @@ class PlanGuarantee(Guarantee):
     @property
     def found(self) -> Reach:
         """Everything that one step can do: searched for with the first question."""
-        found: Reach = value_of(self._found)
-        return found
+        return cast(Reach, value_of(self._found))
 
     @property
     def vectors(self) -> tuple[Vector, ...]:

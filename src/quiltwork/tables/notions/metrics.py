@@ -129,11 +129,9 @@ def has_room(table: Table, step: Notion) -> bool:
 
 
 def _read(name: str, columns: tuple[str, ...]) -> Distance:
-    made: dict[str, Any] = {"euclidean": euclidean, "manhattan": manhattan, "geo": geo}
-    if name not in made or (name == "geo" and len(columns) != 2):
+    if name not in ("euclidean", "manhattan", "geo") or (name == "geo" and len(columns) != 2):
         raise InvalidParameter("name", name, "euclidean or manhattan of some columns, or geo of two")
-    found: Distance = made[name](*columns)
-    return found
+    return Distance(name, _some(columns))
 
 
 document("distance/1", fields="name columns", read=_read)(Distance)

@@ -19,10 +19,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders, front
 from quiltwork.compose.loss import Loss
-from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
+from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray, inclusion_maximal
 from quiltwork.tables.cover.cover import SEARCHED, cover, pooled
 from quiltwork.tables.notions.sensitivity import Response
-from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.worst_step.additive import quantities
 from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Bound, Pricing, Reach, Vector, everything, refuse
 
@@ -59,20 +58,7 @@ def _maximal_cells(everyone: Cells, capped: Sequence[int]) -> Cells:
     """Cells whose queries are not all touched by another cell with the same values of the capped columns."""
     keys = everyone.picks[:, capped]
     groups = (np.flatnonzero((keys == key).all(axis=1)) for key in np.unique(keys, axis=0))
-    return everyone.only(np.concatenate([group[_inclusion_maximal(everyone.touched[group])] for group in groups]))
-
-
-def _inclusion_maximal(touched: BoolArray) -> IntArray:
-    """Rows that are contained in no other; of equal rows the first."""
-    first = np.sort(np.unique(touched, axis=0, return_index=True)[1])
-    rows = touched[first].astype(np.float32)
-    sizes = rows.sum(axis=1)
-    kept = np.ones(first.size, dtype=bool)
-    for start in range(0, first.size, 2_000):
-        block = slice(start, start + 2_000)
-        inside = (rows[block] @ rows.T == sizes[block, None]) & (sizes[block, None] < sizes[None, :])
-        kept[block] = ~inside.any(axis=1)
-    return first[kept].astype(np.int64)
+    return everyone.only(np.concatenate([group[inclusion_maximal(everyone.touched[group])] for group in groups]))
 
 
 def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pricing) -> IntArray:

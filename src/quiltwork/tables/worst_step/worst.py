@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,8 +44,7 @@ class Worst(BaseCurve):
     @property
     def reach(self) -> Reach:
         """Everything that one step can do."""
-        found: Reach = value_of(self._reach)
-        return found
+        return cast(Reach, value_of(self._reach))
 
     @cached_property
     def vectors(self) -> tuple[Vector, ...]:

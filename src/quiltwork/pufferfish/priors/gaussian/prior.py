@@ -268,8 +268,7 @@ class GaussianLeaks(BaseCurve):
         prior, sizes = self.prior, self.prior.sizes
         spread = np.unique(np.geomspace(1, len(sizes), MOST_SIZES).round().astype(int)) - 1
         found = {int(sizes[i]): prior.leak(int(sizes[i]), self.secrets) for i in spread}
-        groups = {size: self.loss.group(size) for size, told in found.items() if told <= MOST_TOLD}
-        composed = {size: gdp(found[size]) + loss if found[size] else loss for size, loss in groups.items()}
+        composed = {size: self._composed(size, told) for size, told in found.items() if told <= MOST_TOLD}
         if not composed:
             raise Unsupported(
                 "a guarantee under this prior",
@@ -277,6 +276,10 @@ class GaussianLeaks(BaseCurve):
                 "narrow the gap, or give the prior a length",
             )
         return composed
+
+    def _composed(self, size: int, told: float) -> Loss:
+        group = self.loss.group(size)
+        return group if told == 0.0 else gdp(told) + group
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         upper = np.full(delta.shape, math.inf)
