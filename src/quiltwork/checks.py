@@ -113,6 +113,14 @@ def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> Flo
     return array
 
 
+def settle(value: object, **fields: Any) -> None:
+    """Set fields of a frozen value to what was read of them; its arrays are locked."""
+    for name, clean in fields.items():
+        if isinstance(clean, np.ndarray):
+            clean.setflags(write=False)
+        object.__setattr__(value, name, clean)
+
+
 def text(name: str, value: Any, allowed: str = "a non-empty text", hint: str = "") -> str:
     """A text that is more than white space."""
     if not isinstance(value, str) or not value.strip():

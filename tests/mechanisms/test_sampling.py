@@ -43,9 +43,9 @@ def test_without_opendp_the_extra_is_named(release: Callable[[], object], monkey
 
 TYPED: list[tuple[str, Callable[[], Release[Any]]]] = [
     ("discrete_laplace", lambda: laplace(3, 0.3, 1)),
-    ("lattice_laplace", lambda: laplace(3.0, 0.3, 1.0)),
+    ("lattice_laplaces", lambda: laplace(3.0, 0.3, 1.0)),
     ("discrete_gaussian", lambda: gaussian(3, 0.3, 1)),
-    ("lattice_gaussian", lambda: gaussian(3.0, 0.3, 1.0)),
+    ("lattice_gaussians", lambda: gaussian(3.0, 0.3, 1.0)),
     ("discrete_laplace", lambda: histogram([3, 4], 0.3)),
     ("discrete_gaussian", lambda: gaussian_histogram([3, 4], 0.3)),
     ("peel", lambda: top_k([3, 4], 1, 0.3)),

@@ -36,7 +36,7 @@ WATCHED: list[tuple[Any, str]] = [
     *((kind, name) for kind in {type(make()) for make in PRIORS.values()}
       for name in ("influence", "translations", "query_laws", "atoms", "tells_itself", "joint", "leak", "cases")
       if name in vars(kind)),
-    (pf.Prior, "tells_itself"), (pf.Prior, "translations"), (Translator, "_made"), (Translator, "upper"),
+    (pf.Prior, "tells_itself"), (pf.Prior, "translations"), (Translator, "__init__"), (Translator, "upper"),
     (Translator, "inverse"), (Shift, "entry_for"), (Shift, "delta_at"), (BySize, "epsilons"), (BySize, "delta"),
     (losses, "ask"), (Leaks, "_epsilon"), (GaussianLeaks, "_epsilon"),
 ]  # fmt: skip
@@ -58,9 +58,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     _remembered.cache_clear()
     for home, name in WATCHED:
-        watched = counting(home, name)
-        kept = staticmethod(watched) if name == "_made" else watched
-        monkeypatch.setattr(home, name, kept)
+        monkeypatch.setattr(home, name, counting(home, name))
     return counts
 
 

@@ -106,7 +106,7 @@ def test_nothing_is_drawn_when_something_is_wrong(monkeypatch: pytest.MonkeyPatc
     def refuse(*_: object) -> None:
         raise AssertionError("noise was drawn")
 
-    for name in ("discrete_laplace", "discrete_gaussian", "lattice_laplace", "lattice_gaussian", "peel"):
+    for name in ("discrete_laplace", "discrete_gaussian", "lattice_laplaces", "lattice_gaussians", "peel"):
         monkeypatch.setattr(sampling, name, refuse)
     for call in (
         lambda: histogram([1, -1], CHAIN, 1.0),

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.errors import Contradiction, InvalidParameter, NotCertified
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair, single
@@ -36,12 +36,6 @@ def _plain(value: Any) -> float | FloatArray:
         return float(array)
     array.setflags(write=False)
     return array
-
-
-def _joined(one: str, two: str) -> str:
-    """The routes of both, each named once, in order."""
-    parts = [part for text in (one, two) for part in text.split(" + ") if part]
-    return " + ".join(dict.fromkeys(parts))
 
 
 @document("bracket/1", plain=True)
@@ -72,8 +66,8 @@ class Bracket:
             shapes = (np.shape(self.lower), np.shape(self.upper))
             raise InvalidParameter("the two ends of a bracket", shapes, "arrays of one shape")
         if self.quantity in ("delta", "beta"):
-            object.__setattr__(self, "lower", _plain(np.maximum(self.lower, 0.0)))
-            object.__setattr__(self, "upper", _plain(np.minimum(self.upper, 1.0)))
+            inside = np.maximum(self.lower, 0.0), np.minimum(self.upper, 1.0)
+            settle(self, lower=_plain(inside[0]), upper=_plain(inside[1]))
         if not np.all(np.less_equal(self.lower, self.upper)):
             raise InvalidParameter("the two ends of a bracket", (self.lower, self.upper), "ordered, lower <= upper")
 
@@ -141,14 +135,7 @@ class Bracket:
         """The bracket of the less private of two numbers: larger epsilon or delta, smaller beta."""
         self._same_quantity(other)
         pick = np.minimum if self.quantity in ("beta", "room") else np.maximum
-        return Bracket(
-            pick(self.lower, other.lower),
-            pick(self.upper, other.upper),
-            self.quantity,
-            _joined(self.method, other.method),
-            self.met and other.met,
-            self.certified and other.certified,
-        )
+        return self._with(other, pick(self.lower, other.lower), pick(self.upper, other.upper), self.met and other.met)
 
     def intersect(self, other: Bracket) -> Bracket:
         """What two brackets of the *same* number say together; raises Contradiction when they do not meet."""
@@ -156,14 +143,13 @@ class Bracket:
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         if not np.all(lower <= upper):
             raise Contradiction(self, other)
-        return Bracket(
-            lower,
-            upper,
-            self.quantity,
-            _joined(self.method, other.method),
-            self.met or other.met,
-            self.certified and other.certified,
-        )
+        return self._with(other, lower, upper, self.met or other.met)
+
+    def _with(self, other: Bracket, lower: Any, upper: Any, met: bool) -> Bracket:
+        """What follows from both: the routes of both, each named once, in order; certified when both are."""
+        routes = [route for text in (self.method, other.method) for route in text.split(" + ") if route]
+        certified = self.certified and other.certified
+        return Bracket(lower, upper, self.quantity, " + ".join(dict.fromkeys(routes)), met, certified)
 
     def _same_quantity(self, other: Bracket) -> None:
         if other.quantity != self.quantity:
@@ -192,10 +178,14 @@ class Bracket:
             least, most = single(float(np.min(self.lower))), single(float(np.max(self.upper)))
             relative = float(np.max(self.relative_width))
             text = f"{self.quantity}, shape {self.shape}: {least} to {most}, relative width <= {relative:.1e}"
+        return f"{text} ({', '.join(self._remarks)})" if self._remarks else text
+
+    @property
+    def _remarks(self) -> list[str]:
+        """How it was found, and what it lacks."""
         notes = [self.method] if self.method else []
         notes += [] if self.met else ["wider than asked"]
-        notes += [] if self.certified else ["not certified"]
-        return f"{text} ({', '.join(notes)})" if notes else text
+        return notes + ([] if self.certified else ["not certified"])
 
     def __repr__(self) -> str:
         words = [repr(self.lower), repr(self.upper), repr(self.quantity)]

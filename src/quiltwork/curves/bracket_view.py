@@ -35,13 +35,10 @@ def publishable(bracket: Bracket) -> str:
 
 def bracket_html(bracket: Bracket) -> str:
     """The whole view."""
-    remarks = [bracket.method] if bracket.method else []
-    remarks += [] if bracket.met else ["wider than asked"]
-    remarks += [] if bracket.certified else ["not certified"]
-    said = "; ".join(remarks)
+    said = f"<br>{markup.muted('; '.join(bracket._remarks))}" if bracket._remarks else ""
     if isinstance(bracket.lower, float) and isinstance(bracket.upper, float):
         number = markup.strong(f"{bracket.quantity} = {pair(bracket.lower, bracket.upper)}")
-        return markup.block(number, " ", markup.muted(f"safe to publish: {publishable(bracket)}"), _line(said))
+        return markup.block(number, " ", markup.muted(f"safe to publish: {publishable(bracket)}"), said)
     rows = []
     for place in list(np.ndindex(bracket.shape))[: markup.MOST_ROWS]:
         one = bracket
@@ -53,8 +50,4 @@ def bracket_html(bracket: Bracket) -> str:
     shown = markup.table(("place", f"{bracket.quantity} lies in", "safe to publish"), rows)
     left = markup.muted(f"... and {more:,} more numbers") if more else ""
     name = markup.strong(f"{bracket.quantity}, shape {bracket.shape}")
-    return markup.block(name, shown if rows else " empty", left, _line(said))
-
-
-def _line(said: str) -> str:
-    return f"<br>{markup.muted(said)}" if said else ""
+    return markup.block(name, shown if rows else " empty", left, said)

@@ -91,15 +91,12 @@ class FiniteTest:
     def _sum(self, p: FloatArray, q: FloatArray, odds: FloatArray) -> FloatArray:
         flat, rows = np.ravel(odds), max(1, BLOCK // max(self.size, 1))
         found = np.empty(flat.size)
-        up_p, down_q = (
-            (1.0 + 4.0 * UNIT, 1.0 - 4.0 * UNIT) if p is self.p_high else (1.0 - 4.0 * UNIT, 1.0 + 4.0 * UNIT)
-        )
+        side = 1.0 if p is self.p_high else -1.0  # upper ends, or lower ones
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            top, bottom = p * up_p, q * down_q
+            top, bottom = p * (1.0 + side * 4.0 * UNIT), q * (1.0 - side * 4.0 * UNIT)
             for start in range(0, flat.size, rows):
                 taken = np.multiply.outer(flat[start : start + rows], bottom)
-                if self.faint:
-                    taken = taken - LEAST if p is self.p_high else taken + LEAST
+                taken = taken - side * LEAST if self.faint else taken
                 taken = np.where(bottom > 0, np.maximum(taken, 0.0), 0.0)
                 found[start : start + rows] = np.maximum(top - taken, 0.0).sum(axis=1)
         return found.reshape(np.shape(odds))

@@ -77,14 +77,12 @@ class Guarantee(SameCurve):
     @property
     def assumes(self) -> tuple[str, ...]:
         """What is taken on trust."""
-        found: tuple[str, ...] = value_of(self._assumes)
-        return found
+        return tuple(value_of(self._assumes))
 
     @property
     def because(self) -> tuple[str, ...]:
         """The theorems that it follows from."""
-        found: tuple[str, ...] = value_of(self._because)
-        return found
+        return tuple(value_of(self._because))
 
     @property
     def witness(self) -> str | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
     from quiltwork.curves.polygons.region import Region
 
+ERRORS = ("type I error (false alarms)", "type II error (misses)")
 _INK = "#1f4e79"
 _MUTED = "#8a8f98"
 _POINTS = 401
@@ -54,22 +55,18 @@ def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: s
 
 def plot_tradeoff(curve: Curve, ax: Any = None, alphas: Any = None, *, label: str | None = None) -> Any:
     """Draw the least type II error against the type I error, with the line of perfect privacy; returns the axes."""
-    ax = axes(ax)
-    places = np.asarray(_alphas() if alphas is None else alphas, dtype=float)
-    ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    ax = _square(ax)
+    dense = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _POINTS))  # near both ends, where trade-off functions bend
+    places = np.asarray(dense if alphas is None else alphas, dtype=float)
     _band(ax, places, curve.beta(places), 0.0, label)
-    _square(ax)
-    return _finish(ax, "type I error (false alarms)", "type II error (misses)", label)
+    return _finish(ax, *ERRORS, label)
 
 
 def plot_region(region: Region, ax: Any = None, *, label: str | None = None) -> Any:
     """Fill the error pairs that some test may reach; returns the axes."""
-    ax = axes(ax)
-    outline = region.polygon
-    ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    ax, outline = _square(ax), region.polygon
     ax.fill(outline[:, 0], outline[:, 1], facecolor=_INK, alpha=0.2, edgecolor=_INK, linewidth=1.5, label=label)
-    _square(ax)
-    return _finish(ax, "type I error (false alarms)", "type II error (misses)", label)
+    return _finish(ax, *ERRORS, label)
 
 
 def axes(ax: Any) -> Any:
@@ -91,11 +88,6 @@ def _epsilons(curve: Curve) -> FloatArray:
     return np.linspace(0.0, 10.0, _POINTS)
 
 
-def _alphas() -> FloatArray:
-    """Dense near both ends, where trade-off functions bend."""
-    return np.asarray(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _POINTS)))
-
-
 def _band(ax: Any, places: FloatArray, values: Bracket, floor: float, label: str | None) -> None:
     shown = np.greater(values.upper, floor) if floor else np.ones(places.shape, dtype=bool)
     lower, upper = (np.where(shown, np.maximum(end, floor), np.nan) for end in values)
@@ -104,15 +96,16 @@ def _band(ax: Any, places: FloatArray, values: Bracket, floor: float, label: str
     ax.fill_between(places, lower, upper, color=line.get_color(), alpha=0.25, linewidth=0, zorder=2)
 
 
-def _square(ax: Any) -> None:
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.set_aspect("equal")
+def _square(ax: Any) -> Any:
+    """Axes of the two errors, with the line of perfect privacy."""
+    ax = axes(ax)
+    ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    return ax
 
 
 def _finish(ax: Any, across: str, along: str, label: str | None) -> Any:
-    ax.set_xlabel(across)
-    ax.set_ylabel(along)
+    ax.set(xlabel=across, ylabel=along)
     ax.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.5)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -282,8 +282,7 @@ def _lengths(rng: np.random.Generator, people: int, median: float, spread: float
         raise InvalidParameter("the number of people", people, f"at most {_MOST_PEOPLE}")
     middle = np.log(checks.moderate("median", median))
     drawn = np.exp(middle + checks.non_negative("spread", spread) * rng.standard_normal(people))
-    lengths: Ints = np.clip(drawn, least, most).astype(np.int64)
-    return lengths
+    return np.asarray(np.clip(drawn, least, most).astype(np.int64))
 
 
 def _generator(rng: object) -> None:

@@ -80,7 +80,8 @@ class Sequences:
         if len(found["state"]) > MOST_CELLS or len(names) * len(groups) > MOST_CELLS:
             raise _too_many("counts by group and state", MOST_CELLS, "are these the right columns?")
         places, lines = known(found["state"], names), {group: line for line, group in enumerate(groups)}
-        cells = [lines[group] * len(names) + places[state] for group, state in _pairs(found, "group", "state")]
+        pairs = zip(found["group"], found["state"], strict=True)
+        cells = [lines[group] * len(names) + places[state] for group, state in pairs]
         table = _placed(len(groups) * len(names), cells, found["rows"]).reshape(len(groups), len(names))
         return {group: Tally(names, line) for group, line in zip(groups, table, strict=True)}
 
@@ -171,10 +172,6 @@ class Sequences:
 
 
 STEP = ("state", "following", "first", "rows")
-
-
-def _pairs(found: Mapping[str, list[Any]], *columns: str) -> Iterator[tuple[Any, ...]]:
-    return zip(*(found[column] for column in columns), strict=True)
 
 
 def _placed(size: int, places: list[int], values: list[int]) -> IntArray:

@@ -5,7 +5,9 @@ The three columns of a sequence, checked in one scan before anything is counted.
 
 from __future__ import annotations
 
+import functools
 import glob
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -183,7 +185,7 @@ def checked(engine: Engine, source: Any, columns: Mapping[str, str | None], miss
     else:
         _typed(table, names)
     absent = {role: _absent(table[role]) for role in names}
-    complete = ~_any(absent.values())
+    complete = ~functools.reduce(operator.or_, absent.values())
     scan = {f"no_{role}": lost.ifelse(1, 0).sum() for role, lost in absent.items()}
     scan |= {"rows": table.count(), "complete": complete.ifelse(1, 0).sum()}
     if textual:
@@ -217,20 +219,10 @@ def _absent(column: Any) -> Any:
     return column.isnull() | column.isnan() if column.type().is_floating() else column.isnull()
 
 
-def _any(conditions: Any) -> Any:
-    first, *rest = conditions
-    for condition in rest:
-        first = first | condition
-    return first
-
-
 def _misread(column: Any) -> dict[str, Any]:
     """Which texts are not a whole number, which are not a moment; the casts of the engines alone forgive too much."""
     moment = column.re_search(MOMENT) & column.try_cast("timestamp").notnull()
-    return {
-        "whole": column.notnull() & ~column.re_search(WHOLE),
-        "moment": column.notnull() & ~moment,
-    }
+    return {"whole": column.notnull() & ~column.re_search(WHOLE), "moment": column.notnull() & ~moment}
 
 
 def _moment(column: Any, name: str, found: Mapping[str, int]) -> Any:

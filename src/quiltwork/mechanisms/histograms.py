@@ -57,9 +57,7 @@ def histogram(counts: Any, scale: float) -> Release[NDArray[np.int64]]:
 def histogram_scale(epsilon: Any) -> float:
     """The least scale, up to a few units in the last place, for a histogram of at most this certified epsilon."""
     epsilon = checks.moderate("epsilon", epsilon)
-    exact = 2 / typed(epsilon)
-    stated("scale", float(exact))
-    return certified_scale(histogram_loss, exact, epsilon)
+    return certified_scale(histogram_loss, 2 / typed(epsilon), epsilon)
 
 
 def gaussian_histogram_loss(sigma: Any) -> Loss:
@@ -118,9 +116,7 @@ def top_k(counts: Any, k: int, scale: float) -> Release[tuple[int, ...]]:
 def top_k_scale(epsilon: Any, k: Any) -> float:
     """The least scale, up to a few units in the last place, at which `top_k` has at most this epsilon."""
     epsilon, k = checks.moderate("epsilon", epsilon), checks.count("k", k, least=1)
-    exact = (k + 1) / typed(epsilon)
-    stated("scale", float(exact))
-    return certified_scale(lambda scale: top_k_loss(k, scale), exact, epsilon)
+    return certified_scale(lambda scale: top_k_loss(k, scale), (k + 1) / typed(epsilon), epsilon)
 
 
 def top_k_of_histogram(counts: Any, k: int, scale: float) -> Release[tuple[int, ...]]:

@@ -13,15 +13,7 @@ from typing import Any
 
 from quiltwork.errors import MissingExtra
 
-__all__ = [
-    "discrete_gaussian",
-    "discrete_laplace",
-    "lattice_gaussian",
-    "lattice_gaussians",
-    "lattice_laplace",
-    "lattice_laplaces",
-    "peel",
-]
+__all__ = ["discrete_gaussian", "discrete_laplace", "lattice_gaussians", "lattice_laplaces", "peel"]
 
 GRANULARITY = 2.0**-1074  # of doubles, and of the noise on them
 
@@ -64,16 +56,6 @@ def lattice_laplaces(values: list[float], scale: float) -> list[float]:
 def lattice_gaussians(values: list[float], sigma: float) -> list[float]:
     """Each value plus its own draw of discrete Gaussian noise on multiples of 2^-1074, rounded to doubles."""
     return _drawn("gaussian", float, values, sigma)
-
-
-def lattice_laplace(value: float, scale: float) -> float:
-    """`lattice_laplaces` of one value."""
-    return lattice_laplaces([value], scale)[0]
-
-
-def lattice_gaussian(value: float, sigma: float) -> float:
-    """`lattice_gaussians` of one value."""
-    return lattice_gaussians([value], sigma)[0]
 
 
 def peel(scores: list[int], k: int, scale: float) -> list[int]:

@@ -48,6 +48,7 @@ def exact_decimal(sigma: float) -> float:
 
 def certified_scale(make_loss: Callable[[float], Loss], exact: Fraction, epsilon: float) -> float:
     """A scale whose certified epsilon is at most `epsilon`: the first that passes, a few units above `exact`."""
+    stated("scale", float(exact))
     for units in ULPS_TRIED:
         scale = above(exact * (1 + Fraction(units, 2**52)))
         if float(make_loss(scale).epsilon(0.0).upper) <= epsilon:

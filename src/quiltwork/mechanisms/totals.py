@@ -142,6 +142,13 @@ def total_of(total: Any, sensitivity: Any) -> Total:
     return Total(total, sensitivity)
 
 
+def _reach(sensitivity: Any) -> int | float:
+    """The sensitivity of a total of integers, or of floats."""
+    if whole(sensitivity):
+        return checks.count("sensitivity", sensitivity, least=1)
+    return checks.moderate("sensitivity", sensitivity)
+
+
 def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
     """The loss of Laplace noise on a total of this sensitivity; an int says that the total is an integer.
 
@@ -153,14 +160,12 @@ def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
     mechanism of sensitivity + min(h, h a / 4) dominates. It is what is claimed, with the sensitivity rounded up; also
     for integers of sensitivity 500000 and more.
     """
-    scale = stated("scale", scale)
-    if whole(sensitivity):
-        step = checks.count("sensitivity", sensitivity, least=1)
-        if step < MOST_ATOMS:
-            return discrete_laplace(scale, step)
-        return _dominating(scale, Fraction(step) + min(Fraction(1), 1 / (4 * typed(scale))))
-    reach = checks.moderate("sensitivity", sensitivity)
-    return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY))
+    scale, reach = stated("scale", scale), _reach(sensitivity)
+    if isinstance(reach, float):
+        return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY))
+    if reach < MOST_ATOMS:
+        return discrete_laplace(scale, reach)
+    return _dominating(scale, Fraction(reach) + min(Fraction(1), 1 / (4 * typed(scale))))
 
 
 def _dominating(scale: float, sensitivity: Fraction) -> Loss:
@@ -184,22 +189,14 @@ def laplace(total: int | float | Total, scale: float, sensitivity: int | float |
     size = Stated(scale).above
     if whole(given.value):
         return Release(sampling.discrete_laplace([int(given.value)], size)[0], loss, Noise("discrete Laplace", size))
-    return Release(
-        sampling.lattice_laplace(float(given.value), size), loss, Noise("Laplace on multiples of 2^-1074", size)
-    )
+    value = sampling.lattice_laplaces([float(given.value)], size)[0]
+    return Release(value, loss, Noise("Laplace on multiples of 2^-1074", size))
 
 
 def laplace_scale(epsilon: Any, sensitivity: Any) -> float:
     """The least scale, up to a few units in the last place, whose certified epsilon is at most the one asked for."""
-    epsilon = checks.moderate("epsilon", epsilon)
-    reach = (
-        checks.count("sensitivity", sensitivity, least=1)
-        if whole(sensitivity)
-        else float(checks.moderate("sensitivity", sensitivity))
-    )
-    exact = typed(reach) / typed(epsilon)
-    stated("scale", float(exact))
-    return certified_scale(lambda scale: laplace_loss(scale, reach), exact, epsilon)
+    epsilon, reach = checks.moderate("epsilon", epsilon), _reach(sensitivity)
+    return certified_scale(lambda scale: laplace_loss(scale, reach), typed(reach) / typed(epsilon), epsilon)
 
 
 def _listed(sigma: float, sensitivity: int) -> bool:
@@ -222,16 +219,11 @@ def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
 
     Reference: Canonne, Kamath and Steinke 2020, Theorem 4.
     """
-    sigma = stated("sigma", sigma)
-    if whole(sensitivity):
-        step = checks.count("sensitivity", sensitivity, least=1)
-        if _listed(sigma, step):
-            return discrete_gaussian(exact_decimal(sigma), step)
-        reach = Fraction(step)
-    else:
-        number = checks.moderate("sensitivity", sensitivity)
-        reach = Stated(number).most
-    return zcdp(above((reach / typed(sigma)) ** 2 / 2))
+    sigma, reach = stated("sigma", sigma), _reach(sensitivity)
+    if isinstance(reach, int) and _listed(sigma, reach):
+        return discrete_gaussian(exact_decimal(sigma), reach)
+    most = Stated(reach).most if isinstance(reach, float) else Fraction(reach)
+    return zcdp(above((most / typed(sigma)) ** 2 / 2))
 
 
 def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float | None = None) -> Release[int | float]:
@@ -247,9 +239,8 @@ def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float 
         size = integer_sigma(sigma, int(given.sensitivity))
         return Release(sampling.discrete_gaussian([int(given.value)], size)[0], loss, Noise("discrete Gaussian", size))
     size = Stated(sigma).above
-    return Release(
-        sampling.lattice_gaussian(float(given.value), size), loss, Noise("Gaussian on multiples of 2^-1074", size)
-    )
+    value = sampling.lattice_gaussians([float(given.value)], size)[0]
+    return Release(value, loss, Noise("Gaussian on multiples of 2^-1074", size))
 
 
 def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any) -> float:

@@ -7,8 +7,7 @@ is possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -28,23 +27,16 @@ Made = TypeVar("Made")
 _STORED: ContextVar[bool] = ContextVar("stored", default=False)
 
 
-@contextmanager
-def as_stored() -> Iterator[None]:
-    """Laws that were divided by their sums before they were written are taken as they stand, to the last digit.
+def made_as_stored(cls: type[Made], fields: Mapping[str, Any]) -> Made:
+    """The object with these fields; laws that were divided by their sums before they were written stay as they are.
 
     The float sum of k such numbers is off by at most 2k units of roundoff; a law that is farther off was never divided.
     """
     token = _STORED.set(True)
     try:
-        yield
+        return cls(**fields)
     finally:
         _STORED.reset(token)
-
-
-def made_as_stored(cls: type[Made], fields: Mapping[str, Any]) -> Made:
-    """The object with these fields, its laws taken as they stand."""
-    with as_stored():
-        return cls(**fields)
 
 
 def _divided(rows: FloatArray, sums: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -41,6 +42,12 @@ def difference(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
     rounded = first - second
     taken = rounded - first
     return np.asarray(rounded), np.asarray((first - (rounded - taken)) - (second + taken))
+
+
+def log_sum(logs: FloatArray) -> float:
+    """log of the sum of e^logs, the largest taken out."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum()))
 
 
 def scaled(log_scale: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:

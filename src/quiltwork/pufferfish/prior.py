@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.kinds import not_written
@@ -21,6 +22,8 @@ from quiltwork.kinds import not_written
 if TYPE_CHECKING:
     from quiltwork.pufferfish.secrets import Secrets
     from quiltwork.pufferfish.translation.influence import InfluenceCurve
+
+ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
 
 
 @attrs.frozen(eq=False)
@@ -37,6 +40,12 @@ class Translation:
     epsilons: Callable[[float], FloatArray]
     exact: bool = False
     lower: Callable[[float], float] | None = None
+
+    def leaked(self, epsilon: float) -> float:
+        """What some mechanism leaks; 0 where the theorem does not say."""
+        if self.lower is not None:
+            return self.lower(epsilon)
+        return float(np.max(self.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED if self.exact else 0.0
 
 
 @attrs.frozen(eq=False)
@@ -91,6 +100,22 @@ class Prior(ABC):
     def atoms(self, case: int, size: int, secrets: Secrets | None = None) -> Atoms | None:
         """The law of what is told from outside the best set of this size; None when only a(b) is known."""
         return None
+
+
+@not_written("it is what priors have in common, not a value")
+class ChainPrior(Prior):
+    """A prior on a sequence of `length` entries, or of any number of them when that is None."""
+
+    length: int | None
+
+    @property
+    def entries(self) -> int | None:
+        """The length."""
+        return self.length
+
+    def _long(self) -> str:
+        """The length in words."""
+        return "any length" if self.length is None else f"length {self.length}"
 
 
 @not_written("it is what priors have in common, not a value")

@@ -130,13 +130,11 @@ def _checked(counts: Any, ranking: Any) -> tuple[FloatArray, Ints]:
 
 
 def _largest(true: FloatArray, places: int) -> FloatArray:
-    largest: FloatArray = -np.sort(-true)[:places]
-    return largest
+    return np.asarray(-np.sort(-true)[:places])
 
 
 def _discounts(places: int) -> FloatArray:
-    discount: FloatArray = 1.0 / np.log2(np.arange(2, places + 2))
-    return discount
+    return np.asarray(1.0 / np.log2(np.arange(2, places + 2)))
 
 
 def _ndcg(gains: FloatArray, found: Ints) -> FloatArray:

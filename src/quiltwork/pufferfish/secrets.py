@@ -48,10 +48,7 @@ class EntryValues(Secrets):
     @property
     def words(self) -> str:
         """What is protected."""
-        if self.entries is None:
-            which = "each single entry"
-        else:
-            which = "entry " + ", ".join(map(str, self.entries))
+        which = "each single entry" if self.entries is None else "entry " + ", ".join(map(str, self.entries))
         values = "" if self.pairs is None else f", for {len(self.pairs) // 2} pairs of values"
         return f"the value of {which}{values}"
 

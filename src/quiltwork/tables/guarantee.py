@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import attrs
 
@@ -51,7 +52,7 @@ def unbounded(table: Table, queries: Sequence[Query], step: Notion, bad: Sequenc
         lines += _instead_of_replacing(table, queries, step, bad)
     else:
         lines += _instead(first, step)
-    return UnboundedLossError(" ".join(lines[:1]) + "".join("\n" + line for line in lines[1:]), names)
+    return UnboundedLossError("\n".join(lines), names)
 
 
 def _statement(query: Query) -> str:
@@ -82,11 +83,8 @@ def _instead_of_replacing(table: Table, queries: Sequence[Query], step: Notion, 
         attrs.evolve(query, holds=on_input(add_remove())) if i in bad else query for i, query in enumerate(queries)
     ]
     answer = _epsilon(table, restated, step)
-    lines = ["Do one of:"]
-    if answer is not None:
-        lines.append(f"(a) state it for add/remove, on_input(add_remove()): the plan is then {step} {answer};")
-    else:
-        lines.append("(a) state it for add/remove, on_input(add_remove());")
+    then = "" if answer is None else f": the plan is then {step} {answer}"
+    lines = ["Do one of:", f"(a) state it for add/remove, on_input(add_remove()){then};"]
     lines.append("(b) use holds=on_table if it was proved for the whole table;")
     columns: frozenset[str] = frozenset().union(*(queries[i].where.columns for i in bad))
     fixed = _fixed(table, step, columns) if columns else None
@@ -165,8 +163,7 @@ class PlanGuarantee(Guarantee):
     @property
     def found(self) -> Reach:
         """Everything that one step can do: searched for with the first question."""
-        found: Reach = value_of(self._found)
-        return found
+        return cast(Reach, value_of(self._found))
 
     @property
     def vectors(self) -> tuple[Vector, ...]:
@@ -209,7 +206,7 @@ def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuar
     found = later(partial(searched, table, queries, step))
     if may_refuse(table, queries, step):
         value_of(found)
-    curve = Worst.of(found)
+    curve = Worst((), reach=found)
     return PlanGuarantee(
         curve,
         protects=step.protects,

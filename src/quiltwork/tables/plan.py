@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
@@ -16,7 +16,7 @@ from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import ClipRows, Via
-from quiltwork.tables.query import Query
+from quiltwork.tables.query import Asked, Query
 from quiltwork.tables.schema.columns import Id, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
@@ -87,16 +87,17 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query on every part: each value of a column, or each interval between `edges`; NULL is a part."""
-        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
-        return self._extend(self.split_queries(name, by, edges, where, **said))
+        made = self.split_queries(
+            name, by, edges, loss=loss, holds=holds, where=where, reads=reads, count=count, via=via
+        )
+        return self._extend(made)
 
     def split_queries(
-        self, name: str, by: Reference, edges: Iterable[Any] | None, where: Predicate | None, **said: Any
+        self, name: str, by: Reference, edges: Iterable[Any] | None, **asked: Unpack[Asked]
     ) -> list[Query]:
         """The queries of a split, checked and not added."""
         by = self._reference("by", by)
-        parts = {f"{by.name} = {label}": part for label, part in by.parts(edges).items()}
-        return self._on_parts(name, parts, where, **said)
+        return self._on_parts(name, {f"{by.name} = {label}": part for label, part in by.parts(edges).items()}, asked)
 
     def each(
         self,
@@ -111,24 +112,31 @@ class Plan:
         via: Via | None = None,
     ) -> Plan:
         """The same query for every member of a set-valued column, on the records that have it: these overlap."""
-        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
-        return self._extend(self.each_queries(name, of, where, **said))
+        made = self.each_queries(name, of, loss=loss, holds=holds, where=where, reads=reads, count=count, via=via)
+        return self._extend(made)
 
-    def each_queries(self, name: str, of: Reference, where: Predicate | None, **said: Any) -> list[Query]:
+    def each_queries(self, name: str, of: Reference, **asked: Unpack[Asked]) -> list[Query]:
         """The queries for every member, checked and not added."""
         of = self._reference("of", of)
         if not isinstance(of.column, SubsetOf):
             raise InvalidParameter("of", of, "a SubsetOf column", "use split for columns with one value")
-        parts = {f"{of.name} has {member}": of.has(member) for member in of.column.members}
-        return self._on_parts(name, parts, where, **said)
+        return self._on_parts(name, {f"{of.name} has {one}": of.has(one) for one in of.column.members}, asked)
 
-    def _on_parts(
-        self, name: str, parts: Mapping[str, Predicate], where: Predicate | None, reads: Any, **said: Any
-    ) -> list[Query]:
-        """The same query on every part."""
-        name, said["reads"] = checks.text("name", name), self._reads(reads)
-        kept = {label: part if where is None else part & _predicate(where) for label, part in parts.items()}
-        return [self.query(f"{name}: {label}", where=part, adaptive=False, **said) for label, part in kept.items()]
+    def _on_parts(self, name: str, parts: Mapping[str, Predicate], asked: Asked) -> list[Query]:
+        """The same query on every part; an iterator of columns is read once."""
+        name, where, reads = checks.text("name", name), asked.get("where"), self._reads(asked.get("reads"))
+        made = []
+        for label, part in parts.items():
+            own: Asked = {**asked, "where": part if where is None else part & _predicate(where), "reads": reads}
+            made.append(self.asked(f"{name}: {label}", **own))
+        return made
+
+    def asked(
+        self, name: str, *, loss: Loss, holds: Holds, where: Predicate | None = None,
+        reads: Iterable[str] | None = None, count: bool = False, via: Via | None = None,
+    ) -> Query:  # fmt: skip
+        """A query that does not look at earlier outputs, checked and not added."""
+        return self.query(name, loss, holds, where, reads, count, via, False)
 
     def guarantee(self) -> PlanGuarantee:
         """What the whole plan guarantees, over the worst step of its notion."""

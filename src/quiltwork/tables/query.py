@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Required, TypedDict
 
 import attrs
 
@@ -11,6 +13,17 @@ from quiltwork.kinds import document
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import FlatMap, Via
 from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaque_parts
+
+
+class Asked(TypedDict, total=False):
+    """What a query is asked with, in a plan and in a session."""
+
+    loss: Required[Loss]
+    holds: Required[Holds]
+    where: Predicate | None
+    reads: Iterable[str] | None
+    count: bool
+    via: Via | None
 
 
 @document("query/1")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
@@ -22,10 +22,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import not_written
 from quiltwork.tables.guarantee import searched
-from quiltwork.tables.notions.sensitivity import Holds
-from quiltwork.tables.notions.transformations import Via
-from quiltwork.tables.query import Query
-from quiltwork.tables.schema.predicates import Predicate
+from quiltwork.tables.query import Asked, Query
 from quiltwork.tables.worst_step.vectors import Bound
 
 if TYPE_CHECKING:
@@ -61,68 +58,21 @@ class Session:
         """What a query that touches everything may still cost."""
         return self._filter.words(self._filter.left(self._spent))
 
-    def spend(
-        self,
-        name: str,
-        *,
-        loss: Loss,
-        holds: Holds,
-        where: Predicate | None = None,
-        reads: Iterable[str] | None = None,
-        count: bool = False,
-        via: Via | None = None,
-    ) -> Session:
+    def spend(self, name: str, **asked: Unpack[Asked]) -> Session:
         """Admit a query, to be run now; BudgetExceeded changes nothing."""
-        self._admit(self._plan.query(name, loss, holds, where, reads, count, via, False))
-        return self
+        return self._admit(self._plan.asked(name, **asked))
 
-    def split(
-        self,
-        name: str,
-        *,
-        by: Reference,
-        loss: Loss,
-        holds: Holds,
-        edges: Iterable[Any] | None = None,
-        where: Predicate | None = None,
-        reads: Iterable[str] | None = None,
-        count: bool = False,
-        via: Via | None = None,
-    ) -> Session:
+    def split(self, name: str, *, by: Reference, edges: Iterable[Any] | None = None, **asked: Unpack[Asked]) -> Session:
         """Admit the same query on every part, as `Plan.split` does: all of them, or none."""
-        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
-        self._admit(*self._plan.split_queries(name, by, edges, where, **said))
-        return self
+        return self._admit(*self._plan.split_queries(name, by, edges, **asked))
 
-    def each(
-        self,
-        name: str,
-        *,
-        of: Reference,
-        loss: Loss,
-        holds: Holds,
-        where: Predicate | None = None,
-        reads: Iterable[str] | None = None,
-        count: bool = False,
-        via: Via | None = None,
-    ) -> Session:
+    def each(self, name: str, *, of: Reference, **asked: Unpack[Asked]) -> Session:
         """Admit the same query for every member of a set-valued column, as `Plan.each` does: all of them, or none."""
-        said = {"loss": loss, "holds": holds, "reads": reads, "count": count, "via": via}
-        self._admit(*self._plan.each_queries(name, of, where, **said))
-        return self
+        return self._admit(*self._plan.each_queries(name, of, **asked))
 
-    def would_exceed(
-        self,
-        *,
-        loss: Loss,
-        holds: Holds,
-        where: Predicate | None = None,
-        reads: Iterable[str] | None = None,
-        count: bool = False,
-        via: Via | None = None,
-    ) -> bool:
+    def would_exceed(self, **asked: Unpack[Asked]) -> bool:
         """Whether such a query would be refused; nothing is spent."""
-        query = self._plan.query("a query", loss, holds, where, reads, count, via, False)
+        query = self._plan.asked("a query", **asked)
         return not self._filter.admits(self._total([*self._counted, self._count(query)]))
 
     def guarantee(self) -> Guarantee:
@@ -141,7 +91,7 @@ class Session:
             ),
         )
 
-    def _admit(self, *queries: Query) -> None:
+    def _admit(self, *queries: Query) -> Session:
         names = {other.name for other in self._queries}
         for query in queries:
             if query.name in names:
@@ -159,6 +109,7 @@ class Session:
         self._queries += queries
         self._counted += counted
         self._spent = total
+        return self
 
     def _count(self, query: Query) -> Query:
         """The query with the loss that the filter counts."""

@@ -60,15 +60,16 @@ class Lines:
         zero = np.zeros_like(steep)
         if not symmetric:
             end, end_error = scaled(-steep[-1:], level[-1:])
+            breaks, errors = np.append(alphas, end), np.append(alphas_error, end_error + 8.0 * UNIT * end)
             return cls(
                 zero,
                 steep,
                 level,
                 rest,
-                np.concatenate((alphas, end)),
-                np.concatenate((alphas_error, end_error + 8.0 * UNIT * end)),
-                1.0 - np.concatenate((alphas, end)),
-                np.concatenate((alphas_error, end_error + 8.0 * UNIT * end)) + UNIT,
+                breaks,
+                errors,
+                1.0 - breaks,
+                errors + UNIT,
                 np.append(heights, 0.0),
                 np.append(heights_error, 0.0),
                 np.append(powers, 1.0),

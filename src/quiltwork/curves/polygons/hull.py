@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,10 +151,6 @@ def profile_slopes(
     return before, after, _margin(np.minimum(ahead, 1000.0))
 
 
-@overload
-def _margin(ahead: float) -> float: ...
-@overload
-def _margin(ahead: FloatArray) -> FloatArray: ...
 def _margin(ahead: Any) -> Any:
     """Relative error of the two slopes; e^x - 1 turns an error of x into one of x times it."""
     return (32.0 + 4.0 * ahead) * UNIT

@@ -13,7 +13,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import Lines
 from quiltwork.curves.polygons.hull import profile_hull, profile_slopes
-from quiltwork.curves.polygons.tradeoff import TradeOff
+from quiltwork.curves.polygons.tradeoff import TradeOff, array_key
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter
@@ -40,10 +40,6 @@ def _deltas(value: Any) -> FloatArray:
     return checks.numbers("deltas", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
-def _array_key(array: FloatArray) -> bytes:
-    return array.tobytes()
-
-
 @document("profile/1", plain=True)
 @attrs.frozen(repr=False)
 class Profile(BaseCurve):
@@ -66,8 +62,8 @@ class Profile(BaseCurve):
     """
 
     _usual_plot: ClassVar[str] = "profile"
-    epsilons: FloatArray = attrs.field(converter=_epsilons, eq=_array_key)
-    deltas: FloatArray = attrs.field(converter=_deltas, eq=_array_key)
+    epsilons: FloatArray = attrs.field(converter=_epsilons, eq=array_key)
+    deltas: FloatArray = attrs.field(converter=_deltas, eq=array_key)
     symmetric: bool = attrs.field(default=False, kw_only=True)
     slack: float = attrs.field(default=0.0, kw_only=True)
     floor: float = attrs.field(default=0.0, kw_only=True)
@@ -93,11 +89,9 @@ class Profile(BaseCurve):
         deltas, lifted = _lifted(epsilons, deltas)
         epsilons, deltas, slack = _active(epsilons, deltas, self.symmetric)
         slack = slack + lifted * (1.0 + slack)
-        object.__setattr__(self, "pruned", self.epsilons.size - epsilons.size)
-        object.__setattr__(self, "epsilons", _locked(epsilons))
-        object.__setattr__(self, "deltas", _locked(deltas))
-        object.__setattr__(self, "slack", self.slack + slack * (1.0 + self.slack) if slack else self.slack)
-        object.__setattr__(self, "_lines", Lines.of(epsilons, deltas, self.symmetric))
+        lines, pruned = Lines.of(epsilons, deltas, self.symmetric), self.epsilons.size - epsilons.size
+        slack = self.slack + slack * (1.0 + self.slack) if slack else self.slack
+        checks.settle(self, epsilons=epsilons, deltas=deltas, slack=slack, pruned=pruned, _lines=lines)
 
     @property
     def reveal(self) -> float:
@@ -184,9 +178,8 @@ class Profile(BaseCurve):
             lower = np.where(exact, knots[right], down(knots[right] + (move - radius), 2))
             upper = np.where(exact, knots[right], up(knots[right] + (move + radius), 2))
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
-        done = np.where(asked >= 1.0, 0.0, np.inf)
         outside = ~inside | (asked >= 1.0)
-        return np.where(outside, done, lower), np.where(outside, done, upper)
+        return np.where(outside, nothing, lower), np.where(outside, nothing, upper)
 
     def _beta(self, alpha: FloatArray) -> Ends:
         """The trade-off function f(alpha) = sup_t 1 - D(t) - t alpha, from the faces directly."""
@@ -329,8 +322,3 @@ def _active(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> tuple[
     values = np.concatenate(([1.0], deltas[falling]))
     index, slack = profile_hull(knots, values, symmetric)
     return knots[index[1:]], values[index[1:]], slack
-
-
-def _locked(array: FloatArray) -> FloatArray:
-    array.setflags(write=False)
-    return array

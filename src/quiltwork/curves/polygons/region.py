@@ -13,6 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Quantity
 from quiltwork.curves.curve import Curve, SameCurve
+from quiltwork.curves.plot import ERRORS
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.tradeoff import TradeOff
 from quiltwork.document.draw import notebook as markup
@@ -22,7 +23,6 @@ from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import check_schema
 
-ERRORS = ("type I error (false alarms)", "type II error (misses)")
 _SCHEMA = "quiltwork/region/1"
 _ROUNDING = 1e-12  # epsilons of two faces that differ by less, relative to 1 + |epsilon|, may be the same number
 

@@ -41,7 +41,8 @@ def _powers(value: Any) -> FloatArray:
     return np.zeros(0) if value is None else checks.numbers("powers", value, "numbers in [0, 1]", 0.0, 1.0) + 0.0
 
 
-def _array_key(array: FloatArray) -> bytes:
+def array_key(array: FloatArray) -> bytes:
+    """What tells one array from another."""
     return array.tobytes()
 
 
@@ -61,9 +62,9 @@ class TradeOff(BaseCurve):
     (0.25, 1.098612)
     """
 
-    alphas: FloatArray = attrs.field(converter=_alphas, eq=_array_key)
-    betas: FloatArray = attrs.field(converter=_betas, eq=_array_key)
-    powers: FloatArray = attrs.field(converter=_powers, eq=_array_key, default=None)
+    alphas: FloatArray = attrs.field(converter=_alphas, eq=array_key)
+    betas: FloatArray = attrs.field(converter=_betas, eq=array_key)
+    powers: FloatArray = attrs.field(converter=_powers, eq=array_key, default=None)
     hull: bool = attrs.field(default=False, kw_only=True, eq=False)
     _slopes: FloatArray = attrs.field(init=False, eq=False)
 
@@ -104,9 +105,7 @@ class TradeOff(BaseCurve):
             ratio = drop / run
             usual = (ratio > 1e-290) & (ratio < 1e290)
             slopes = np.where(usual, np.log(ratio), np.log(drop) - np.log(run))
-        for name, value in (("alphas", alphas), ("betas", betas), ("powers", powers), ("_slopes", slopes)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        checks.settle(self, alphas=alphas, betas=betas, powers=powers, _slopes=slopes)
 
     @property
     def vertices(self) -> FloatArray:

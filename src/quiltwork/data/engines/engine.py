@@ -239,7 +239,6 @@ class DuckEngine(Engine):
         return self.table(name)
 
     def fetch(self, expression: Any) -> Any:
-        """The answer as an Arrow table."""
         return self.connection.to_pyarrow(expression)
 
     def arrow(self, table: Any) -> Any:
@@ -250,11 +249,9 @@ class DuckEngine(Engine):
         return self.table(name)
 
     def parquet(self, paths: Sequence[str]) -> Any:
-        """Parquet files."""
         return self._read(self.connection.read_parquet, paths, {"hive_partitioning": False})
 
     def csv(self, paths: Sequence[str]) -> Any:
-        """CSV files, every column as text."""
         return self._read(self.connection.read_csv, paths, CSV)
 
     def _read(self, read: Callable[..., Any], paths: Sequence[str], options: Mapping[str, Any]) -> Any:

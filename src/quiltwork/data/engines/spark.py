@@ -77,11 +77,9 @@ class SparkEngine(Engine):
         return self._named(self.session.createDataFrame(table))
 
     def parquet(self, paths: Sequence[str]) -> Any:
-        """Parquet files."""
         return self._named(self.session.read.parquet(*map(_literal, paths)))
 
     def csv(self, paths: Sequence[str]) -> Any:
-        """CSV files, every column as text."""
         return self._named(self.session.read.csv([_literal(path) for path in paths], **CSV))
 
     def _named(self, frame: Any) -> Any:

@@ -135,26 +135,26 @@ def _deep(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
+def _several(name: str, value: Any, allowed: str) -> list[Any]:
+    """Tables of rows: those given, or the one that was given alone."""
+    outer = _sequence(name, value, allowed)
+    return outer if _deep(_sequence(name, outer[0], allowed)[0]) else [outer]
+
+
 def _channel(value: Any) -> Channel:
     given = probabilities("a channel", value, 2, "one row a dataset, one entry an output")
     if given.size > MAX_ENTRIES:
         raise InvalidParameter("a channel", given.shape, f"at most {MAX_ENTRIES} entries")
     rows = tuple(tuple(map(Fraction, row)) for row in given)
-    logs = np.array([[_log(entry) for entry in row] for row in rows])
+    logs = [[log_ratio(one.numerator, one.denominator) if one else -math.inf for one in row] for row in rows]
     known: dict[Fraction, int] = {}
     names = np.array([[known.setdefault(entry, len(known)) for entry in row] for row in rows])
-    return Channel(rows, logs, names)
-
-
-def _log(entry: Fraction) -> float:
-    return log_ratio(entry.numerator, entry.denominator) if entry else -math.inf
+    return Channel(rows, np.array(logs), names)
 
 
 def _channels(value: Any) -> tuple[Channel, ...]:
     allowed = "an array datasets x outputs, or several of them"
-    outer = _sequence("channels", value, allowed)
-    inner = _sequence("channels", outer[0], allowed)
-    found = tuple(_channel(one) for one in outer) if _deep(inner[0]) else (_channel(outer),)
+    found = tuple(_channel(one) for one in _several("channels", value, allowed))
     if len({len(one.rows) for one in found}) > 1:
         raise InvalidParameter("channels", [len(one.rows) for one in found], "channels of the same datasets")
     return found
@@ -174,9 +174,7 @@ def _laws(value: Any, datasets: int) -> tuple[Law, ...]:
 
 def _pairs(value: Any, datasets: int) -> tuple[Pair, ...]:
     allowed = "a pair of sets of dataset numbers, such as ([0, 1], [2, 3]), or several pairs"
-    outer = _sequence("secrets", value, allowed)
-    inner = _sequence("secrets", outer[0], allowed)
-    return tuple(_pair(one, datasets, allowed) for one in (outer if _deep(inner[0]) else [outer]))
+    return tuple(_pair(one, datasets, allowed) for one in _several("secrets", value, allowed))
 
 
 def _pair(value: Any, datasets: int, allowed: str) -> Pair:

@@ -206,8 +206,7 @@ class Program:
         upper = np.where(possible, np.where(self._unchanged(given), 0.0, up(value + error)), -np.inf)
         upper[(given @ ~known) & possible] = np.inf
         worst = upper.max(axis=0)
-        found: FloatArray = np.array([worst[self.owner == j].max() for j in range(int(self.owner[-1]) + 1)])
-        return found
+        return np.asarray(np.array([worst[self.owner == j].max() for j in range(int(self.owner[-1]) + 1)]))
 
     def _unchanged(self, given: np.ndarray) -> np.ndarray:
         """For each D and output: whether every l that carries weight has exactly the probability of D."""
@@ -238,11 +237,10 @@ class Program:
 
     def least_rate(self) -> tuple[Kernel, FloatArray]:
         """A kernel of least excess at each dataset, and a mix of outputs for each that shows it (the duals)."""
-        blocks, places = self._blocks()
         count = len(self.case.first)
-        owner = np.repeat(np.arange(count), [block.shape[0] for block in blocks])
+        owner = np.repeat(np.arange(count), np.isfinite(self.top).sum(axis=1))
         common = -(owner[:, None] == np.arange(count)[None, :]).astype(float)
-        answer = self._solve(blocks, common, self._limits(), np.ones(count))
+        answer = self._solve(common, np.ones(count))
         mixes = np.where(np.isfinite(self.top), np.exp(self.top), 0.0)
         marginals = getattr(answer.get("ineqlin"), "marginals", None)
         if marginals is not None and np.size(marginals) == owner.size and np.all(np.isfinite(marginals)):
@@ -250,53 +248,37 @@ class Program:
                 found = np.maximum(0.0, -np.asarray(marginals)[owner == at])
                 if found.sum() > 0.5:
                     mixes[at][np.isfinite(self.top[at])] = found
-        return self._best(self._kernels(answer, places)), mixes
+        return self._best(self._kernels(answer)), mixes
 
     def least_constant(self, target: float) -> Kernel:
         """A kernel with excess about `target` at most, as near to a transport as it can be."""
-        blocks, places = self._blocks()
-        answer = self._solve(blocks, None, self._limits() + target, np.ones(1), moves="at most")
-        return min(self._kernels(answer, places), key=lambda kernel: constant(kernel, self.case))
+        answer = self._solve(None, np.ones(1), target, moves="at most")
+        return min(self._kernels(answer), key=lambda kernel: constant(kernel, self.case))
 
     def least_linear(self) -> Kernel | None:
         """A kernel that transports p onto p' exactly, with a small excess; None when no transport has a finite rate."""
-        blocks, places = self._blocks()
-        common = -np.ones((sum(block.shape[0] for block in blocks), 1))
-        answer = self._solve(blocks, common, self._limits(), np.ones(1), moves="exactly")
-        found = [transported(kernel, self.case, self.alive) for kernel in self._kernels(answer, places)]
+        common = -np.ones((int(np.isfinite(self.top).sum()), 1))
+        answer = self._solve(common, np.ones(1), moves="exactly")
+        found = [transported(kernel, self.case, self.alive) for kernel in self._kernels(answer)]
         kept = [kernel for kernel in found if kernel is not None]
         return self._best(kept) if kept else None
 
     def _best(self, kernels: list[Kernel]) -> Kernel:
         return min(kernels, key=self.excess)
 
-    def _blocks(self) -> tuple[list[FloatArray], np.ndarray]:
-        """log V[D, i]/V[l, i] for each D: one row an output of D, one column an l that may carry weight."""
-        alive, top, bottom = self.alive, self.top, self.bottom
-        blocks = []
-        for at, row in enumerate(np.isfinite(top)):
-            blocks.append(top[at][row][:, None] - bottom[alive[at]][:, row].T)
-        return blocks, np.argwhere(alive)
+    def _solve(self, common: FloatArray | None, costs: FloatArray, target: float = 0.0, moves: str = "") -> Any:
+        """Least costs @ extra for beta, extra: blocks beta + common extra <= asked + target, rows of beta sum to 1.
 
-    def _limits(self) -> FloatArray:
-        return np.concatenate([self.asked[row] for row in np.isfinite(self.top)])
-
-    def _solve(
-        self,
-        blocks: list[FloatArray],
-        common: FloatArray | None,
-        limits: FloatArray,
-        costs: FloatArray,
-        moves: str = "",
-    ) -> Any:
-        """Least costs @ extra for beta, extra: blocks beta + common extra <= limits, rows of beta sum to 1.
-
+        The block of D is log V[D, i]/V[l, i]: one row an output of D, one column an l that may carry weight.
         `moves`: p beta <= extra p' ("at most", one more variable) or p beta = p' ("exactly").
         """
         from scipy.optimize import linprog
         from scipy.sparse import block_array, block_diag, coo_array, csr_array
 
-        places = np.argwhere(self.alive)
+        alive, top, bottom = self.alive, self.top, self.bottom
+        outputs, places = np.isfinite(top), np.argwhere(alive)
+        blocks = [top[at][row][:, None] - bottom[alive[at]][:, row].T for at, row in enumerate(outputs)]
+        limits = np.concatenate([self.asked[row] for row in outputs]) + target
         size, extra = len(places), costs.size
         index = np.arange(size)
         rates: Any = block_diag(blocks, format="csr")
@@ -331,9 +313,9 @@ class Program:
                 options=options,
             )
 
-    def _kernels(self, answer: Any, places: np.ndarray) -> list[Kernel]:
+    def _kernels(self, answer: Any) -> list[Kernel]:
         """The suggestion, the same with simple fractions, and a uniform kernel in case there is none."""
-        alive = self.alive
+        alive, places = self.alive, np.argwhere(self.alive)
         suggestion = alive / alive.sum(axis=1, keepdims=True)
         found = []
         if answer.x is not None and np.all(np.isfinite(answer.x[: len(places)])):

@@ -246,7 +246,9 @@ def composable(channels: Any, secrets: Any, epsilon: Any = None, prior: Any = No
     programs = [Program.of(given, case, starts) for case in given.cases]
     told = [one for program in programs for one in revealing(given, program)]
     if told:
-        return _told(given, asked, min(told, key=lambda one: (one.total, -(one.probability or 0))))
+        never, rates = Bracket(math.inf, math.inf, "epsilon", "kernels"), (math.inf,) * len(starts)
+        witness = min(told, key=lambda one: (one.total, -(one.probability or 0)))
+        return Verdict("fails", asked, never, never, rates, math.inf, rates, (), witness)
     least = [program.least_rate() for program in programs]
     tops = [program.excess(kernel) for program, (kernel, _) in zip(programs, least, strict=True)]
     shown = [
@@ -266,7 +268,7 @@ def composable(channels: Any, secrets: Any, epsilon: Any = None, prior: Any = No
             found += [_certificate(program, one) for one in more if one is not None]
         options.append(tuple(found))
     linear = _worst([_transporting(choices, starts) for choices in options])
-    witness = exceeding(place, at, mix) if asked is not None and lower > 0 else None
+    broken = exceeding(place, at, mix) if asked is not None and lower > 0 else None
     if all(rate <= up(up(start + target) + RESOLUTION) for rate, start in zip(linear, starts, strict=True)):
         status: Status = "linear"
         rates, extra = linear, 0.0
@@ -274,9 +276,9 @@ def composable(channels: Any, secrets: Any, epsilon: Any = None, prior: Any = No
         status = "rate"
         chosen = [_nearest(choices, starts, target) for choices in options]
         rates, extra = _worst([one.rates for one in chosen]), max(one.constant for one in chosen)
-    if witness is not None:
+    if broken is not None:
         status = "fails"
-    return Verdict(status, asked, excess, _moved(excess, asked), rates, extra, linear, tuple(options), witness)
+    return Verdict(status, asked, excess, _moved(excess, asked), rates, extra, linear, tuple(options), broken)
 
 
 def _asked(epsilon: Any, channels: int) -> tuple[float, ...] | None:
@@ -288,12 +290,6 @@ def _asked(epsilon: Any, channels: int) -> tuple[float, ...] | None:
             raise InvalidParameter("epsilon", epsilon, f"one number, or one for each of the {channels} channels")
         return found
     return (checks.non_negative("epsilon", epsilon),) * channels
-
-
-def _told(given: Setting, asked: tuple[float, ...] | None, witness: Witness) -> Verdict:
-    never = Bracket(math.inf, math.inf, "epsilon", "kernels")
-    rates = (math.inf,) * len(given.channels)
-    return Verdict("fails", asked, never, never, rates, math.inf, rates, (), witness)
 
 
 def _lower(program: Program, at: int, mix: FloatArray) -> tuple[float, FloatArray]:

@@ -160,9 +160,8 @@ def xor_of_bits(bits: int = 3) -> Collapse:
     for data in itertools.product((0, 1), repeat=count):
         parity = sum(data if count % 2 else data[1:]) % 2
         rows[data] = {("A", *(bit ^ data[0] for bit in data[1:])): _HALF, ("B", parity): _HALF}
-    secrets = [tuple([data for data in rows if data[i] == value] for value in (0, 1)) for i in range(count)]
+    pairs = [([data for data in rows if not data[i]], [data for data in rows if data[i]]) for i in range(count)]
     uniform = (Fraction(1, 2**count),) * 2**count
-    pairs = [(one, two) for one, two in secrets]
     return _built("xor of bits (Example 4.2)", rows, [uniform], pairs, ((_HALF, _HALF), (_HALF, _HALF)))
 
 

@@ -8,6 +8,7 @@ Reference: theory/pufferfish.md 3.2 (e) and 4.2 ("Theta sets: finite -> max last
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import attrs
@@ -20,7 +21,6 @@ from quiltwork.kinds import document
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve, Status
-from quiltwork.pufferfish.translation.translate import ATTAINED
 
 _WEAKEST_LAST: tuple[Status, ...] = ("exact", "certified", "approximate")
 MAX_NAMED_MEMBERS = 3  # members that are spelled out in `words`
@@ -59,7 +59,6 @@ class AnyOf(Prior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         shown = "; or ".join(prior.words for prior in self.priors[:MAX_NAMED_MEMBERS])
         more = len(self.priors) - MAX_NAMED_MEMBERS
         return f"{shown}; or one of {more} more priors" if more > 0 else shown
@@ -76,13 +75,11 @@ class AnyOf(Prior):
         """a(b) of every case of every member, at every size that one of them knows."""
         curves = [prior.influence(max_size, secrets) for prior in self.priors]
         sizes = np.unique(np.concatenate([curve.sizes for curve in curves]))
-        rows = [_at_sizes(curve, prior.entries, sizes) for curve, prior in zip(curves, self.priors, strict=True)]
+        members = [(curve, prior.entries) for curve, prior in zip(curves, self.priors, strict=True)]
+        rows = [_at_sizes(*member, sizes) for member in members]
         if max_size is None:
             self._counts[_key(secrets)] = tuple(len(curve.cases) for curve in curves)
-        status = max(
-            (_status(curve, prior.entries, sizes) for curve, prior in zip(curves, self.priors, strict=True)),
-            key=_WEAKEST_LAST.index,
-        )
+        status = max((_status(*member, sizes) for member in members), key=_WEAKEST_LAST.index)
         methods = dict.fromkeys(curve.method for curve in curves if curve.method)
         return InfluenceCurve(sizes, np.concatenate(rows), status, name_of=_namer(curves), method="; ".join(methods))
 
@@ -94,17 +91,13 @@ class AnyOf(Prior):
         counts = self._case_counts(secrets)
 
         def epsilons(epsilon: float) -> FloatArray:
-            parts = []
-            for theorems, count in zip(own, counts, strict=True):
-                least = np.full(count, np.inf)
-                for theorem in theorems:
-                    least = np.minimum(least, theorem.epsilons(epsilon))
-                parts.append(least)
-            return np.concatenate(parts)
+            bounds = [[theorem.epsilons(epsilon) for theorem in theorems] for theorems in own]
+            most = (np.full(count, np.inf) for count in counts)
+            return np.concatenate([reduce(np.minimum, *known) for known in zip(bounds, most, strict=True)])
 
         def lower(epsilon: float) -> float:
             """What some mechanism leaks under some member."""
-            return max((_leaked(theorem, epsilon) for theorems in own for theorem in theorems), default=0.0)
+            return max((theorem.leaked(epsilon) for theorems in own for theorem in theorems), default=0.0)
 
         # a member without an exact theorem may leak less than its bound, and it may be the one with the largest bound
         exact = all(any(theorem.exact for theorem in theorems) for theorems in own)
@@ -159,15 +152,6 @@ def _status(curve: InfluenceCurve, entries: int | None, sizes: np.ndarray) -> St
     needed = sizes if entries is None else sizes[sizes < entries]
     complete = bool(np.isin(needed, curve.sizes).all())
     return "certified" if curve.status == "exact" and not complete else curve.status
-
-
-def _leaked(theorem: Translation, epsilon: float) -> float:
-    """A lower end, if the theorem has one."""
-    if theorem.lower is not None:
-        return theorem.lower(epsilon)
-    if not theorem.exact:
-        return 0.0
-    return float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED
 
 
 def _namer(curves: Sequence[InfluenceCurve]) -> Callable[[int], str]:

@@ -40,7 +40,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.pufferfish.prior import Prior, SamePrior
+from quiltwork.pufferfish.prior import ChainPrior, Prior, SamePrior
 from quiltwork.pufferfish.priors.any_of import AnyOf
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
@@ -68,7 +68,7 @@ def _interval_q(value: Any) -> tuple[float, float]:
 
 @document("binary_chains/1")
 @attrs.frozen(eq=False, repr=False)
-class BinaryChains(SamePrior):
+class BinaryChains(ChainPrior, SamePrior):
     """Every stationary chain [[p, 1-p], [1-q, q]] with p and q in these intervals.
 
     >>> chains = BinaryChains(p=(0.55, 0.95), q=(0.55, 0.95))
@@ -91,20 +91,13 @@ class BinaryChains(SamePrior):
         return AnyOf([MarkovChain([[p, 1 - p], [1 - q, q]], length=self.length, states=self.states) for p, q in ends])
 
     @property
-    def entries(self) -> int | None:
-        """The length."""
-        return self.length
-
-    @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries follow" if self.length else "the entries follow"
         ranges = f"{self.p[0]:g} to {self.p[1]:g} and {self.q[0]:g} to {self.q[1]:g}"
         return f"{count} some stationary Markov chain of two states that stays with probability {ranges}"
 
     def __repr__(self) -> str:
-        length = "any length" if self.length is None else f"length {self.length}"
-        return f"<BinaryChains p in {list(self.p)}, q in {list(self.q)}, {length}>"
+        return f"<BinaryChains p in {list(self.p)}, q in {list(self.q)}, {self._long()}>"
 
     @property
     def _same(self) -> Prior:

@@ -13,7 +13,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
-from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.rounding import UNIT, down, log_sum, up
 from quiltwork.pufferfish.prior import Atoms, Prior, Translation
 from quiltwork.pufferfish.secrets import EntryValues, JointValues, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
@@ -21,6 +21,7 @@ from quiltwork.pufferfish.translation.influence import InfluenceCurve
 MOST_ENTRIES = 10_000  # in a block: the sums below are exact enough up to here
 MOST_COUNTED = 2000  # in a query that shows what is really leaked
 PRODUCT = "entries are independent, so that only those of the secret tell about it"
+NAMES = ("any entry: 0 against 1", "any entry: 1 against 0")  # of the two cases
 MIXTURE = "exchangeable blocks are log-supermodular, so that e^(eps N) is the worst event"
 
 Bounds = tuple[FloatArray, FloatArray]
@@ -55,16 +56,10 @@ class Independent(Prior):
     epsilon for each entry in which they differ.
     """
 
-    _entries: int | None = attrs.field(default=None, converter=_optional_entries)
-
-    @property
-    def entries(self) -> int | None:
-        """The number of entries, if it matters."""
-        return self._entries
+    entries: int | None = attrs.field(default=None, converter=_optional_entries)  # the number of them, if it matters
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return "the entries are independent"
 
     def __repr__(self) -> str:
@@ -149,12 +144,10 @@ class Blocks(Prior):
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return self.size * self.count
 
     @property
     def words(self) -> str:
-        """The assumption."""
         one = f"{self.count} independent blocks" if self.count > 1 else "one block"
         return f"the entries form {one} of {self.size}, with rates from Beta({self.alpha:g}, {self.beta:g})"
 
@@ -166,7 +159,7 @@ class Blocks(Prior):
         left = self.size - sizes
         curve = np.stack([up(np.log1p(left / one) * (1.0 + 16.0 * UNIT)) for one in (self.beta, self.alpha)])
         return InfluenceCurve(
-            sizes, np.where(left == 0, 0.0, curve), "exact", name_of=self._name, method="beta-binomial blocks"
+            sizes, np.where(left == 0, 0.0, curve), "exact", name_of=NAMES.__getitem__, method="beta-binomial blocks"
         )
 
     def translations(self, secrets: Secrets | None = None) -> tuple[Translation, ...]:
@@ -185,7 +178,7 @@ class Blocks(Prior):
         ones = np.arange(others + 1.0)  # others that agree with the first secret
         odds = (alpha + ones) / alpha * (beta / (beta + (others - ones)))
         logs, errors = _sum_law(others, alpha + 1.0, beta)
-        weights = np.exp(logs - _log_sum(logs))
+        weights = np.exp(logs - log_sum(logs))
         relative = 2.1 * float(errors.max()) + (2.0 * others + 32.0 + 8.0 * float(np.abs(logs).max())) * UNIT
         losses = np.log(odds)
         losses = up(losses + 12.0 * UNIT * (1.0 + np.abs(losses))) if others else np.zeros(1)
@@ -199,7 +192,7 @@ class Blocks(Prior):
             return None
         alpha, beta = self._rates(case)
         ours, theirs = _sum_law(self.size - 1, alpha + 1.0, beta)[0], _sum_law(self.size - 1, alpha, beta + 1.0)[0]
-        first, second = np.exp(ours - _log_sum(ours)), np.exp(theirs - _log_sum(theirs))
+        first, second = np.exp(ours - log_sum(ours)), np.exp(theirs - log_sum(theirs))
         return np.concatenate([[0.0], first]), np.concatenate([second, [0.0]])
 
     def _rates(self, case: int) -> tuple[float, float]:
@@ -209,10 +202,8 @@ class Blocks(Prior):
     @cached_property
     def _moments(self) -> tuple[tuple[Bounds, Bounds], ...]:
         """For (0, 1) and (1, 0): the series of both moment generating functions, in t = e^eps - 1."""
-        series = []
-        for alpha, beta in map(self._rates, (0, 1)):
-            series.append((self._series(alpha + 1.0, beta), self._series(alpha, beta + 1.0)))
-        return tuple(series)
+        rates = map(self._rates, (0, 1))
+        return tuple((self._series(a + 1.0, b), self._series(a, b + 1.0)) for a, b in rates)
 
     def _series(self, alpha: float, beta: float) -> Bounds:
         """log of C(m, j) E[rate^j], m = size - 1, rate from Beta(alpha, beta): E[(1 + t)^K] sums that times t^j."""
@@ -239,10 +230,6 @@ class Blocks(Prior):
                 raise InvalidParameter("entry", entry, f"from 0 to {self.entries - 1}")
         if any(set(pair) != {0, 1} for pair in secrets.pairs or ()):
             raise InvalidParameter("pairs", secrets.pairs, "[(0, 1)]: the entries are binary")
-
-    @staticmethod
-    def _name(case: int) -> str:
-        return ("any entry: 0 against 1", "any entry: 1 against 0")[case]
 
 
 def _sum_law(count: int, alpha: float, beta: float) -> Bounds:
@@ -276,12 +263,7 @@ def _moment(series: Bounds, epsilon: float, side: float) -> float:
     off = UNIT * (16.0 + 8.0 * (epsilon + abs(growth - epsilon)))
     exponents = logs[1:] + powers * growth
     bounds = exponents + side * (errors[1:] + powers * off + 4.0 * UNIT * np.abs(exponents))
-    level = _log_sum(bounds)
+    level = log_sum(bounds)
     level += side * UNIT * (2.0 * logs.size + 32.0 + 8.0 * abs(level))
     value = float(np.logaddexp(0.0, level))
     return up(value * (1.0 + 8.0 * UNIT)) if side > 0 else down(value * (1.0 - 8.0 * UNIT))
-
-
-def _log_sum(logs: FloatArray) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))

@@ -31,7 +31,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.matrices import made_as_stored, powers, refuse_lost, stationary_error, stochastic
 from quiltwork.numbers.rounding import UNIT, up
-from quiltwork.pufferfish.prior import Prior, Translation
+from quiltwork.pufferfish.prior import ATTAINED, ChainPrior, Translation
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.priors.chain.influence import Place, Sides, curve_at, sides
 from quiltwork.pufferfish.priors.chain.propagation import ChainTranslator
@@ -40,7 +40,6 @@ from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.secrets import AskedPairs, EntryValues, Secrets, asked_pairs
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.propagation import Spread
-from quiltwork.pufferfish.translation.translate import ATTAINED
 
 BECAUSE = "Lipschitz propagation along the hidden chain, each entry veiled by its emission law"
 METHOD = "the nearest hidden states outside an interval (theory 4.2, 4.4)"
@@ -60,7 +59,7 @@ def _emission(value: Any) -> FloatArray:
     read=lambda **said: made_as_stored(HiddenMarkov, said),
 )
 @attrs.frozen(eq=False, repr=False)
-class HiddenMarkov(Prior):
+class HiddenMarkov(ChainPrior):
     """Emissions o_1, o_2, ... of a hidden stationary chain; emission[x, o] = P(o_i = o | x_i = x).
 
     `secret` is "hidden" (the states are secret) or "emission" (the entries themselves are).  With a `length` of None
@@ -90,28 +89,19 @@ class HiddenMarkov(Prior):
             raise InvalidParameter("symbols", self.symbols, f"{width} different names")
         if self.secret not in ("hidden", "emission"):
             raise InvalidParameter("secret", self.secret, "'hidden' or 'emission'")
-        self.emission.setflags(write=False)
-        for name, value in (("chain", chain), ("symbols", names)):
-            object.__setattr__(self, name, value)
-        for name in ("transition", "length", "states"):
-            object.__setattr__(self, name, getattr(chain, name))
+        checks.settle(self, chain=chain, emission=self.emission, symbols=names)
+        checks.settle(self, transition=chain.transition, length=chain.length, states=chain.states)
         if self.secret == "emission" and self._seen.size < 2:
             raise InvalidParameter("the number of symbols that occur", self._seen.size, "at least 2")
 
     @property
-    def entries(self) -> int | None:
-        """The length."""
-        return self.length
-
-    @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries are" if self.length else "the entries are"
         return f"{count} emitted by the given stationary hidden Markov chain of {len(self.states)} states"
 
     def __repr__(self) -> str:
-        length = "any length" if self.length is None else f"length {self.length}"
-        return f"<HiddenMarkov {len(self.states)} states, {len(self.symbols)} symbols, {length}, secret: {self.secret}>"
+        counts = f"{len(self.states)} states, {len(self.symbols)} symbols"
+        return f"<HiddenMarkov {counts}, {self._long()}, secret: {self.secret}>"
 
     # ---- tables, for the states and symbols that occur
 
@@ -136,10 +126,6 @@ class HiddenMarkov(Prior):
     def _translator(self) -> ChainTranslator:
         veil = Spread.of(self._emitted, self._emitted > 0, 4 * UNIT)
         return ChainTranslator(self.chain.matrix, self.chain.stationary, self.length, veil)
-
-    def _veiled(self, slope: FloatArray) -> FloatArray:
-        """Psi_W for every ordered pair of symbols."""
-        return self._posterior.directed(slope) if len(slope) == 2 else self._posterior.anchored(slope)
 
     # ---- influence
 
@@ -171,12 +157,10 @@ class HiddenMarkov(Prior):
 
     def _shown(self, tables: Sides, place: Place, depth: int) -> FloatArray:
         """What is told about x_i, averaged with W; one interval must serve for every two hidden states."""
-        if tables.right.shape[1] == 2:
-            slopes = curve_at(tables, place, depth)  # each ordered pair of symbols depends on one direction alone
-        else:
-            worst = _worst_of_intervals(tables, place, depth)
-            slopes = worst[:, None, None] * np.ones((1, *tables.right.shape[1:]))
-        return np.stack([self._veiled(slope) for slope in slopes])
+        binary = tables.right.shape[1] == 2  # there each ordered pair of symbols depends on one direction alone
+        return np.stack(
+            [self._posterior.through(slope) for slope in curve_at(tables, place, depth, one_set=not binary)]
+        )
 
     def _places(self, view: AskedPairs) -> list[Place]:
         """Interior entries bound all others (theory 4.2, Lemma)."""
@@ -228,7 +212,7 @@ class HiddenMarkov(Prior):
             side.settled(own) if count is None else side.after(own, count)
             for side, count in ((self._translator.left, before), (self._translator.right, after))
         ]
-        return np.asarray(up(epsilon + self._veiled(up(parts[0] + parts[1])), 2))
+        return np.asarray(up(epsilon + self._posterior.through(up(parts[0] + parts[1])), 2))
 
     # ---- secrets
 
@@ -269,22 +253,3 @@ class HiddenMarkov(Prior):
                 "secrets", secrets, "entry_values(...)", "secrets about several entries: 'emission' only"
             )
         return asked_pairs(secrets, self.states, self.chain.occurring, self.length, "values")
-
-
-def _worst_of_intervals(tables: Sides, place: Place, depth: int) -> FloatArray:
-    """min over intervals of b entries of the max over ordered pairs of states: the other order would be too small."""
-    before = depth if place.before is None else place.before
-    after = depth if place.after is None else place.after
-    left = np.maximum(tables.left + place.shift, 0.0)
-    found = np.full(depth, np.inf)
-    for size in range(1, depth + 1):
-        tried = [np.inf if size == 1 else found[size - 2]]
-        low, high = max(1, size + 1 - after), min(before, size)
-        if low <= high:
-            both = left[low - 1 : high] + tables.right[size - high : size + 1 - low][::-1]
-            tried.append(both.max(axis=(1, 2)).min())
-        for covered, open_side, table in ((before, after, tables.right), (after, before, left)):
-            if size > covered:
-                tried.append(table[size - covered - 1].max() if size - covered <= open_side else 0.0)
-        found[size - 1] = min(tried)
-    return np.asarray(up(found, 2))

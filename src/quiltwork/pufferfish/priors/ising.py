@@ -75,18 +75,14 @@ class Ising(SamePrior):
         if fields.ndim != 1 or not least <= fields.size <= MOST_ENTRIES:
             allowed = f"one number for each entry, for at least {least} and at most {MOST_ENTRIES} entries"
             raise InvalidParameter("fields", self.fields, allowed)
-        fields = fields.copy()
-        fields.setflags(write=False)
-        object.__setattr__(self, "fields", fields)
+        checks.settle(self, fields=fields.copy())
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return int(self.fields.size)
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} binary entries follow an Ising model with {len(self.couplings)} couplings"
 
     def __repr__(self) -> str:
@@ -102,10 +98,8 @@ class Ising(SamePrior):
 
         An exponent is a sum of `terms` numbers of total size T, off by at most terms T units; exp adds a few.
         """
-        energy = np.zeros((2,) * self.entries)
-        spins = [
-            np.array([-1.0, 1.0]).reshape([-1 if axis == i else 1 for axis in range(self.entries)]) for i in self._all
-        ]
+        energy, every = np.zeros((2,) * self.entries), range(self.entries)
+        spins = [np.array([-1.0, 1.0]).reshape([-1 if axis == i else 1 for axis in every]) for i in every]
         for (one, two), strength in self.couplings.items():
             energy = energy + strength * spins[one] * spins[two]
         for spin, field in zip(spins, self.fields, strict=True):
@@ -119,14 +113,10 @@ class Ising(SamePrior):
         error = ((len(self.couplings) + self.entries + 4) * size + 8.0) * UNIT
         return JointLaw(weights / weights.sum(), relative_error=error, gauge=self._gauge())
 
-    @property
-    def _all(self) -> range:
-        return range(self.entries)
-
     def _gauge(self) -> Gauge | None:
         """Flips that make every coupling positive: two colours along the edges; None when a cycle contradicts them."""
         flips: dict[int, bool] = {}
-        for start in self._all:
+        for start in range(self.entries):
             waiting = [] if start in flips else [start]
             flips.setdefault(start, False)
             while waiting:
@@ -140,7 +130,7 @@ class Ising(SamePrior):
                             waiting.append(there)
                         elif flips[there] != wanted:
                             return None
-        return Gauge(tuple(flips[entry] for entry in self._all))
+        return Gauge(tuple(flips[entry] for entry in range(self.entries)))
 
     def check(self, secrets: Secrets | None = None) -> None:
         """Entries that there are, and values 0 and 1."""

@@ -91,13 +91,13 @@ class TreeEdges:
         for node in reversed(self.order[1:]):
             parent = cast(int, self.parents[node])
             below = [found[node, other] for other in self.neighbours[node] if other != parent]
-            found[parent, node] = self._through((parent, node), own[node] + total(below, own[node].shape))
+            found[parent, node] = self.spreads[parent, node].through(own[node] + total(below, own[node].shape))
         for node in self.order:
             others = self.neighbours[node]
             known = [found[node, other] for other in others]
             for other, rest in zip(others, _all_but_one(known, own[node].shape), strict=True):
                 if other != self.parents[node]:
-                    found[other, node] = self._through((other, node), own[node] + rest)
+                    found[other, node] = self.spreads[other, node].through(own[node] + rest)
         return found
 
     def rings(self) -> Iterator[tuple[Messages, dict[Edge, int]]]:
@@ -115,16 +115,9 @@ class TreeEdges:
                 whole = 1 + sum(sizes[node, other] for other in others)
                 rests = _all_but_one([told[node, other] for other in others], shape)
                 for other, rest in zip(others, rests, strict=True):
-                    wider[other, node] = self._through((other, node), rest)
+                    wider[other, node] = self.spreads[other, node].through(rest)
                     larger[other, node] = whole - sizes[node, other]
             told, sizes = wider, larger
-
-    def _through(self, edge: Edge, slope: FloatArray) -> FloatArray:
-        """Psi of one edge; a neighbour with a single value tells nothing."""
-        spread = self.spreads[edge]
-        if len(slope) == 1:
-            return np.zeros(spread.limit.shape)
-        return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
 
 
 def order_of(parents: Parents) -> list[int]:
@@ -181,19 +174,15 @@ class Tree(Prior):
             raise InvalidParameter("states", given, f"{count} different names")
         if count < 2:
             raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
-        found = {"parents": parents, "transition": kernels, "root": law("root", self.root, count), "states": names}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, parents=parents, transition=kernels, root=law("root", self.root, count), states=names)
         _ = self.edges  # refuses values that are too rare at once
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return len(self.parents)
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries follow the given law on a tree, each of {len(self.states)} states"
 
     def __repr__(self) -> str:
@@ -216,8 +205,11 @@ class Tree(Prior):
         def epsilons(epsilon: float) -> FloatArray:
             own = [epsilon * (1.0 - np.eye(values.size)) for values in edges.possible]
             told = edges.messages(own)
-            bounds = [up(own[i] + self._around(told, i)) for i in self._asked(view)]
-            return np.asarray(np.minimum(np.concatenate(self._pick(bounds, view)), up(self.entries * epsilon)))
+            bounds = []
+            for i in self._asked(view):
+                around = total([told[i, other] for other in edges.neighbours[i]], own[i].shape)
+                bounds.append(self._pick(i, up(own[i] + around), view))
+            return np.asarray(np.minimum(np.concatenate(bounds), up(self.entries * epsilon)))
 
         # roundings add up along deep trees, so that the lower end of large ones is not claimed
         exact = all(values.size <= 2 for values in edges.possible) and self.entries <= MOST_EXACT
@@ -233,11 +225,6 @@ class Tree(Prior):
             for i in self._asked(view)
         ]
         return bool(np.any(told))
-
-    def _around(self, told: Messages, entry: int) -> FloatArray:
-        """All messages that reach an entry, added up."""
-        size = self.edges.possible[entry].size
-        return total([told[entry, other] for other in self.edges.neighbours[entry]], (size, size))
 
     # ---- influence
 
@@ -281,17 +268,14 @@ class Tree(Prior):
         self, entry: int, options: dict[Edge, list[tuple[int, FloatArray]]], largest: int, view: AskedPairs
     ) -> FloatArray:
         """The least sum over the branches of one entry, when H has b entries: (sizes, pairs)."""
-        full = np.zeros((largest, len(self.states), len(self.states)))
-        possible = self.edges.possible[entry]
-        best = np.zeros((largest, possible.size, possible.size))
-        for other in self.edges.neighbours[entry]:
+        count, others = self.edges.possible[entry].size, self.edges.neighbours[entry]
+        best = np.zeros((largest, count, count))
+        for other in others:
             grown = np.full_like(best, np.inf)
             for size, told in options[entry, other]:
                 grown[size:] = np.minimum(grown[size:], best[: largest - size] + told)
             best = grown
-        degree = len(self.edges.neighbours[entry])
-        full[np.ix_(np.arange(largest), possible, possible)] = best * (1.0 + 2.0 * (degree + 1) * UNIT)
-        return np.asarray(full[:, view.first, view.second])
+        return self._pick(entry, best * (1.0 + 2.0 * (len(others) + 1) * UNIT), view)
 
     # ---- secrets
 
@@ -326,14 +310,11 @@ class Tree(Prior):
     def _asked(self, view: AskedPairs) -> Sequence[int]:
         return range(self.entries) if view.entries is None else view.entries
 
-    def _pick(self, tables: Sequence[FloatArray], view: AskedPairs) -> list[FloatArray]:
+    def _pick(self, entry: int, table: FloatArray, view: AskedPairs) -> FloatArray:
         """The pairs that are asked for; 0 where one of the two cannot occur, since there is nothing to tell apart."""
-        found = []
-        for node, table in zip(self._asked(view), tables, strict=True):
-            full = np.zeros((len(self.states), len(self.states)))
-            full[np.ix_(self.edges.possible[node], self.edges.possible[node])] = table
-            found.append(full[view.first, view.second])
-        return found
+        full = np.zeros((*table.shape[:-2], len(self.states), len(self.states)))
+        full[..., self.edges.possible[entry][:, None], self.edges.possible[entry]] = table
+        return np.asarray(full[..., view.first, view.second])
 
 
 def _parents(value: Any) -> tuple[int | None, ...]:

@@ -93,9 +93,8 @@ class BySize:
             if len(rows) == len(self.cases) <= MOST_REFINED:
                 for case in range(len(rows)):
                     atoms = self._law(case, size)
-                    best[case] = (
-                        best[case] if atoms is None else min(best[case], self._spent(atoms, group, epsilon, rtol))
-                    )
+                    if atoms is not None:
+                        best[case] = min(best[case], self._spent(atoms, group, epsilon, rtol))
         return float(best.max())
 
     def _useful(self) -> Iterator[tuple[int, FloatArray, Loss]]:
@@ -113,11 +112,9 @@ class BySize:
         return int(np.searchsorted(self.sizes, size, side="right")) - 1
 
     def _group(self, size: int) -> Loss | None:
-        if size not in self._groups and one_sided(self.loss.parts):
-            self._groups[size] = None  # entries of a group may change in either direction
         if size not in self._groups:
-            try:
-                self._groups[size] = self.loss.group(size)
+            try:  # entries of a group may change in either direction
+                self._groups[size] = None if one_sided(self.loss.parts) else self.loss.group(size)
             except Unsupported:
                 self._groups[size] = None
         return self._groups[size]
@@ -240,7 +237,7 @@ class Leaks(BaseCurve):
     @cached_property
     def by_size(self) -> BySize:
         """The bounds by size."""
-        own = self.prior if self.translator.own_cases else None
+        own = None if self.method == "group" else self.prior  # group privacy has one case of its own
         return BySize(self.loss, own, self.translator.curve, self.secrets)
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
@@ -314,8 +311,9 @@ def stated_loss(given: Any) -> Loss:
     return given
 
 
-def _read(loss: Any, **said: Any) -> Leaks:
-    return Leaks(stated_loss(loss), **said)
-
-
-document("leaks/1", fields="loss prior", optional="secrets method", read=_read)(Leaks)
+document(
+    "leaks/1",
+    fields="loss prior",
+    optional="secrets method",
+    read=lambda loss, **said: Leaks(stated_loss(loss), **said),
+)(Leaks)

@@ -22,7 +22,7 @@ from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import InvalidParameter, NotCertified
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
-from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
 from quiltwork.numbers.rounding import up
 
 Status = Literal["exact", "certified", "approximate"]
@@ -78,15 +78,12 @@ class InfluenceCurve:
             raise InvalidParameter("values", "NaN", "numbers, infinity included")
         # a smaller set is also a set of at most b entries, and no ratio of two laws stays below 1
         cases = np.maximum(np.minimum.accumulate(cases, axis=1), 0.0)
-        for name, value in (("sizes", sizes), ("cases", cases)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        checks.settle(self, sizes=sizes, cases=cases)
 
     @property
     def values(self) -> FloatArray:
         """a(b) of the worst case, at each size."""
-        worst: FloatArray = self.cases.max(axis=0)
-        return worst
+        return np.asarray(self.cases.max(axis=0))
 
     def __call__(self, size: int) -> float:
         """a(b) of the worst case; between the sizes that are known, that of the next smaller one."""
@@ -127,8 +124,7 @@ class InfluenceCurve:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # names are found by a function of the prior: a copy for another process brings the names themselves
-        names = [self.name_of(i) for i in range(len(self.cases))] if len(self.cases) <= MOST_NAMES else []
-        return _rebuilt, (self.sizes, self.cases, self.status, names, self.method)
+        return _rebuilt, tuple(_written(self).values())
 
     def __repr__(self) -> str:
         shown = ", ".join(f"a({b})={at_most(v, 6)}" for b, v in zip(self.sizes[:4], self.values[:4], strict=True))
@@ -161,24 +157,13 @@ class InfluenceCurve:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> InfluenceCurve:
         """The worst case of the curve that was written."""
-        from quiltwork.numbers.json import check_schema, plain_numbers
-
         check_schema(data, _SCHEMA)
         return cls(data["sizes"], [plain_numbers(data["values"])], data["status"], method=data["method"])
 
 
-@attrs.frozen
-class _Listed:
-    """Names of cases, written out."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, index: int) -> str:
-        return self.names[index] if self.names else _names(index)
-
-
-def _rebuilt(sizes: Any, cases: Any, status: Any, names: list[str], method: str) -> InfluenceCurve:
-    return InfluenceCurve(sizes, cases, status, name_of=_Listed(tuple(names)), method=method)
+def _rebuilt(sizes: Any, cases: Any, status: Any, names: Any = (), method: str = "") -> InfluenceCurve:
+    """The curve whose names of cases are written out."""
+    return InfluenceCurve(sizes, cases, status, name_of=tuple(names).__getitem__ if names else _names, method=method)
 
 
 # ---- as a document
@@ -193,7 +178,7 @@ def _written(value: InfluenceCurve) -> dict[str, Any]:
 
 
 def _read(sizes: Any, cases: Any, status: Any, names: tuple[str, ...] = (), method: str = "") -> InfluenceCurve:
-    found = _rebuilt(sizes, cases, status, list(names), method)
+    found = _rebuilt(sizes, cases, status, names, method)
     if names and (len(names) != len(found.cases) or not all(isinstance(name, str) for name in names)):
         raise InvalidParameter("names", len(names), f"{len(found.cases)} texts, one for each case")
     return found

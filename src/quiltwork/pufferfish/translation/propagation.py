@@ -28,6 +28,7 @@ MAX_SLOPED_STATES, SLOPE_PASSES = 12, 6  # states up to which each pair's own sl
 ENDLESS_ENTRIES = 4000  # entries on one side, from which on it is taken as endless
 SHORT, SCALAR = 40, 12  # entries on one side that are taken one by one, with few and with many states
 MAX_ROUNDS, NARROW = 4000, 1e-13
+ROOMS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0)  # by how much a limit is moved up until it is checked
 
 
 @attrs.frozen(eq=False)
@@ -84,6 +85,12 @@ class Spread:
         found = np.minimum(gain, self.limit)
         np.fill_diagonal(found, 0.0)
         return np.asarray(found)
+
+    def through(self, slope: FloatArray) -> FloatArray:
+        """The best bound for so many columns, with log g(y) / g(w) <= slope[y, w]; a single column tells nothing."""
+        if len(slope) == 1:
+            return np.zeros(self.limit.shape)
+        return self.directed(slope) if len(slope) == 2 else self.anchored(slope)
 
     def directed(self, slope: FloatArray) -> FloatArray:
         """Two columns: g_0 / g_1 <= e^slope[0, 1] and g_1 / g_0 <= e^slope[1, 0] give the exact maximum."""
@@ -242,22 +249,11 @@ class OneSide:
         return found
 
     def _settled_pairs(self, own: FloatArray) -> FloatArray:
-        table = self.spreads[0]
-        now = np.zeros_like(own)
-        for _ in range(MAX_ROUNDS):
-            one = table.directed(own + now)
-            two = table.directed(own + one)
-            if not np.isfinite(two).all() or float(two.max()) > 1e6:
-                return _infinite(own)
-            if float((two - one).max()) <= NARROW * float(two.max()):
-                now = two
-                break
-            now = _ahead(now, one, two, lambda jump: bool(np.all(table.directed(own + jump) >= jump)))
-        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
-            trial = now * (1.0 + room)
-            if bool(np.all(table.directed(own + trial) <= trial)):
-                return np.asarray(table.directed(own + trial))
-        return _infinite(own)
+        def image(sides: FloatArray) -> FloatArray:
+            return self.spreads[0].directed(own + sides)
+
+        settled = _above_fixed_point(image, np.zeros_like(own), ROOMS[:-2])
+        return _infinite(own) if settled is None else image(settled)
 
     def _settled_scalar(self, own: FloatArray) -> FloatArray:
         cost = float(own.max())
@@ -265,31 +261,24 @@ class OneSide:
             return np.zeros_like(own)
 
         def image(size: float) -> float:
-            every = [(d - 1) * cost + s.largest(cost + size) for s, d in zip(self.spreads, self.steps, strict=True)]
-            return up(min(every), 2)
+            return up(min((d - 1) * cost + s.largest(cost + size) for s, d in self._within(np.inf)), 2)
 
-        now = _least_fixed_point(image)
-        for room in (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 1.0):
-            trial = now * (1.0 + room)
-            if np.isfinite(trial) and image(trial) <= trial:
-                return self._each(cost, [trial] * (max(self.steps) + 1), None)
-        return _infinite(own)
+        settled = _above_fixed_point(image, 0.0, ROOMS)
+        return _infinite(own) if settled is None else self._each(cost, [settled] * (max(self.steps) + 1), np.inf)
 
-    def _within(self, count: int) -> Sequence[tuple[Spread, int]]:
+    def _within(self, count: float) -> Sequence[tuple[Spread, int]]:
         return [(s, d) for s, d in zip(self.spreads, self.steps, strict=True) if d <= count]
 
-    def _each(self, cost: float, beyond: Sequence[float], count: int | None) -> FloatArray:
-        """Every pair, after a step of d with at most beyond[d - 1] left behind it."""
-        usable = list(zip(self.spreads, self.steps, strict=True)) if count is None else self._within(count)
+    def _each(self, cost: float, beyond: Sequence[float], count: float) -> FloatArray:
+        """Every pair of a side of so many entries, after a step of d with at most beyond[d - 1] left behind it."""
         least = np.full((len(self.spreads[0].above),) * 2, np.inf)
-        for s, d in usable:
+        for s, d in self._within(count):
             if (d - 1) * cost >= float(least.max()):
                 break  # longer steps pay more for what they skip
             least = np.minimum(least, up((d - 1) * cost + s.each(cost + beyond[d - 1]), 2))
-        if count is not None:
-            least = np.minimum(least, up(count * cost))
+        least = np.minimum(least, up(count * cost))
         np.fill_diagonal(least, 0.0)
-        return least
+        return np.asarray(least)
 
 
 def _infinite(own: FloatArray) -> FloatArray:
@@ -298,18 +287,22 @@ def _infinite(own: FloatArray) -> FloatArray:
     return found
 
 
-def _least_fixed_point(image: Callable[[float], float]) -> float:
-    """Where iteration from 0 settles, or infinity; jumps ahead by the ratio of steps, and back when it went too far."""
-    now = 0.0
+def _above_fixed_point(image: Callable[[Any], Any], now: Any, rooms: Sequence[float]) -> Any:
+    """A little above where iteration settles, with an image that is no larger; None when none is found.
+
+    It jumps ahead by the ratio of steps, and back when it went too far.
+    """
     for _ in range(MAX_ROUNDS):
         one = image(now)
         two = image(one)
-        if not np.isfinite(two) or two > 1e6:
-            return np.inf
-        if two - one <= NARROW * two:
-            return float(two)
-        now = float(_ahead(now, one, two, lambda jump: image(float(jump)) >= jump))
-    return now
+        if not np.isfinite(two).all() or np.max(two) > 1e6:
+            return None
+        if np.max(two - one) <= NARROW * np.max(two):
+            now = two
+            break
+        now = _ahead(now, one, two, lambda jump: bool(np.all(image(jump) >= jump)))
+    tried = (now * (1.0 + room) for room in rooms)
+    return next((trial for trial in tried if bool(np.all(image(trial) <= trial))), None)
 
 
 def _ahead(now: Any, one: Any, two: Any, below: Callable[[Any], bool]) -> Any:

@@ -30,7 +30,6 @@ METHODS = ("best", "theorem 6", "group")
 THEOREM_6 = "Theorem 6 of the composition theorem for Pufferfish privacy, at the best size for each case"
 GROUP = "group privacy of all entries"
 PRIOR = "a prior such as MarkovChain(...)"
-ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
 TOLERANCE, COARSE, MANY = 1e-12, 1e-7, 1000  # of the logarithm of the answer; from so many cases on
 
 
@@ -44,11 +43,6 @@ class Translator:
     direct: bool  # an entry's own value is the secret
     asked: tuple[Secrets | None, Method]
 
-    @property
-    def own_cases(self) -> bool:
-        """Whether the curve's cases are those of the prior."""
-        return self.asked[1] != "group"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Translator.of, (self.prior, *self.asked)  # theorems are functions, and are prepared again
 
@@ -57,16 +51,6 @@ class Translator:
         """Compute the influence curve and prepare the theorems; the same question gets the same translator."""
         check(prior, secrets, method)
         return _remembered(prior, secrets, method)
-
-    @classmethod
-    def _made(cls, prior: Prior, secrets: Secrets | None, method: Method) -> Translator:
-        curve = prior.influence(None, secrets)
-        if curve.status == "approximate" and method != "group":
-            raise NotCertified("an influence curve", curve.method or "no bound on its error is known")
-        if method == "group":
-            curve = InfluenceCurve([prior.entries], np.zeros((1, 1)), "certified", method=GROUP)
-        others = prior.translations(secrets) if method == "best" else ()
-        return cls(prior, curve, others, prior.tells_itself(secrets), (secrets, method))
 
     def cases(self, epsilon: float) -> FloatArray:
         """The best bound of each case."""
@@ -83,13 +67,7 @@ class Translator:
 
     def lower(self, epsilon: float) -> float:
         """What some mechanism leaks: that of exact theorems; the entry's own epsilon when that is the secret."""
-        least = epsilon if self.direct else 0.0
-        for theorem in self.others:
-            if theorem.lower is not None:
-                least = max(least, theorem.lower(epsilon))
-            elif theorem.exact:
-                least = max(least, float(np.max(theorem.epsilons(epsilon))) * (1.0 - ATTAINED) - ATTAINED)
-        return least
+        return max([epsilon if self.direct else 0.0, *(theorem.leaked(epsilon) for theorem in self.others)])
 
     def because(self, epsilon: float) -> tuple[str, ...]:
         """The theorems that decide at this epsilon."""
@@ -157,7 +135,13 @@ def check(prior: Prior, secrets: Secrets | None, method: Method) -> None:
 
 @lru_cache(maxsize=32)
 def _remembered(prior: Prior, secrets: Secrets | None, method: Method) -> Translator:
-    return Translator._made(prior, secrets, method)
+    curve = prior.influence(None, secrets)
+    if curve.status == "approximate" and method != "group":
+        raise NotCertified("an influence curve", curve.method or "no bound on its error is known")
+    if method == "group":
+        curve = InfluenceCurve([prior.entries], np.zeros((1, 1)), "certified", method=GROUP)
+    others = prior.translations(secrets) if method == "best" else ()
+    return Translator(prior, curve, others, prior.tells_itself(secrets), (secrets, method))
 
 
 def _not_swapped(prior: Any, other: Any, call: str) -> None:

@@ -115,6 +115,14 @@ class Arrangement:
         return found | self.always
 
     @property
+    def possible(self) -> BoolArray:
+        """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
+        boxes = np.ones((1, self.owner.size), dtype=bool)
+        for sheet in self.sheets:
+            boxes &= sheet.true.any(axis=0)
+        return np.asarray(self.touched(boxes)[0])
+
+    @property
     def several(self) -> bool:
         """Whether some query has more than one box."""
         return bool(np.unique(self.owner).size < self.owner.size)
@@ -226,8 +234,21 @@ def _alike(column: str, queries: Sequence[Query]) -> Mapping[Any, Hashable]:
     }
 
 
+def inclusion_maximal(touched: BoolArray) -> IntArray:
+    """Rows that are contained in no other; of equal rows the first."""
+    first = first_of_each(touched)
+    rows = touched[first].astype(np.float32)
+    sizes = rows.sum(axis=1)
+    kept = np.ones(first.size, dtype=bool)
+    for start in range(0, first.size, 2_000):
+        block = slice(start, start + 2_000)
+        inside = (rows[block] @ rows.T == sizes[block, None]) & (sizes[block, None] < sizes[None, :])
+        kept[block] = ~inside.any(axis=1)
+    return first[kept].astype(np.int64)
+
+
 def maximal_rows(rows: BoolArray) -> IntArray:
-    """Classes whose true boxes are not all true in another class; of equal ones the first."""
+    """The same, quickly; where many rows are left, some of them may be contained in others."""
     kept = first_of_each(rows)
     while kept.size > 1:  # neighbours first: for spans that is nearly all there is to do
         held = rows[kept]
@@ -238,11 +259,7 @@ def maximal_rows(rows: BoolArray) -> IntArray:
             break
         kept = kept[~drop]
     if 1 < kept.size <= 200:
-        held = rows[kept].astype(np.float32)
-        shared = held @ held.T
-        sizes = held.sum(axis=1)
-        below = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
-        kept = kept[~below.any(axis=1)]
+        kept = kept[inclusion_maximal(rows[kept])]
     return kept.astype(np.int64)
 
 
@@ -301,8 +318,7 @@ class Sweep:
         steps = np.zeros((len(self.names) + 2, weights.shape[1]))
         np.add.at(steps, self.first, weights[self.owner])
         np.add.at(steps, self.last, -weights[self.owner])
-        found: FloatArray = np.cumsum(steps, axis=0)[: len(self.names)] + weights[self.always].sum(axis=0)
-        return found
+        return np.asarray(np.cumsum(steps, axis=0)[: len(self.names)] + weights[self.always].sum(axis=0))
 
     @property
     def possible(self) -> BoolArray:
@@ -337,5 +353,4 @@ def _intervals(selectors: Sequence[Selector], low: Cut, high: Cut) -> list[tuple
 
 def rounding(places: int, weights: FloatArray) -> FloatArray:
     """How far a running sum may lie from the true one: every place and every query rounds a partial sum."""
-    found: FloatArray = 4 * (places + 2 * weights.shape[0] + 2) * UNIT * np.abs(weights).sum(axis=0)
-    return found
+    return np.asarray(4 * (places + 2 * weights.shape[0] + 2) * UNIT * np.abs(weights).sum(axis=0))

@@ -46,7 +46,7 @@ def heaviest(
     With `merge`, of cells with equal strengths (sums over queries x strengths) one is kept.
     """
     search = _Search(arrangement, costs, strengths, shares, merge)
-    search.run()
+    search.branch(np.arange(arrangement.owner.size), np.full(len(arrangement.sheets), -1, dtype=np.int64), 0)
     return search.result()
 
 
@@ -60,20 +60,15 @@ class _Search:
         self.always = strengths[arrangement.always].sum(axis=0)
         sheets = arrangement.sheets
         self.order = sorted(range(len(sheets)), key=lambda s: len(sheets[s].names))
-        self.seeds = arrangement.cells(self._seeds())
+        # a good cell to start from for each cost, found by ascent: no cell that is looked for costs much less
+        start = np.zeros(len(sheets), dtype=np.int64)
+        self.seeds = arrangement.cells(np.array([ascended(arrangement, column, start) for column in costs.T]))
         self.best = (self.seeds.touched.astype(float) @ costs).max(axis=0)
         self.rest = np.zeros(costs.shape[1])
         self.strengths: list[FloatArray] = []
         self.picks: list[IntArray] = []
         self.sums: list[FloatArray] = []
         self.nodes, self.work, self.held = 0, 0, 0
-
-    # ---- a good cell to start from
-
-    def _seeds(self) -> IntArray:
-        """Cells found by ascent, one for each cost: no cell that is looked for costs much less."""
-        start = np.zeros(len(self.arrangement.sheets), dtype=np.int64)
-        return np.array([ascended(self.arrangement, costs, start) for costs in self.costs.T])
 
     # ---- sums over queries
 
@@ -90,8 +85,7 @@ class _Search:
 
     def _sums(self, rows: BoolArray, active: IntArray) -> FloatArray:
         seen, owners = self._owned(rows, active)
-        found: FloatArray = self.base + seen.astype(float) @ self.costs[owners]
-        return found
+        return np.asarray(self.base + seen.astype(float) @ self.costs[owners])
 
     def _along(self, s: int, active: IntArray) -> tuple[IntArray, FloatArray]:
         """The classes of a column that matter, and for each the sum of all active boxes that stay possible in it."""
@@ -106,13 +100,10 @@ class _Search:
 
     # ---- branches
 
-    def run(self) -> None:
-        start = np.full(len(self.order), -1, dtype=np.int64)
-        self._branch(np.arange(self.arrangement.owner.size), start, 0)
-
-    def _branch(self, active: IntArray, picks: IntArray, depth: int) -> None:
+    def branch(self, active: IntArray, picks: IntArray, depth: int) -> None:
         if depth >= max(len(self.order) - 2, 0):
-            self._leaves(active, picks)
+            for block in self._blocks(self.order[depth:], active):
+                self._keep(*block, active, picks)
             return
         if self.nodes >= MOST_NODES or self.work > MOST_SUMS:
             self.rest = np.maximum(self.rest, self._ceiling(active, depth))
@@ -129,12 +120,11 @@ class _Search:
             if bool((ceiling < self._floor).all()):
                 self.rest = np.maximum(self.rest, ceiling)
             else:
-                self._branch(child, chosen, depth + 1)
+                self.branch(child, chosen, depth + 1)
 
     @property
     def _floor(self) -> FloatArray:
-        floor: FloatArray = self.shares * self.best
-        return floor
+        return np.asarray(self.shares * self.best)
 
     def _ceiling(self, active: IntArray, depth: int) -> FloatArray:
         """The most that a cell of this branch can cost: over each column that is left, its best class."""
@@ -144,11 +134,6 @@ class _Search:
         return found
 
     # ---- the last two columns
-
-    def _leaves(self, active: IntArray, picks: IntArray) -> None:
-        last = self.order[max(len(self.order) - 2, 0) :]
-        for block in self._blocks(last, active):
-            self._keep(*block, active, picks)
 
     def _blocks(
         self, last: list[int], active: IntArray
@@ -205,8 +190,7 @@ class _Search:
             return
         seen, owners = self._owned(boxes[passing], active)
         strength = self.always + seen.astype(float) @ self.strength[owners]
-        every = np.arange(strength.shape[0])
-        first = first_of_each(strength) if self.merge else every
+        first = first_of_each(strength) if self.merge else np.arange(strength.shape[0])
         chosen = np.tile(picks, (first.size, 1))
         for s, kept in classes:
             chosen[:, s] = kept[passing][first]

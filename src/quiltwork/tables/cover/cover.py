@@ -193,16 +193,12 @@ def pooled(arrangement: Arrangement, reward: FloatArray, slope: FloatArray, reco
         chosen = picks[list(small.chosen)] if small.chosen else picks[:1]
         prices = np.array([float(price) for price in small.prices])
         largest, dearest = _dearest(arrangement, prices + slope)
-        best = min(best, _total(reward, prices, records, largest))
+        kept = float(np.maximum(reward - prices, 0.0).sum())
+        best = min(best, (kept + records * largest) * (1 + 1e-11))
         if best <= small.lower * (1 + GOOD_GAP) or bool((picks == dearest).all(axis=1).any()):
             break
         picks = np.vstack([picks, dearest])
     return Pooled(best, arrangement.cells(chosen))
-
-
-def _total(reward: FloatArray, prices: FloatArray, records: int, largest: float) -> float:
-    kept = float(np.maximum(reward - prices, 0.0).sum())
-    return (kept + records * largest) * (1 + 1e-11)
 
 
 def _dearest(arrangement: Arrangement, costs: FloatArray) -> tuple[float, IntArray]:

@@ -66,14 +66,7 @@ class Problem:
 # ---- reading
 
 
-def problem(
-    touched: Any,
-    reward: Any,
-    slope: Any,
-    records: Any,
-    groups: Any = None,
-    capacities: Any = None,
-) -> Problem:
+def problem(touched: Any, reward: Any, slope: Any, records: Any, groups: Any = None, capacities: Any = None) -> Problem:
     """Checked input as integers. Without capacities, groups mean nothing."""
     incidence = _incidence(touched)
     cells, queries = incidence.shape
@@ -135,10 +128,7 @@ def _groups(groups: Any, capacities: Any, cells: int, records: int) -> tuple[tup
         if not 0 <= group < len(held):
             raise InvalidParameter("groups", group, f"from 0 to {len(held) - 1}", "capacities has one entry a group")
     # what holds every record is no restriction: all such groups are one, and share their best cell
-    return (
-        tuple(len(held) if held[group] == records else group for group in array.tolist()),
-        (*held, records),
-    )
+    return tuple(len(held) if held[group] == records else group for group in array.tolist()), (*held, records)
 
 
 def _capacity(capacity: Any, records: int) -> int:

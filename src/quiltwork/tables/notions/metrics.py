@@ -104,8 +104,7 @@ def within_reach(
             gap = np.where(there == here, 0.0, np.where(np.isnan(gap), math.inf, gap))  # NULL is nowhere near
             total += gap if step.distance.name == "manhattan" else gap**2
     length = total if step.distance.name == "manhattan" else np.sqrt(total)
-    found: NDArray[np.bool_] = length <= step.within * (1 + 1e-9)
-    return found
+    return np.asarray(length <= step.within * (1 + 1e-9))
 
 
 def has_room(table: Table, step: Notion) -> bool:
@@ -130,11 +129,9 @@ def has_room(table: Table, step: Notion) -> bool:
 
 
 def _read(name: str, columns: tuple[str, ...]) -> Distance:
-    made: dict[str, Any] = {"euclidean": euclidean, "manhattan": manhattan, "geo": geo}
-    if name not in made or (name == "geo" and len(columns) != 2):
+    if name not in ("euclidean", "manhattan", "geo") or (name == "geo" and len(columns) != 2):
         raise InvalidParameter("name", name, "euclidean or manhattan of some columns, or geo of two")
-    found: Distance = made[name](*columns)
-    return found
+    return Distance(name, _some(columns))
 
 
 document("distance/1", fields="name columns", read=_read)(Distance)

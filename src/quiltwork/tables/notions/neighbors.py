@@ -39,6 +39,9 @@ class Notion(ABC):
         """Refuse a notion that speaks of columns the table does not have; most speak of none."""
         return None
 
+    def __str__(self) -> str:
+        return f"{self.kind}()"
+
 
 @document("add_remove/1")
 @attrs.frozen
@@ -50,9 +53,6 @@ class AddRemove(Notion):
     @property
     def protects(self) -> str:
         return "one record, added or removed"
-
-    def __str__(self) -> str:
-        return "add_remove()"
 
 
 @attrs.frozen
@@ -94,7 +94,9 @@ class User(Notion):
         return f"{many} of one {self.id}{caps}, added or removed"
 
     def check(self, table: Table) -> None:
-        _is_id(table, self.id)
+        table.names([self.id], "id")
+        if not isinstance(table.columns[self.id], Id):
+            raise InvalidParameter("id", self.id, "an Id column", "it says whose record it is")
         table.names([column for column, _ in self.max_per], "max_per")
         for column, _ in self.max_per:
             if isinstance(table.columns[column], Id):
@@ -160,9 +162,6 @@ class Edge(Notion):
     def protects(self) -> str:
         return "one edge, added or removed"
 
-    def __str__(self) -> str:
-        return "edge()"
-
 
 @attrs.frozen
 class Node(Notion):
@@ -197,9 +196,6 @@ class FreeLunch(Notion):
     @property
     def protects(self) -> str:
         return "the whole table"
-
-    def __str__(self) -> str:
-        return "free_lunch()"
 
 
 @attrs.frozen
@@ -285,12 +281,6 @@ def _names(name: str, values: Iterable[str | Reference]) -> frozenset[str]:
     if isinstance(values, (str, Reference)) or not isinstance(values, Iterable):
         raise InvalidParameter(name, values, "a list of column names")
     return frozenset(column_name(name, value) for value in values)
-
-
-def _is_id(table: Table, name: str) -> None:
-    table.names([name], "id")
-    if not isinstance(table.columns[name], Id):
-        raise InvalidParameter("id", name, "an Id column", "it says whose record it is")
 
 
 def _limits(*names: str) -> Callable[[Any], dict[str, Any]]:

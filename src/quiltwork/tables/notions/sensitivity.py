@@ -146,10 +146,8 @@ def _changed(stated: Notion, columns: set[str], table: Table) -> float:
     if isinstance(stated, Window):
         return 2.0 if stated.column in columns or stated.max_records < 2 else 1.0
     if isinstance(stated, User):
-        one_person = 2.0  # leaves, comes back changed
-        if stated.id not in columns:
-            return one_person
-        return 2.0 if stated.max_records == 1 else 4.0
+        # one person leaves and comes back changed; two of them when the record goes to another one
+        return 4.0 if stated.id in columns and stated.max_records > 1 else 2.0
     return math.inf
 
 
@@ -341,11 +339,8 @@ def _moved(stated: Metric, step: Notion) -> tuple[float, float]:
 
 def _several(stated: Notion, step: Notion, table: Table) -> float:
     """Rows of one person come or go."""
-    if isinstance(stated, (User, Window)) and isinstance(step, (User, Window)):
-        return dist(stated, step, table)
-    if isinstance(stated, Node) and isinstance(step, Node):
-        return dist(stated, step, table)
-    return math.inf
+    alike = any(isinstance(stated, kinds) and isinstance(step, kinds) for kinds in ((User, Window), Node))
+    return dist(stated, step, table) if alike else math.inf
 
 
 def changeable(step: Notion, table: Table) -> frozenset[str]:

@@ -218,17 +218,19 @@ def _shortest(distances: FloatArray) -> FloatArray:
     return found
 
 
+@attrs.frozen(eq=False)
 class _Placed:
     """Databases that are listed, with distances between them."""
 
-    __slots__ = ()
+    databases: tuple[Any, ...] = attrs.field(converter=_listed)
     if TYPE_CHECKING:
 
         @property
         def distances(self) -> FloatArray: ...
 
-        @property
-        def _places(self) -> dict[Any, int]: ...
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {database: i for i, database in enumerate(self.databases)}
 
     @property
     def connected(self) -> bool:
@@ -257,7 +259,6 @@ class Space(_Placed):
     (inf, False, 6)
     """
 
-    databases: tuple[Any, ...] = attrs.field(converter=_listed)
     relation: Relation = attrs.field()
 
     @relation.validator
@@ -295,10 +296,6 @@ class Space(_Placed):
         found.flags.writeable = False
         return found
 
-    @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {database: i for i, database in enumerate(self.databases)}
-
 
 @attrs.frozen(eq=False)
 class MetricSpace(_Placed):
@@ -310,16 +307,11 @@ class MetricSpace(_Placed):
     True
     """
 
-    databases: tuple[Any, ...] = attrs.field(converter=_listed)
     distances: FloatArray = attrs.field(converter=_pseudometric)
 
     def __attrs_post_init__(self) -> None:
         if len(self.distances) != len(self.databases):
             raise InvalidParameter("distances", self.distances.shape, "one row and column for each database")
-
-    @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {database: i for i, database in enumerate(self.databases)}
 
 
 # ---- from one space to another

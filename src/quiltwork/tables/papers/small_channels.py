@@ -57,9 +57,10 @@ def hockey_stick(p: Any, q: Any, epsilon: float) -> float:
     """
     least = float(_at_least("epsilon", epsilon, 0.0))
     masses, losses = _losses(p, q)
+    if math.isinf(least):
+        return math.fsum(masses[np.isinf(losses)])
     beyond = losses > least
-    masses, losses = masses[beyond], losses[beyond]
-    return math.fsum(masses * -np.expm1(least - losses)) if math.isfinite(least) else _revealed(p, q)
+    return math.fsum(masses[beyond] * -np.expm1(least - losses[beyond]))
 
 
 def renyi_divergence(p: Any, q: Any, order: float) -> float:
@@ -236,11 +237,6 @@ def _ratio(p: FloatArray, q: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         near = np.abs(p - q) <= q / 2
         return np.where(near, np.log1p((p - q) / q), np.log(p) - np.log(q))
-
-
-def _revealed(p: Any, q: Any) -> float:
-    first, second = _pair(p, q)
-    return math.fsum(first[second == 0])
 
 
 def _at_least(name: str, value: Any, low: float) -> FloatArray:

@@ -25,16 +25,6 @@ from quiltwork.losses.family import checked
 from quiltwork.tables.schema.selectors import Chosen, Cut, Has, Null, Selector, Spans
 
 
-def number(given: Any) -> float:
-    """A number to compare with; whole ones stay whole."""
-    real = checks.real("bound", given)
-    if not isinstance(given, (int, np.integer)):
-        return real
-    if abs(int(given)) > checks.MAX_COUNT:
-        raise InvalidParameter("bound", given, "a whole number up to 2**53, or a float")
-    return int(given)
-
-
 def whole(name: str, given: Any) -> int:
     """A whole number of moderate size."""
     real = checks.real(name, given, "a whole number")
@@ -168,10 +158,9 @@ class Cat(Column):
         return super().understands(selector)
 
     def values(self, selectors: Sequence[Selector], alike: Mapping[Any, Hashable] | None, records: int) -> Classes:
-        rows = {value: tuple(_chooses(selector, value) for selector in selectors) for value in self.categories}
         groups: dict[tuple[bool, ...], list[Any]] = {}
-        for value, row in rows.items():
-            groups.setdefault(row, []).append(value)
+        for value in self.categories:
+            groups.setdefault(tuple(_chooses(selector, value) for selector in selectors), []).append(value)
         names = tuple(listed(group) for group in groups.values())
         selected = np.array(list(groups), dtype=bool).reshape(len(groups), len(selectors))
         return Classes(names, tuple(float(len(group)) for group in groups.values()), selected)
@@ -210,8 +199,13 @@ class Ordered(Column):
         return (math.floor(bound) + 1, 0) if after else (math.ceil(bound), 0)
 
     def bound(self, given: Any) -> float:
-        """A number to compare with; it need not be a value of the column."""
-        return number(given)
+        """A number to compare with; it need not be a value of the column, and whole ones stay whole."""
+        real = checks.real("bound", given)
+        if not isinstance(given, (int, np.integer)):
+            return real
+        if abs(int(given)) > checks.MAX_COUNT:
+            raise InvalidParameter("bound", given, "a whole number up to 2**53, or a float")
+        return int(given)
 
     def shown(self, bound: float) -> str:
         return f"{bound:g}"
@@ -379,16 +373,11 @@ class SubsetOf(Column):
         groups: dict[Hashable, list[Any]] = {}
         for item in mentioned:
             groups.setdefault(alike.get(item, ("itself", item)) if records <= 2 else ("itself", item), []).append(item)
-        choices: list[list[frozenset[Any]]] = []
-        for group in groups.values():
-            starts = range(self.max_size + 1) if records == 2 else range(1)
-            windows = {frozenset(group[o : o + n]) for o in starts for n in range(self.max_size + 1)}
-            choices.append(sorted(windows, key=lambda window: (len(window), str(sorted(map(str, window))))))
-        return self._combined(choices)
-
-    def _combined(self, choices: list[list[frozenset[Any]]]) -> list[frozenset[Any]] | None:
+        starts = range(self.max_size + 1) if records == 2 else range(1)
         found: list[frozenset[Any]] = [frozenset()]
-        for options in choices:
+        for group in groups.values():
+            windows = {frozenset(group[o : o + n]) for o in starts for n in range(self.max_size + 1)}
+            options = sorted(windows, key=lambda window: (len(window), str(sorted(map(str, window)))))
             found = [
                 one | two for one, two in itertools.product(found, options) if len(one) + len(two) <= self.max_size
             ]

@@ -124,6 +124,9 @@ class Joined(Predicate):
         found = [part.truth(record) for part in self.parts]
         return self.decides if self.decides in found else None if None in found else not self.decides
 
+    def negated(self) -> Predicate:
+        return (And if self.decides else Or)(tuple(part.negated() for part in self.parts))
+
     @property
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(part.columns for part in self.parts))
@@ -145,9 +148,6 @@ class And(Joined):
 
     decides: ClassVar[bool] = False
 
-    def negated(self) -> Predicate:
-        return Or(tuple(part.negated() for part in self.parts))
-
     def boxes(self) -> list[Box] | None:
         total: list[Box] = [{}]
         for part in self.parts:
@@ -164,9 +164,6 @@ class Or(Joined):
     """At least one of them."""
 
     decides: ClassVar[bool] = True
-
-    def negated(self) -> Predicate:
-        return And(tuple(part.negated() for part in self.parts))
 
     def boxes(self) -> list[Box] | None:
         total: list[Box] = []

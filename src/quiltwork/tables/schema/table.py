@@ -69,9 +69,9 @@ class Reference:
         if isinstance(self.column, Cat):
             return Condition(self.name, Chosen(frozenset(self.column.value(value) for value in wanted)))
         if isinstance(self.column, Ordered):
-            cuts = [(self.column.bound(v), self._cut(v, after=False), self._cut(v, after=True)) for v in wanted]
             # a fraction is no value of a whole-number column: its two cuts coincide and nothing is selected
-            return Condition(self.name, Spans.of([(start, end) for _, start, end in cuts]))
+            cuts = [(self._cut(value, after=False), self._cut(value, after=True)) for value in wanted]
+            return Condition(self.name, Spans.of(cuts))
         raise InvalidParameter(self.name, self.column, "a column with single values", self._hint())
 
     def has(self, member: Any) -> Predicate:

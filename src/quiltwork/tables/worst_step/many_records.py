@@ -19,21 +19,11 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders, front
 from quiltwork.compose.loss import Loss
-from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
+from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray, inclusion_maximal
 from quiltwork.tables.cover.cover import SEARCHED, cover, pooled
 from quiltwork.tables.notions.sensitivity import Response
-from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.worst_step.additive import quantities
-from quiltwork.tables.worst_step.vectors import (
-    LIMIT_NOTE,
-    Bound,
-    Pricing,
-    Reach,
-    Vector,
-    everything,
-    possible,
-    refuse_infinite,
-)
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Bound, Pricing, Reach, Vector, everything, refuse
 
 MOST_CHOICES = 3_000
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
@@ -49,13 +39,12 @@ def people(
     where: str = "",
 ) -> Reach:
     """Vectors of up to `records` records that come or go together; `caps` limit those with one value of a column."""
-    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
     sheets = {sheet.column: (place, sheet) for place, sheet in enumerate(arrangement.sheets)}
     capacity = {sheets[column][0]: sheets[column][1].sizes * cap for column, cap in caps.items()}
     records = min([records, *(float(limits.sum()) for limits in capacity.values())])
     if math.isinf(records):
         return everything(arrangement, responses, pricing, f"a person with any number of records{where}")
-    refuse_infinite(can, [responses[i].many(records) for i in can])
+    refuse(arrangement.possible & np.isinf([found.many(records) for found in responses]))
     person = _Person(arrangement, responses, pricing, int(records), dict(sorted(capacity.items())), where)
     everyone = arrangement.all_cells()
     if everyone is None or everyone.touched.size > MOST_LISTED:
@@ -69,20 +58,7 @@ def _maximal_cells(everyone: Cells, capped: Sequence[int]) -> Cells:
     """Cells whose queries are not all touched by another cell with the same values of the capped columns."""
     keys = everyone.picks[:, capped]
     groups = (np.flatnonzero((keys == key).all(axis=1)) for key in np.unique(keys, axis=0))
-    return everyone.only(np.concatenate([group[_inclusion_maximal(everyone.touched[group])] for group in groups]))
-
-
-def _inclusion_maximal(touched: BoolArray) -> IntArray:
-    """Rows that are contained in no other; of equal rows the first."""
-    first = np.sort(np.unique(touched, axis=0, return_index=True)[1])
-    rows = touched[first].astype(np.float32)
-    sizes = rows.sum(axis=1)
-    kept = np.ones(first.size, dtype=bool)
-    for start in range(0, first.size, 2_000):
-        block = slice(start, start + 2_000)
-        inside = (rows[block] @ rows.T == sizes[block, None]) & (sizes[block, None] < sizes[None, :])
-        kept[block] = ~inside.any(axis=1)
-    return first[kept].astype(np.int64)
+    return everyone.only(np.concatenate([group[inclusion_maximal(everyone.touched[group])] for group in groups]))
 
 
 def _undominated(counts: np.ndarray, responses: Sequence[Response], pricing: Pricing) -> IntArray:
@@ -147,10 +123,9 @@ class _Person:
 
     def bounded(self, cells: Cells) -> Reach:
         """Bounds from prices for each additive quantity, and the best choices they came with."""
-        groups, limits = None, None
-        for place, most in self.capacity.items():  # the other caps are left out: that only allows more
-            groups, limits = cells.picks[:, place], most
-            break
+        # the caps of one column; the others are left out: that only allows more
+        place, limits = next(iter(self.capacity.items()), (None, None))
+        groups = None if place is None else cells.picks[:, place]
         losses: list[Loss] = []
         methods: list[str] = []
         vectors: dict[Loss, Vector] = {}
@@ -190,5 +165,4 @@ class _Person:
             true = self.arrangement.sheets[place].true
             reached = np.array([self.arrangement.touched(row[None, :])[0] for row in true])
             most = np.minimum(most, np.where(reached, limits[:, None], 0.0).sum(axis=0))
-        found: FloatArray = np.maximum(most, 1.0)
-        return found
+        return np.asarray(np.maximum(most, 1.0))

@@ -28,7 +28,7 @@ from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
-from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Unbounded, Vector, possible
+from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector, refuse
 
 MOST_WORK = 1_500_000_000  # pairs of cells times queries
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
@@ -68,8 +68,9 @@ def swaps(
     moved = list(step.distance.columns) if isinstance(step, Metric) else []
     arrangement = Arrangement.of(table, queries, records=2, whole=moved)
     sets = [frozenset((column,)) for column in sorted(changes)] if isinstance(step, Entry) else [changes]
-    if bool((always & np.isinf(states.both)).any()):
-        raise Unbounded(tuple(int(i) for i in np.flatnonzero(always & np.isinf(states.both))))
+    refuse(always & np.isinf(states.both))
+    bounds: tuple[Bound, ...] = ()
+    notes: tuple[str, ...] = ()
     cells = arrangement.all_cells()
     if cells is not None:
         cells = _told_apart(arrangement, cells, queries, sets, moved)
@@ -77,13 +78,11 @@ def swaps(
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
         strong = _exact(fronts)
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
-        tried = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0))
-        return attrs.evolve(
-            _looked(_Pairs(table, arrangement, tried, queries, pricing, states, step, certain), sets),
-            bounds=bounds,
-            notes=(PAIR_NOTE,),
-        )
-    return _looked(_Pairs(table, arrangement, cells, queries, pricing, states, step, certain), sets)
+        cells, notes = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0)), (PAIR_NOTE,)
+    search = _Pairs(table, arrangement, cells, queries, pricing, states, step, certain)
+    for columns in sets:
+        search.look(columns)
+    return Reach(search.vectors(), bounds, notes)
 
 
 def _readable(table: Table, queries: Sequence[Query]) -> tuple[Sequence[Query], bool]:
@@ -118,12 +117,6 @@ def _told_apart(
             deciding.append(s)
     keys = np.concatenate([cells.touched.astype(np.int64), cells.picks[:, deciding]], axis=1)
     return cells.only(first_of_each(keys))
-
-
-def _looked(search: _Pairs, sets: Sequence[frozenset[str]]) -> Reach:
-    for columns in sets:
-        search.look(columns)
-    return search.result()
 
 
 def _exact(fronts: Sequence[Cells]) -> Cells:
@@ -179,15 +172,11 @@ class _Pairs:
         for g in range(int(group.max()) + 1 if group.size else 0):
             members = np.flatnonzero(group == g)
             for at, cell in enumerate(members):
-                others = self._near(int(cell), members[at:])
+                others = members[at:]
+                if isinstance(self.step, Metric):  # a record that moves reaches the cells nearby
+                    others = others[within_reach(self.arrangement, self.cells.picks, int(cell), others, self.step)]
                 if others.size:
                     self._beside(int(cell), others, columns)
-
-    def _near(self, cell: int, others: np.ndarray) -> np.ndarray:
-        """Cells within reach of a record that moves: all of them, unless the step has a length."""
-        if not isinstance(self.step, Metric):
-            return others
-        return others[within_reach(self.arrangement, self.cells.picks, cell, others, self.step)]
 
     def _beside(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> None:
         """The record of one cell turns into one of each other cell."""
@@ -196,8 +185,7 @@ class _Pairs:
         kept = (here & there & self._changed(cell, others, columns)) | self.states.always
         left, entered = left & ~self.states.always, entered & ~self.states.always
         infinite = ((left | entered) & np.isinf(self.states.one)) | (kept & np.isinf(self.states.both))
-        if infinite.any():
-            raise Unbounded(tuple(int(i) for i in np.flatnonzero(infinite.any(axis=0))))
+        refuse(infinite.any(axis=0))
         moves = [part.astype(float) for part in (left, entered, kept)]
         up = sum((move @ rows for move, rows in zip(moves, self.up, strict=True)), np.zeros((len(others), 1)))
         fresh = distinct(self.ladders, up)
@@ -229,10 +217,10 @@ class _Pairs:
             seen |= differs[:, None] & readers[None, :]
         return seen
 
-    def result(self) -> Reach:
+    def vectors(self) -> tuple[Vector, ...]:
         if not self.found:
-            return Reach((self.pricing.vector({}, "no change is seen by any query"),))
-        return Reach(tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down)))
+            return (self.pricing.vector({}, "no change is seen by any query"),)
+        return tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down))
 
     def _vector(self, cell: int, other: int, columns: frozenset[str]) -> Vector:
         here, there = self.cells.touched[cell], self.cells.touched[other]
@@ -262,12 +250,10 @@ def _above(
     A pair moves T \ T' and T' \ T by `one` and what both keep by `both`. The first and the last of these lie below T
     at the larger of the two distances, the middle one below T' at `one`.
     """
-    can = possible(arrangement) | states.always
+    can = arrangement.possible | states.always
     crossing = can & np.array([bool(query.where.columns & columns) or query.opaque for query in queries])
     reading = can & np.array([query.reads_any(columns) or query.opaque for query in queries])
-    infinite = (crossing & np.isinf(states.one)) | (reading & np.isinf(states.both))
-    if infinite.any():
-        raise Unbounded(tuple(int(i) for i in np.flatnonzero(infinite)))
+    refuse((crossing & np.isinf(states.one)) | (reading & np.isinf(states.both)))
     one = np.where(crossing, states.one, 0.0)
     heavy = np.maximum(one, np.where(reading, states.both, 0.0))
     losses = [[pricing.at(i, float(d)) for i, d in enumerate(side)] for side in (heavy, one)]

@@ -22,7 +22,7 @@ from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import strongest, strongest_along
 from quiltwork.tables.worst_step.many_records import people
 from quiltwork.tables.worst_step.one_record import swaps
-from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Pricing, Reach, everything, possible, refuse_infinite
+from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Pricing, Reach, everything, refuse
 
 
 def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
@@ -87,8 +87,7 @@ def _swap_distances(query: Query, found: Response, changes: frozenset[str]) -> s
 def _single(table: Table, queries: Sequence[Query], responses: Sequence[Response], pricing: Pricing) -> Reach:
     """One record comes or goes: all queries of its cell are touched, in the same direction."""
     place = Sweep.of(table, queries) or Arrangement.of(table, queries)
-    can = np.flatnonzero(possible(place))
-    refuse_infinite([int(i) for i in can], [responses[int(i)].one for i in can])
+    refuse(place.possible & np.isinf([found.one for found in responses]))
     losses = [pricing.at(i, found.one) for i, found in enumerate(responses)]
     found = strongest_along(place, losses) if isinstance(place, Sweep) else strongest(place, losses)
     cells = found.cells
@@ -119,8 +118,6 @@ def _around(
 
 def _netted(queries: Sequence[Query], responses: Sequence[Response], step: Node) -> list[Response]:
     """A rewired node's count changes by what came minus what went: never by more than one side."""
-    if not step.rewire:
-        return list(responses)
     return [
         attrs.evolve(found, most=min(found.most, step.max_degree * found.each))
         if query.counts and found.each

@@ -19,7 +19,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import attained, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
 from quiltwork.kinds import document
-from quiltwork.tables.cells.cells import Arrangement, Sweep
+from quiltwork.tables.cells.cells import Arrangement
 from quiltwork.tables.notions.neighbors import Metric
 from quiltwork.tables.notions.sensitivity import Response
 from quiltwork.tables.query import Query
@@ -81,13 +81,10 @@ class Pricing:
             self._made[key] = self._scaled(query, distance)
         return self._made[key]
 
-    def _directed(self, query: int, distance: float) -> bool:
-        """Whether it is known which of the two worlds has the row."""
-        return self.responses[query].signed and distance == self.responses[query].one
-
     def _scaled(self, query: int, distance: float) -> Loss:
         name, loss, stated = self.queries[query].name, self.queries[query].loss, self.queries[query].holds.notion
-        if not self.symmetric[query] and not self._directed(query, distance):
+        directed = self.responses[query].signed and distance == self.responses[query].one  # which world has the row
+        if not self.symmetric[query] and not directed:
             # after one output it may go one way, after another the other: no mixture of fixed directions bounds that
             raise Unsupported(
                 f"query {name!r}",
@@ -134,30 +131,17 @@ class Unbounded(Exception):
     queries: tuple[int, ...]
 
 
-def refuse_infinite(queries: Sequence[int], far: Sequence[float]) -> None:
-    """Raise `Unbounded` for the queries whose distance is infinite."""
-    found = tuple(query for query, distance in zip(queries, far, strict=True) if math.isinf(distance))
-    if found:
-        raise Unbounded(found)
-
-
-def possible(arrangement: Arrangement | Sweep) -> BoolArray:
-    """Queries that some record can touch: a box needs one fitting class in each column, and columns are free."""
-    if isinstance(arrangement, Sweep):
-        return arrangement.possible
-    boxes = np.ones((1, arrangement.owner.size), dtype=bool)
-    for sheet in arrangement.sheets:
-        boxes &= sheet.true.any(axis=0)
-    found: BoolArray = arrangement.touched(boxes)[0]
-    return found
+def refuse(infinite: BoolArray) -> None:
+    """Raise `Unbounded` for the queries that some step moves infinitely far."""
+    if infinite.any():
+        raise Unbounded(tuple(np.flatnonzero(infinite).tolist()))
 
 
 def everything(
     arrangement: Arrangement, responses: Sequence[Response], pricing: Pricing, where: str, *, exact: bool = True
 ) -> Reach:
     """Any number of records: every query that can be touched is, as far as it goes."""
-    can = [int(i) for i in np.flatnonzero(possible(arrangement))]
-    far = [responses[i].many(math.inf) for i in can]
-    refuse_infinite(can, far)
+    can, far = arrangement.possible, np.array([found.many(math.inf) for found in responses])
+    refuse(can & np.isinf(far))
     real = exact and all(sheet.exact for sheet in arrangement.sheets)
-    return Reach((pricing.vector(dict(zip(can, far, strict=True)), where, exact=real),))
+    return Reach((pricing.vector({int(i): float(far[i]) for i in np.flatnonzero(can)}, where, exact=real),))

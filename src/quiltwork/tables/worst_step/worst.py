@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,21 +37,14 @@ CHERNOFF = "Chernoff bounds"
 class Worst(BaseCurve):
     """A curve: the maximum over vectors, with bounds for those that were not listed."""
 
-    def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = ()) -> None:
-        self._reach: Any = Reach(tuple(vectors), tuple(bounds))
-
-    @classmethod
-    def of(cls, reach: Any) -> Worst:
-        """The worst of what one step can do; given `later`, the search starts with the first question."""
-        curve = cls(())
-        curve._reach = reach
-        return curve
+    def __init__(self, vectors: Sequence[Vector], bounds: Sequence[Bound] = (), *, reach: Any = None) -> None:
+        """With `reach` given `later`, the search for what one step can do starts with the first question."""
+        self._reach: Any = Reach(tuple(vectors), tuple(bounds)) if reach is None else reach
 
     @property
     def reach(self) -> Reach:
         """Everything that one step can do."""
-        found: Reach = value_of(self._reach)
-        return found
+        return cast(Reach, value_of(self._reach))
 
     @cached_property
     def vectors(self) -> tuple[Vector, ...]:
@@ -68,22 +61,15 @@ class Worst(BaseCurve):
         return self.reach.bounds
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
-        return self._worst(
-            delta, lambda loss: _ends(loss.epsilon(delta, rtol=rtol)), self._loose_epsilon(delta), 0.0, rtol
-        )
+        return self._worst(lambda loss: _ends(loss.epsilon(delta, rtol=rtol)), self._loose_epsilon(delta), 0.0, rtol)
 
     def _delta(self, epsilon: FloatArray, rtol: float) -> Ends:
-        return self._worst(
-            epsilon, lambda loss: _ends(loss.delta(epsilon, rtol=rtol)), self._loose_delta(epsilon), 0.0, rtol
-        )
+        return self._worst(lambda loss: _ends(loss.delta(epsilon, rtol=rtol)), self._loose_delta(epsilon), 0.0, rtol)
 
     def _beta(self, alpha: FloatArray) -> Ends:
         # the least beta is the largest -beta
-        return _negative(
-            self._worst(
-                alpha, lambda loss: _negative(_ends(loss.beta(alpha))), -self._loose_beta(alpha), -1.0, BETA_RTOL
-            )
-        )
+        loose = -self._loose_beta(alpha)
+        return _negative(self._worst(lambda loss: _negative(_ends(loss.beta(alpha))), loose, -1.0, BETA_RTOL))
 
     def __repr__(self) -> str:
         return f"<Worst of {len(self.vectors)} vectors" + (f" and {len(self.bounds)} bounds>" if self.bounds else ">")
@@ -104,13 +90,13 @@ class Worst(BaseCurve):
 
     # ---- the maximum
 
-    def _worst(self, x: FloatArray, ask: Callable[[Loss], Ends], loose: FloatArray, least: float, rtol: float) -> Ends:
+    def _worst(self, ask: Callable[[Loss], Ends], loose: FloatArray, least: float, rtol: float) -> Ends:
         """The largest answer; vectors that cannot be the worst, by their loose bounds, are not composed.
 
         The most suspicious ones are composed first. The others are taken together: a composition that dominates all of
         them, when it is no worse than what was found, answers for all; otherwise they are halved.
         """
-        state = _State(np.full(x.size, least), np.full(x.size, least), rtol)
+        state = _State(np.full(loose.shape[1], least), np.full(loose.shape[1], least), rtol)
         order = np.argsort(-loose.max(axis=1), kind="stable")
         done = 0
         for i in order[:FIRST]:

@@ -16,7 +16,6 @@ from quiltwork.data.counts import Counts, labels
 from quiltwork.errors import InvalidParameter, PrivateFitWarning, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.matrices import (
-    Powers,
     law,
     made_as_stored,
     powers,
@@ -27,7 +26,7 @@ from quiltwork.numbers.matrices import (
     stochastic,
 )
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.pufferfish.prior import Atoms, Prior, Translation
+from quiltwork.pufferfish.prior import Atoms, ChainPrior, Translation
 from quiltwork.pufferfish.priors.chain.influence import (
     Place,
     Sides,
@@ -80,7 +79,7 @@ def _states(value: Any) -> tuple[Hashable, ...]:
     read=lambda **said: made_as_stored(MarkovChain, said),
 )
 @attrs.frozen(eq=False, repr=False)
-class MarkovChain(Prior):
+class MarkovChain(ChainPrior):
     """Entries x_1, x_2, ... of a chain with these transition probabilities.
 
     `initial` is "stationary", a probability vector (then `length` is needed), or "any": the guarantee then holds for
@@ -105,21 +104,17 @@ class MarkovChain(Prior):
             raise InvalidParameter("states", self.states, f"{count} different names")
         if count < 2:
             raise InvalidParameter("the number of states", count, "at least 2", "one state has no secret")
-        if self.length is not None:
-            object.__setattr__(self, "length", checks.count("length", self.length, least=1))
+        checks.settle(self, length=None if self.length is None else checks.count("length", self.length, least=1))
         start = self.initial
         if isinstance(start, str):
             if start not in (STATIONARY, ANY):
                 raise InvalidParameter("initial", start, "'stationary', 'any' or a probability vector")
         else:
             start = law("initial", start, count)
-            start.setflags(write=False)
             if self.length is None or self.length > MOST_ENTRIES:
                 allowed = f"a number of entries up to {MOST_ENTRIES} when an initial law is given"
                 raise InvalidParameter("length", self.length, allowed)
-        self.transition.setflags(write=False)
-        object.__setattr__(self, "states", names)
-        object.__setattr__(self, "initial", start)
+        checks.settle(self, transition=self.transition, states=names, initial=start)
         if len(self.occurring) < 2:  # this also refuses a chain without a single stationary law
             raise InvalidParameter(
                 "transition", "one state that is never left", "at least two states that keep occurring", "give initial="
@@ -128,13 +123,7 @@ class MarkovChain(Prior):
     # ---- what it is
 
     @property
-    def entries(self) -> int | None:
-        """The length."""
-        return self.length
-
-    @property
     def words(self) -> str:
-        """The assumption."""
         count = f"{self.length} entries follow" if self.length else "the entries follow"
         start = {STATIONARY: "started in its stationary law", ANY: "whatever its first state"}
         given = start.get(self.initial, "") if isinstance(self.initial, str) else "started in the given law"
@@ -254,11 +243,8 @@ class MarkovChain(Prior):
     def _sides(self, depth: int) -> Sides:
         if depth not in self._depths:
             self._depths.clear()
-            self._depths[depth] = sides(self._powers(depth))
+            self._depths[depth] = sides(powers(self.matrix, depth))
         return self._depths[depth]
-
-    def _powers(self, depth: int) -> Powers:
-        return powers(self.matrix, depth)
 
     def _silent(self, place: Place, view: AskedPairs) -> np.ndarray:
         """Pairs of which one value cannot occur at this place: there is nothing to tell apart."""
@@ -335,7 +321,8 @@ class MarkovChain(Prior):
             return None
         # a short stationary chain is part of an endless one: a mechanism that reads it is one that reads no more
         pair = case % view.first.size
-        return chain_atoms(self._powers(size), self.stationary, int(view.first[pair]), int(view.second[pair]), size)
+        told = int(view.first[pair]), int(view.second[pair])
+        return chain_atoms(powers(self.matrix, size), self.stationary, *told, size)
 
     # ---- secrets
 
@@ -351,9 +338,8 @@ class MarkovChain(Prior):
         return asked_pairs(secrets, self.states, self.occurring, self.length, "states")
 
     def __repr__(self) -> str:
-        length = "any length" if self.length is None else f"length {self.length}"
         start = self.initial if isinstance(self.initial, str) else "given start"
-        return f"<MarkovChain {len(self.states)} states, {start}, {length}>"
+        return f"<MarkovChain {len(self.states)} states, {start}, {self._long()}>"
 
 
 # ---- fitting

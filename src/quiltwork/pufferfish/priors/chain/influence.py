@@ -66,8 +66,11 @@ def sides(steps: Powers, start: np.ndarray | None = None) -> Sides:
     return Sides(right, left)
 
 
-def curve_at(tables: Sides, place: Place, depth: int) -> FloatArray:
-    """a(b) of every ordered pair of states at this place, b = 1 .. depth: (depth, k, k)."""
+def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False) -> FloatArray:
+    """a(b) of every ordered pair of states at this place, b = 1 .. depth: (depth, k, k).
+
+    With `one_set` the interval may not depend on the pair: min over intervals of the max over pairs, the same for all.
+    """
     before = math.inf if place.before is None else place.before
     after = math.inf if place.after is None else place.after
     size = tables.right.shape[1]
@@ -77,18 +80,22 @@ def curve_at(tables: Sides, place: Place, depth: int) -> FloatArray:
     # no ratio of two laws stays below 1; this also makes merged places safe (theory 4.2, Lemma)
     shifted = np.maximum(shifted, 0.0)
     found = np.full((depth, size, size), np.inf)
+
+    def told(table: FloatArray) -> FloatArray:
+        return np.asarray(table.max(axis=(-2, -1), keepdims=True)) if one_set else table
+
     for b in range(1, depth + 1):
         least = found[b - 2].copy() if b > 1 else found[0].copy()
         low, high = int(max(1, b + 1 - after)), int(min(before, b))
         if low <= high:  # left distances low .. high, right distances b + 1 - left
             both = shifted[low - 1 : high] + tables.right[b - high : b + 1 - low][::-1]
-            least = np.minimum(least, both.min(axis=0))
+            least = np.minimum(least, told(both).min(axis=0))
         if b >= before + 1:
             right = int(b - before)
-            least = np.minimum(least, tables.right[right - 1] if right <= after else 0.0)
+            least = np.minimum(least, told(tables.right[right - 1]) if right <= after else 0.0)
         if b >= after + 1:
             left = int(b - after)
-            least = np.minimum(least, shifted[left - 1] if left <= before else 0.0)
+            least = np.minimum(least, told(shifted[left - 1]) if left <= before else 0.0)
         found[b - 1] = least
     return np.maximum(up(found, 2), 0.0)
 

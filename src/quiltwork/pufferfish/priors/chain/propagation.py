@@ -152,12 +152,9 @@ class GivenTranslator(_Forward):
     @property
     def usable(self) -> bool:
         """Whether no possible state has a probability near underflow, where kernels backwards lose their digits."""
-        moves = self.matrix > 0
         for law, possible in self.laws:
-            joint = law[:, None] * self.matrix
-            if bool(np.any(possible & (law < MIN_PROBABILITY))) or bool(
-                np.any(possible[:, None] & moves & (joint < MIN_PROBABILITY))
-            ):
+            rare = (law[:, None] * self.matrix < MIN_PROBABILITY) & (self.matrix > 0)
+            if bool(np.any(possible & ((law < MIN_PROBABILITY) | rare.any(axis=1)))):
                 return False
         return True
 
@@ -179,8 +176,7 @@ class GivenTranslator(_Forward):
         """What the entries before each one can add."""
         found: list[FloatArray] = [np.zeros_like(own)]
         for spread in self.backward:
-            slope = own + found[-1]
-            found.append(spread.directed(slope) if len(own) == 2 else spread.anchored(slope))
+            found.append(spread.through(own + found[-1]))
         return found
 
     def bounds(self, epsilon: float) -> list[FloatArray]:

@@ -47,8 +47,7 @@ def kernel_covariance(entries: int, ell: float) -> FloatArray:
     [1.0, 0.367879]
     """
     place = np.arange(checks.count("entries", entries, least=1), dtype=float)
-    matrix: FloatArray = np.exp(-((place[:, None] - place[None, :]) ** 2) / checks.moderate("ell", ell))
-    return matrix
+    return np.asarray(np.exp(-((place[:, None] - place[None, :]) ** 2) / checks.moderate("ell", ell)))
 
 
 def printed_influence(covariance: FloatArray, entry: int, told: Sequence[int], bound: float, width: float) -> float:
@@ -123,21 +122,17 @@ class GaussianBox(Prior):
             raise InvalidParameter("width", width, f"less than the bound {bound:g}")
         law = Covariance(self.covariance)
         names = entry_names(self.names, law.entries)
-        clean = {"law": law, "covariance": law.matrix, "bound": bound, "width": width, "names": names}
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, law=law, covariance=law.matrix, bound=bound, width=width, names=names)
 
     def __repr__(self) -> str:
         return f"<GaussianBox of {self.entries} entries, bound {self.bound:g}, width {self.width:g}>"
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
         return self.law.entries
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries are Gaussian with the given covariance, cut off at +-{self.bound:g}"
 
     def check(self, secrets: Secrets | None = None) -> None:
@@ -215,8 +210,7 @@ def box_influence(law: Covariance, hidden: np.ndarray, bound: float) -> FloatArr
     # in scaled units the box is narrower by a power of two, entry by entry
     total = np.ldexp(slopes, -law.powers[told] - law.powers[hidden[:, :1]]).sum(axis=1) * (1.0 + 2.0 * grown(count))
     apart = ~(law.matrix[hidden[:, :, None], told[:, None, :]] != 0).any(axis=(1, 2))  # independent, exactly
-    answer: FloatArray = np.where(apart, 0.0, up(2.0 * up(bound * bound) * total, 4))
-    return answer
+    return np.asarray(np.where(apart, 0.0, up(2.0 * up(bound * bound) * total, 4)))
 
 
 def _inverse(matrices: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:

@@ -49,15 +49,12 @@ class Covariance:
         matrix = _symmetric(self.matrix)
         powers = np.frexp(np.diag(matrix))[1] // 2
         scaled: FloatArray = np.ldexp(matrix, -(powers[:, None] + powers[None, :]))
-        object.__setattr__(self, "floor", _floor(scaled))
+        floor = _floor(scaled)
         inverse = np.linalg.inv(scaled)  # a suggestion: nothing rests on it
-        for name, value in (("matrix", matrix), ("scaled", scaled), ("powers", powers), ("inverse", inverse)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        checks.settle(self, matrix=matrix, scaled=scaled, powers=powers, floor=floor, inverse=inverse)
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
         return int(self.matrix.shape[0])
 
     def sets(self, entry: int, size: int) -> tuple[np.ndarray, bool]:
@@ -101,13 +98,12 @@ class Covariance:
         return np.concatenate(parts)
 
     def _told(self, hidden: np.ndarray) -> FloatArray:
-        rows, error = np.arange(hidden.shape[0])[:, None], grown(self.entries + 8)
-        told = np.ones((hidden.shape[0], self.entries))
-        told[rows, hidden] = 0.0
+        told, error = np.ones((hidden.shape[0], self.entries)), grown(self.entries + 8)
+        np.put_along_axis(told, hidden, 0.0, axis=1)
         entry, sigma = hidden[:, 0], self.scaled
         toward = sigma[entry] * told
-        weights = self._solved(toward, hidden) * told
-        weights += self._solved((toward - weights @ sigma) * told, hidden) * told
+        weights = self._solved(toward, hidden, told) * told
+        weights += self._solved((toward - weights @ sigma) * told, hidden, told) * told
         size = np.abs(weights)
         rest = (np.abs(toward - weights @ sigma) + error * (size @ np.abs(sigma) + np.abs(toward)) + _UNDERFLOW) * told
         spread = (size * (rest + error * np.abs(toward)) + rest**2 / self.floor).sum(axis=1)
@@ -117,23 +113,17 @@ class Covariance:
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.where(left > 0, known / (variance * left), np.inf)
         apart = ~((self.matrix[entry] != 0) & (told > 0)).any(axis=1)  # independent, exactly
-        answer: FloatArray = np.where(apart, 0.0, np.ldexp(up(np.sqrt(squares), 4), -self.powers[entry]))
-        return answer
+        return np.asarray(np.where(apart, 0.0, np.ldexp(up(np.sqrt(squares), 4), -self.powers[entry])))
 
-    def _solved(self, right: FloatArray, hidden: np.ndarray) -> FloatArray:
+    def _solved(self, right: FloatArray, hidden: np.ndarray, told: FloatArray) -> FloatArray:
         """About S_LL^-1 times each row; for many entries by way of the inverse P of S: P_LL - P_LH P_HH^-1 P_HL."""
-        precision, rows = self.inverse, np.arange(hidden.shape[0])[:, None]
         if self.entries <= _MAX_SINGLE_SYSTEMS or self.floor < 1e-5:  # that difference would lose too many digits
-            told = np.ones((hidden.shape[0], self.entries))
-            told[rows, hidden] = 0.0
             padded = self.scaled * told[:, :, None] * told[:, None, :] + np.eye(self.entries) * (1 - told)[:, :, None]
-            direct: FloatArray = np.linalg.solve(padded, right[..., None])[..., 0]
-            return direct
-        full = right @ precision
+            return np.asarray(np.linalg.solve(padded, right[..., None])[..., 0])
+        precision, full = self.inverse, right @ self.inverse
         block = precision[hidden[:, :, None], hidden[:, None, :]]
-        answer = np.linalg.solve(block, full[rows, hidden][..., None])[..., 0]
-        solved: FloatArray = full - np.einsum("mb,mbn->mn", answer, precision[hidden])
-        return solved
+        answer = np.linalg.solve(block, np.take_along_axis(full, hidden, axis=1)[..., None])[..., 0]
+        return np.asarray(full - np.einsum("mb,mbn->mn", answer, precision[hidden]))
 
 
 def _symmetric(value: Any) -> FloatArray:
@@ -148,8 +138,7 @@ def _symmetric(value: Any) -> FloatArray:
     off = np.abs(matrix - matrix.T) / scale[:, None] / scale[None, :]
     if off.max() > 1e-12:
         raise InvalidParameter("covariance", f"entries that differ by {off.max():.3g}", allowed, "not symmetric")
-    answer: FloatArray = matrix.copy() if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2
-    return answer
+    return np.asarray(matrix.copy() if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2)
 
 
 def _floor(scaled: FloatArray) -> float:

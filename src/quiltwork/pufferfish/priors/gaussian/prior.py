@@ -32,7 +32,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_most
 from quiltwork.numbers.rounding import down, up
-from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.prior import ChainPrior, Prior
 from quiltwork.pufferfish.priors.gaussian.covariance import Covariance
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.curve import METHOD, stated_loss
@@ -97,12 +97,10 @@ class GaussianPrior(Prior):
     def __attrs_post_init__(self) -> None:
         law = Covariance(self.covariance)
         gap, names = checks.moderate("gap", self.gap), entry_names(self.names, law.entries)
-        for name, value in {"law": law, "covariance": law.matrix, "gap": gap, "names": names}.items():
-            object.__setattr__(self, name, value)
+        checks.settle(self, law=law, covariance=law.matrix, gap=gap, names=names)
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
         return self.law.entries
 
     @property
@@ -112,7 +110,6 @@ class GaussianPrior(Prior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries are jointly Gaussian with the given covariance"
 
     def check(self, secrets: Secrets | None = None) -> None:
@@ -151,7 +148,7 @@ class GaussianPrior(Prior):
 
 @document("auto_regressive/1")
 @attrs.frozen
-class AutoRegressive(Prior):
+class AutoRegressive(ChainPrior):
     """A stationary Gaussian chain: correlation rho^d at distance d, standard deviation sigma, any length when None.
 
     Only the nearest told entry on each side counts, so with distances d and e, d + e = b + 1,
@@ -173,13 +170,7 @@ class AutoRegressive(Prior):
             raise InvalidParameter("rho", self.rho, "in (-1, 1)")
         sigma, gap = checks.moderate("sigma", self.sigma), checks.moderate("gap", self.gap)
         length = None if self.length is None else checks.count("length", self.length, least=1)
-        for name, value in {"rho": rho, "sigma": sigma, "gap": gap, "length": length}.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def entries(self) -> int | None:
-        """How many entries there are."""
-        return self.length
+        checks.settle(self, rho=rho, sigma=sigma, gap=gap, length=length)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -191,7 +182,6 @@ class AutoRegressive(Prior):
 
     @property
     def words(self) -> str:
-        """The assumption."""
         count = "the entries" if self.length is None else f"the {self.length} entries"
         return (
             f"{count} follow a stationary Gaussian autoregression with correlation {self.rho:g} between neighbours and "
@@ -321,8 +311,9 @@ class GaussianLeaks(BaseCurve):
 # ---- as a document
 
 
-def _read(loss: Any, **said: Any) -> GaussianLeaks:
-    return GaussianLeaks(stated_loss(loss), **said)
-
-
-document("gaussian_leaks/1", fields="loss prior", optional="secrets", read=_read)(GaussianLeaks)
+document(
+    "gaussian_leaks/1",
+    fields="loss prior",
+    optional="secrets",
+    read=lambda loss, **said: GaussianLeaks(stated_loss(loss), **said),
+)(GaussianLeaks)

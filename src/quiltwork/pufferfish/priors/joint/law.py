@@ -64,8 +64,7 @@ def ratios(first: FloatArray, second: FloatArray) -> FloatArray:
     """sup q/q' over everything but the first axis; infinite at one-sided values, 0/0 is left out."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotients = (first / second).reshape(len(first), -1)
-    largest: FloatArray = np.fmax.reduce(quotients, axis=1)
-    return largest
+    return np.asarray(np.fmax.reduce(quotients, axis=1))
 
 
 def summed(law: FloatArray, hidden: int) -> FloatArray:
@@ -155,11 +154,9 @@ class JointLaw(Prior):
         error = checks.non_negative("relative_error", self.relative_error)
         if error > 1e-3:
             raise InvalidParameter("relative_error", error, "at most 1e-3")
-        object.__setattr__(self, "relative_error", error + (UNIT if fractions is not None else 0.0))
-        object.__setattr__(self, "fractions", fractions)
-        object.__setattr__(self, "values", clean_values(self.values, law.shape))
-        law.setflags(write=False)
-        object.__setattr__(self, "law", law)
+        known = error + (UNIT if fractions is not None else 0.0)
+        values = clean_values(self.values, law.shape)
+        checks.settle(self, law=law, fractions=fractions, values=values, relative_error=known)
 
     @classmethod
     def of(cls, weight: Callable[[tuple[Any, ...]], Any], values: Sequence[Sequence[Hashable]]) -> JointLaw:
@@ -181,12 +178,10 @@ class JointLaw(Prior):
 
     @property
     def entries(self) -> int:
-        """The number of entries."""
         return self.law.ndim
 
     @property
     def words(self) -> str:
-        """The assumption."""
         return f"the {self.entries} entries follow the given joint law"
 
     def __repr__(self) -> str:
@@ -236,7 +231,7 @@ class JointLaw(Prior):
         cases = self.cases(secrets)
         bits = tuple(case.bit for case in cases if case.bit is not None)
         if len(bits) == len(cases):
-            gauge = self._gauge()
+            gauge = self.gauge or flipped_supermodular(self.law, self.fractions, self.relative_error)
             if gauge is not None:
                 leaks = moment_leaks(self.law, bits, gauge, self.relative_error)
                 return (Translation("log-supermodular", SUPERMODULAR, leaks, exact=True),)
@@ -301,11 +296,6 @@ class JointLaw(Prior):
     def _largest(self, size: int | None) -> int:
         return self.entries if size is None else min(checks.count("size", size, least=1), self.entries)
 
-    def _gauge(self) -> Gauge | None:
-        if self.gauge is not None:
-            return self.gauge
-        return flipped_supermodular(self.law, self.fractions, self.relative_error)
-
     def _best(self, secrets: Secrets | None, largest: int) -> tuple[FloatArray, np.ndarray, bool]:
         """The least ratio of each case at each size, the sets that give it, and whether all sets were tried."""
         asked = EntryValues() if secrets is None else secrets
@@ -346,8 +336,7 @@ class JointLaw(Prior):
         size = np.where(np.isfinite(logs), np.abs(logs), 0.0)
         # two quotients of sums, and logarithms that are right to a few units
         error = 2.0 * self._slack() + 8.0 * UNIT * (size + abs(shift) + 1.0)
-        losses: FloatArray = up(logs + shift + error)
-        return losses
+        return np.asarray(up(logs + shift + error))
 
 
 # ---- as a document
@@ -361,7 +350,7 @@ def _written(value: JointLaw) -> dict[str, Any]:
 def _read(law: Any, relative_error: float = 0.0, **fields: Any) -> JointLaw:
     """The error is that of the stored numbers: what the constructor adds for fractions is in it already."""
     found = JointLaw(law, relative_error=relative_error, **fields)
-    object.__setattr__(found, "relative_error", float(relative_error))
+    checks.settle(found, relative_error=float(relative_error))
     return found
 
 

@@ -28,6 +28,7 @@ Reference: theory/pufferfish.md 3.3.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -115,11 +116,9 @@ def _edges(shape: tuple[int, ...]) -> Edges:
     sources, targets = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for axis, size in enumerate(shape):
         lines = np.moveaxis(index, axis, 0).reshape(size, -1)
-        for source in range(size):
-            for target in range(size):
-                if source != target:
-                    sources.append(lines[source])
-                    targets.append(lines[target])
+        for source, target in itertools.permutations(range(size), 2):
+            sources.append(lines[source])
+            targets.append(lines[target])
     return np.concatenate(sources), np.concatenate(targets)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.numbers.rounding import UNIT, log_sum, up
 from quiltwork.pufferfish.priors.joint.cases import clean_law
 
 LATTICE = 1024  # datasets up to which all pairs of data are compared, needed when some have probability zero
@@ -93,20 +93,14 @@ def moment_leaks(
         found = [_leak(pair[first], pair[1 - first], tilt if first else -tilt) for pair, first in cases]
         # four sums of at most count + 1 terms, each the result of as many additions; exponents up to extreme + tilt
         error = fixed + UNIT * (64.0 * (extreme + float(tilt[-1]) + 1.0) + 16.0 * count)
-        bounds: FloatArray = np.clip(up(np.array(found) + error), 0.0, up(count * per_entry))
-        return bounds
+        return np.asarray(np.clip(up(np.array(found) + error), 0.0, up(count * per_entry)))
 
     return leaks
 
 
 def _leak(one: FloatArray, two: FloatArray, tilt: FloatArray) -> float:
     """log E[e^tilt | first] / E[e^tilt | second] from log weights by number of ones."""
-    return (_log_sum(one + tilt) - _log_sum(one)) - (_log_sum(two + tilt) - _log_sum(two))
-
-
-def _log_sum(logs: FloatArray) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))
+    return (log_sum(one + tilt) - log_sum(one)) - (log_sum(two + tilt) - log_sum(two))
 
 
 def _log_counts(law: FloatArray, entry: int, value: int) -> FloatArray:
