@@ -27,8 +27,8 @@ from quiltwork.losses.families.sampling.gaussian_mixture import GaussianMixture
 from quiltwork.losses.families.sampling.random_allocation import RandomAllocation, blocks
 from quiltwork.losses.families.sampling.sampled_group import SampledGroup
 from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
-from quiltwork.losses.families.tradeoff import from_vertices
-from quiltwork.losses.families.tradeoff_function import Sandwich
+from quiltwork.losses.families.tradeoff.function import Sandwich
+from quiltwork.losses.families.tradeoff.vertices import from_vertices
 from quiltwork.losses.family import Family, families
 
 Given = ParamSpec("Given")
