@@ -19,6 +19,7 @@ from quiltwork.losses.families.finite import FiniteLaws
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.families.mixture import Mixture
+from quiltwork.losses.families.noisy_max import NoisyMax
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.randomized_response import RandomizedResponse
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
@@ -58,6 +59,7 @@ approximate = constructor(Approximate)
 gdp = constructor(GaussianPrivacy)
 zcdp = constructor(ZeroConcentrated)
 exponential = constructor(Exponential)
+noisy_max = constructor(NoisyMax)
 randomized_response = constructor(RandomizedResponse)
 
 
