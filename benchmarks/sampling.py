@@ -352,9 +352,9 @@ NOTES = (
     "which. The last row is a proved bound on every choice of scores, with both ends about that bound.",
     "Of random allocation and shuffled batches no installed peer has a bound. dp_accounting reads batches without "
     "replacement by Rényi moments, and needs half the noise stated for exchanged records; its accountants ignore the "
-    "count of randomized response, so that it is composed by hand here; it has no exponential mechanism, which is shown "
-    "as any pure mechanism of that epsilon. For groups it has no entry point: somebody who knows the theorem can state "
-    "them as a mixture of Gaussians, as is done here.",
+    "count of randomized response, so that it is composed by hand here; it has no exponential mechanism, which is "
+    "shown as any pure mechanism of that epsilon. For groups it has no entry point: somebody who knows the theorem can "
+    "state them as a mixture of Gaussians, as is done here.",
 )
 
 if __name__ == "__main__":
