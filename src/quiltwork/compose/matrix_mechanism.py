@@ -176,7 +176,7 @@ def _squares(columns: FloatArray) -> FloatArray:
     found: FloatArray = np.sum(columns * columns, axis=0)
     if np.all(columns == np.rint(columns)) and float(found.max()) <= EXACT:
         return found
-    return found * (1 + 2 * (columns.shape[0] + 8) * UNIT) + TINY
+    return np.asarray(found * (1 + 2 * (columns.shape[0] + 8) * UNIT) + TINY)
 
 
 def _products(columns: FloatArray) -> FloatArray:
