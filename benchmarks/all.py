@@ -59,6 +59,7 @@ class Section:
 SECTIONS = (
     Section("peers", "everybody.py", "benchmarks_peers.md", always=("--check",)),
     Section("plans", "tables_peers.py", "comparison_tables.md", short=(), always=("--check",)),
+    Section("sampling", "sampling.py", "benchmarks_sampling.md", usual=False, in_quick=False),
     Section("engine", "engine.py", "benchmarks.md", in_quick=False),
     Section("tables", "tables.py", "benchmarks_tables.md", in_quick=False),
     Section("pufferfish", "pufferfish.py", "benchmarks_pufferfish.md", in_quick=False),

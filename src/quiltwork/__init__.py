@@ -22,9 +22,11 @@ DOCUMENTED = (  # loaded one after the other when a document names a kind that n
 _NAMES = {  # by the room or the module that they are taken from
     "quiltwork.compose.calibrate": "calibrate",
     "quiltwork.compose.constructors": "approximate constraints discrete_gaussian discrete_laplace exponential "
-    "fixed_size gaussian gaussian_mixture gdp laplace mixture pair poisson profile pure random_allocation "
+    "fixed_size gaussian gaussian_mixture gdp laplace mixture noisy_max pair poisson profile pure random_allocation "
     "randomized_response rdp tradeoff truncated_poisson zcdp",
     "quiltwork.compose.loss": "Loss",
+    "quiltwork.compose.matrix_mechanism": "banded_matrix_mechanism matrix_mechanism tree_aggregation",
+    "quiltwork.compose.repeat_and_select": "repeat_and_select",
     "quiltwork.compose.training": "training",
     "quiltwork.curves": "Bracket Curve Guarantee Profile Region TradeOff",
     "quiltwork.errors": "QuiltworkError",
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         gdp,
         laplace,
         mixture,
+        noisy_max,
         pair,
         poisson,
         profile,
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
         zcdp,
     )
     from quiltwork.compose.loss import Loss, compose
+    from quiltwork.compose.matrix_mechanism import banded_matrix_mechanism, matrix_mechanism, tree_aggregation
+    from quiltwork.compose.repeat_and_select import repeat_and_select
     from quiltwork.compose.training import training
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
@@ -116,6 +121,7 @@ __all__ = [
     "__version__",
     "add_remove",
     "approximate",
+    "banded_matrix_mechanism",
     "calibrate",
     "clip_rows",
     "compose",
@@ -142,10 +148,12 @@ __all__ = [
     "load",
     "loads",
     "manhattan",
+    "matrix_mechanism",
     "mechanisms",
     "metric",
     "mixture",
     "node",
+    "noisy_max",
     "on_input",
     "on_table",
     "opaque",
@@ -157,11 +165,13 @@ __all__ = [
     "random_allocation",
     "randomized_response",
     "rdp",
+    "repeat_and_select",
     "replace_one",
     "save",
     "tables",
     "tradeoff",
     "training",
+    "tree_aggregation",
     "truncated_poisson",
     "user",
     "window",

@@ -380,7 +380,7 @@ def batch(size, of, event):
         (EVENTS.ExponentialMechanismDpEvent(0.5), "add_remove", qw.exponential(0.5)),
         (EVENTS.ExponentialMechanismDpEvent(0.5), "replace", qw.exponential(0.5)),
         (EVENTS.ExponentialMechanismDpEvent(0), "replace", compose()),
-        (EVENTS.PermuteAndFlipDpEvent(0.5), "replace", qw.laplace(2.0)),
+        (EVENTS.PermuteAndFlipDpEvent(0.5), "replace", qw.noisy_max(0.5)),
         (EVENTS.PermuteAndFlipDpEvent(0.0), "add_remove", compose()),
         (EVENTS.SingleEpochTreeAggregationDpEvent(1.5, 15), "replace_special", qw.gaussian(1.5, 2.0)),
         (EVENTS.SingleEpochTreeAggregationDpEvent(1.5, [3, 8, 5]), "replace_special", qw.gaussian(1.5, 2.0)),

@@ -44,7 +44,12 @@ def test_unsupported_events_are_named(relation, nested):
     class Strange(peer.DpEvent):
         pass
 
-    for bad in (event("Unsupported"), UnknownDpEvent(), Strange(), event("RepeatAndSelect", gaussian(1.0), 3.0, 1.0)):
+    for bad in (
+        event("Unsupported"),
+        UnknownDpEvent(),
+        Strange(),
+        event("SampledWithReplacement", 9, 2, gaussian(1.0)),
+    ):
         found, tree = accountant(relation), nested(bad)
         assert found._maybe_compose(tree, 1, False).invalid_event == bad
         assert not found.supports(tree)
@@ -213,7 +218,9 @@ def test_supports_what_the_table_says():
         (event("SingleEpochTreeAggregation", 1.0, 7), "nny"),
         (event("ZC", 0.5), "yyy"),
         (event("ZC", 0.5, 0.1), "nnn"),
-        (event("RepeatAndSelect", gaussian(1.0), 3.0, 1.0), "nnn"),
+        (event("RepeatAndSelect", gaussian(1.0), 3.0, 1.0), "yyy"),
+        (event("RepeatAndSelect", batch, 3.0, math.inf), "nyn"),
+        (event("PoissonSampled", 0.1, event("RepeatAndSelect", gaussian(1.0), 3.0, 1.0)), "ynn"),
     ]
     for tree, expected in table:
         assert "".join("ny"[accountant(relation).supports(tree)] for relation in RELATIONS) == expected, tree
@@ -226,6 +233,19 @@ def test_trees_are_one_gaussian_release():
     moments = peer.rdp.RdpAccountant(neighboring_relation=peer.NeighboringRelation.REPLACE_SPECIAL).compose(tree, 3)
     assert found.get_epsilon(1e-6) == pytest.approx((12 * qw.gaussian(2.0)).epsilon(1e-6).upper, rel=1e-9)
     assert found.get_epsilon(1e-6) < moments.get_epsilon(1e-6)
+
+
+def test_the_best_of_several_runs():
+    run = event("Composed", [gaussian(3.0), event("Laplace", 5.0)])
+    found = accountant("ADD_OR_REMOVE_ONE").compose(event("RepeatAndSelect", run, 4.0, 0.0), 2)
+    tuned = qw.repeat_and_select(qw.gaussian(3.0) + qw.laplace(5.0), 4.0, 0.0)
+    assert found.loss == 2 * tuned
+    moments = peer.rdp.RdpAccountant().compose(event("RepeatAndSelect", run, 4.0, 0.0), 2)
+    assert found.get_epsilon(1e-6) < moments.get_epsilon(1e-6)
+    twice = accountant("REPLACE_ONE").compose(event("RepeatAndSelect", gaussian(3.0), 4.0, math.inf))
+    assert twice.loss == qw.repeat_and_select(qw.gaussian(3.0, 2.0), 4.0, math.inf)
+    revealed = accountant("ADD_OR_REMOVE_ONE").compose(event("RepeatAndSelect", gaussian(0.0), 4.0, 1.0))
+    assert revealed.get_epsilon(1e-6) == math.inf
 
 
 def test_batches_of_fixed_size():

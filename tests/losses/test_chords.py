@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from tests.truth.numbers import mp
 
-from quiltwork.losses.families.chords import chain, chords
-from quiltwork.losses.families.tradeoff import hull
-from quiltwork.losses.families.tradeoff_function import polygons
+from quiltwork.losses.families.tradeoff.chords import chain, chords
+from quiltwork.losses.families.tradeoff.function import polygons
+from quiltwork.losses.families.tradeoff.vertices import hull
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())
 CASES = REFERENCE["gaussian_sandwich_grid"]["cases"]

@@ -59,6 +59,7 @@ SIMPLE["truncated_poisson"] = st.builds(
 SIMPLE["gaussian_mixture"] = st.builds(lambda weights, sigma: qw.gaussian_mixture([0.0, 1.0, 2.5], weights, sigma),
                                        laws_of(3), positive)  # fmt: skip
 SIMPLE["exponential"] = st.builds(qw.exponential, st.floats(0.001, 50))
+SIMPLE["noisy_max"] = st.builds(qw.noisy_max, st.floats(0.001, 50))
 SIMPLE["randomized_response"] = st.builds(qw.randomized_response, st.floats(0.001, 50), st.integers(2, 99))
 SIMPLE["shuffled"] = st.builds(lambda batches, noise: qw.training(batches, 1, 1, noise, "shuffle"),
                                st.integers(1, 99), st.floats(0.1, 9.0))  # fmt: skip

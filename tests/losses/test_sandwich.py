@@ -19,8 +19,7 @@ from tests.truth.numbers import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.families.tradeoff import TradeOffFunction
-from quiltwork.losses.families.tradeoff_function import (
+from quiltwork.losses.families.tradeoff.function import (
     SLACK,
     Sandwich,
     above,
@@ -31,6 +30,7 @@ from quiltwork.losses.families.tradeoff_function import (
     polygons,
     samples,
 )
+from quiltwork.losses.families.tradeoff.vertices import TradeOffFunction
 
 
 @attrs.frozen(eq=False)

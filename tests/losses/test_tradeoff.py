@@ -12,7 +12,7 @@ from tests.losses import laws
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.families.tradeoff import TradeOffFunction, from_vertices, polygon_pair
+from quiltwork.losses.families.tradeoff.vertices import TradeOffFunction, from_vertices, polygon_pair
 
 TRIANGLE = [(0.0, 0.75), (0.25, 0.25), (1.0, 0.0)]
 

@@ -135,6 +135,7 @@ def test_every_recipe_describes_itself(kind):
         "random_allocation_block": Loss.of(AllocationBlock(qw.gaussian(2.0).single(""), 5, 10, 2)),
         "gaussian_mixture": qw.gaussian_mixture([0.0, 1.0], [0.5, 0.5], 2.0),
         "exponential": qw.exponential(0.5),
+        "noisy_max": qw.noisy_max(0.5),
         "randomized_response": qw.randomized_response(0.5, 3),
         "shuffled": qw.training(10, 1, 1, 2.0, "shuffle"),
         "laplace": qw.laplace(2.0),

@@ -30,6 +30,7 @@ LOSSES = {
     "zcdp": ({"rho": "0.5"}, qw.zcdp(0.5)),
     "gdp": ({"mu": "0.5"}, qw.gdp(0.5)),
     "exponential": ({"epsilon": "0.5"}, qw.exponential(0.5)),
+    "noisy_max": ({"epsilon": "0.5"}, qw.noisy_max(0.5)),
     "randomized_response": ({"epsilon": "0.5", "values": "3"}, qw.randomized_response(0.5, 3)),
 }
 

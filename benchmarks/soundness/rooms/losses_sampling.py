@@ -1,4 +1,4 @@
-"""Sampling schemes: exchanged and grouped records, random sensitivities, exponential mechanisms, batches of fixed size.
+"""Sampling schemes: exchanged and grouped records, random sensitivities, batches of fixed size; choices of candidates.
 
 Truth: the mixtures of moved noise by their definition, in 70 digits; closed forms of one release.
 """
@@ -18,7 +18,8 @@ from benchmarks.soundness.claims import Check, Kind, ends, inside, ordered
 
 NEAR = mp.mpf(10) ** -40
 TINY = mp.mpf(10) ** -140
-SCHEMES = ("exchanged", "group", "random sensitivity", "fixed size", "exponential")
+SCHEMES = ("exchanged", "group", "random sensitivity", "fixed size", "exponential", "noisy max")
+CHOICES = ("exponential", "noisy max")  # whose scale is an epsilon
 
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     scale = float(10.0 ** (rng.uniform(-2.5, 5) if wide else rng.uniform(-0.5, 1.2)))
     rate = float(10.0 ** rng.uniform(-12, 0)) if wide else float(rng.uniform(0.001, 0.95))
     size = int(rng.choice([1, 2, 3, 5, 12]))
-    reach = min(size / scale * (0.5 * size / scale + 8.0) if scheme != "exponential" else scale, 600.0)
+    reach = min(size / scale * (0.5 * size / scale + 8.0) if scheme not in CHOICES else scale, 600.0)
     return {
         "scheme": scheme,
         "noise": str(rng.choice(["gaussian", "laplace"])),
@@ -48,6 +49,8 @@ def _built(case: dict[str, Any]) -> tuple[Any, Any]:
     if scheme == "exponential":
         top = mp.mpf(scale)
         return qw.exponential(scale), lambda e: _range(top, mp.mpf(e))
+    if scheme == "noisy max":
+        return qw.noisy_max(scale), lambda e: closed.laplace_delta(mp.mpf(scale), mp.mpf(e))
     base = getattr(qw, case["noise"])(scale)
     move = 1.0 / scale
     if scheme == "fixed size":

@@ -19,6 +19,7 @@ from quiltwork.losses.families.finite import FiniteLaws
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.families.mixture import Mixture
+from quiltwork.losses.families.noisy_max import NoisyMax
 from quiltwork.losses.families.pure import Approximate, Pure
 from quiltwork.losses.families.randomized_response import RandomizedResponse
 from quiltwork.losses.families.renyi import Renyi, ZeroConcentrated
@@ -27,8 +28,8 @@ from quiltwork.losses.families.sampling.gaussian_mixture import GaussianMixture
 from quiltwork.losses.families.sampling.random_allocation import RandomAllocation, blocks
 from quiltwork.losses.families.sampling.sampled_group import SampledGroup
 from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
-from quiltwork.losses.families.tradeoff import from_vertices
-from quiltwork.losses.families.tradeoff_function import Sandwich
+from quiltwork.losses.families.tradeoff.function import Sandwich
+from quiltwork.losses.families.tradeoff.vertices import from_vertices
 from quiltwork.losses.family import Family, families
 
 Given = ParamSpec("Given")
@@ -58,6 +59,7 @@ approximate = constructor(Approximate)
 gdp = constructor(GaussianPrivacy)
 zcdp = constructor(ZeroConcentrated)
 exponential = constructor(Exponential)
+noisy_max = constructor(NoisyMax)
 randomized_response = constructor(RandomizedResponse)
 
 

@@ -55,6 +55,7 @@ ORDER = (  # in which people read of them; what is new comes after
     "random_allocation",
     "gaussian_mixture",
     "exponential",
+    "noisy_max",
     "randomized_response",
     "mixture",
     "turned",

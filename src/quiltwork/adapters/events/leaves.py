@@ -16,10 +16,11 @@ from quiltwork import checks
 from quiltwork.adapters.events.fields import NEIGHBORS, Revealed, fields, name_of, noise
 from quiltwork.compose import constructors as losses
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.compose.matrix_mechanism import tree_aggregation
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.gaussian import Gaussian
 from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
-from quiltwork.numbers.stated import Stated, above, below, log_above, root
+from quiltwork.numbers.stated import Stated, below, log_above
 
 NOISE = ("GaussianDpEvent", "LaplaceDpEvent", "DiscreteLaplaceDpEvent")  # added to a sum of records
 NON_PRIVATE = "NonPrivateDpEvent"
@@ -27,9 +28,13 @@ REFUSED = {
     "DpEvent": "it describes no mechanism",
     NON_PRIVATE: "it has no finite loss",
     "UnsupportedDpEvent": "it describes no mechanism",
-    "SampledWithReplacementDpEvent": "no dominating pair is proved for batches drawn with replacement",
-    "RepeatAndSelectDpEvent": "no dominating pair is proved for the best of a random number of runs",
-    "RandomAllocationDpEvent": "its record does not say which tables are neighbours; state quiltwork.random_allocation",
+    "SampledWithReplacementDpEvent": "not built here: batches drawn with replacement",
+    "RandomAllocationDpEvent": "its record does not say which tables are neighbours",
+}
+INSTEAD = {
+    NON_PRIVATE: "an accountant answers an infinite epsilon",
+    "SampledWithReplacementDpEvent": "the group of as many records as a batch holds, not sampled, is safe",
+    "RandomAllocationDpEvent": "state quiltwork.random_allocation",
 }
 
 
@@ -39,10 +44,11 @@ def leaf(event: Any, relation: str) -> Loss:
     if name in LEAVES:
         return LEAVES[name](event, relation)
     if name in REFUSED:
-        refusal = Unsupported(name, REFUSED[name])
+        refusal = Unsupported(name, REFUSED[name], INSTEAD.get(name, ""))
         raise Revealed(refusal) if name == NON_PRIVATE else refusal
     if name.endswith("DpEvent"):
-        raise Unsupported(name, "no translation of this event is proved")
+        instead = "state its loss with quiltwork, at the least as quiltwork.profile of what is known of it"
+        raise Unsupported(name, "not built here: a translation of this event", instead)
     raise InvalidParameter("event", name, "a DpEvent of dp_accounting")
 
 
@@ -132,16 +138,16 @@ def _exponential(event: Any, relation: str) -> Loss:
 
 
 def _permute_and_flip(event: Any, relation: str) -> Loss:
-    """No worse than Laplace noise of scale 1/epsilon (theory/sampling.md section 2.3)."""
     epsilon = _epsilon(event)
-    return losses.laplace(below(1 / Stated(epsilon).most)) if epsilon else compose()
+    return losses.noisy_max(epsilon) if epsilon else compose()
 
 
 def _gaussian_mixture(event: Any, relation: str) -> Loss:
     deviation, sensitivities, weights = fields(event, "standard_deviation", "sensitivities", "sampling_probs")
     if relation == "replace":
         because = "the event says what one side of the exchange looks like, not both"
-        raise Unsupported("MixtureOfGaussiansDpEvent for exchanged records", because)
+        instead = "gaussian of twice the largest sensitivity is safe"
+        raise Unsupported("MixtureOfGaussiansDpEvent for exchanged records", because, instead)
     spread = checks.non_negative("MixtureOfGaussiansDpEvent.standard_deviation", deviation)
     found = losses.gaussian_mixture(sensitivities, weights, spread or 1.0)
     if found.parts[0].family.reveals_nothing:
@@ -171,10 +177,7 @@ def _truncated(event: Any, relation: str) -> Loss:
 
 
 def _tree(event: Any, relation: str) -> Loss:
-    """Each record is in one leaf of one tree, and in every node above it that is complete.
-
-    Of T steps that are at most ceil(log2(T + 1)) nodes, the number of binary digits of T.
-    """
+    """Each record is in one leaf of one tree: that of the longest one is the worst."""
     given, steps = fields(event, "noise_multiplier", "step_counts")
     if relation != "replace_special":
         because, instead = "it is defined for records that are zeroed", "use neighbors='replace_special'"
@@ -183,13 +186,13 @@ def _tree(event: Any, relation: str) -> Loss:
     listed = list(steps) if isinstance(steps, (list, tuple)) else [steps]
     if not listed:
         raise InvalidParameter(where, steps, "a whole number or a list of them", "an empty one says nothing")
-    depth = max(checks.count(where, one) for one in listed).bit_length()
+    most = max(checks.count(where, one) for one in listed)
     sigma = checks.non_negative("SingleEpochTreeAggregationDpEvent.noise_multiplier", given)
-    if not depth:
+    if not most:
         return compose()
     if not sigma:
         noise(event, "noise_multiplier", given)
-    return losses.gaussian(sigma, above(root(Fraction(depth))[1]))
+    return tree_aggregation(most, sigma)
 
 
 LEAVES: dict[str, Callable[[Any, str], Loss]] = {

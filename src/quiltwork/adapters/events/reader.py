@@ -14,6 +14,7 @@ from quiltwork.adapters.events.leaves import NOISE, leaf
 from quiltwork.adapters.events.tree import Node, Runs, children_first, leaf_runs
 from quiltwork.compose import constructors as losses
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.compose.repeat_and_select import repeat_and_select
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.laplace import Laplace
@@ -22,6 +23,8 @@ from quiltwork.numbers.stated import SPARE, Stated, above, root
 
 SAMPLED = "PoissonSampledDpEvent"
 BATCH = "SampledWithoutReplacementDpEvent"
+SELECTED = "RepeatAndSelectDpEvent"
+WHOLE = (SAMPLED, BATCH, SELECTED)  # read as one loss, with all that runs inside
 PLAIN = frozenset((*NOISE, "NoOpDpEvent"))  # nothing but noise on sums
 NOT_SAMPLED = frozenset(
     ("MixtureOfGaussiansDpEvent", "SingleEpochTreeAggregationDpEvent", "TruncatedSubsampledGaussianDpEvent", BATCH)
@@ -49,11 +52,13 @@ class Reader:
         for node in children_first(event, self._through):
             self.at, name = node.event, name_of(node.event)
             held = frozenset[str]().union(*(kinds[id(child)] for child, _ in node.below))
-            kinds[id(node.event)] = held | ({name} if node.runs is None or name == BATCH else frozenset())
+            kinds[id(node.event)] = held | ({name} if node.runs is None or name in (BATCH, SELECTED) else frozenset())
             if name == SAMPLED:
                 self._sample(node, held)
             elif name == BATCH:
                 self.known[id(node.event)] = self._batch(node, held)
+            elif name == SELECTED:
+                self.known[id(node.event)] = self._selected(node)
         return self._total(event, self.relation, self.known)
 
     def reveals(self, event: Any) -> bool:
@@ -76,16 +81,16 @@ class Reader:
         return None
 
     def _through(self, event: Any) -> Runs | None:
-        """The same, and what runs on a sample."""
-        return [(field(event, "event"), 1)] if name_of(event) in (SAMPLED, BATCH) else self._runs(event)
+        """The same, and what runs on a sample, or several times with one winner."""
+        return [(field(event, "event"), 1)] if name_of(event) in WHOLE else self._runs(event)
 
     def _taken(self, event: Any) -> Runs | None:
         """The same, for samples that may hold a record."""
-        size = {SAMPLED: "sampling_probability", BATCH: "sample_size"}.get(name_of(event))
+        size = {SAMPLED: "sampling_probability", BATCH: "sample_size", SELECTED: "mean"}.get(name_of(event))
         return self._runs(event) if size is None else [(event.event, int(getattr(event, size) > 0))]
 
     def _total(self, top: Any, relation: str, known: Losses) -> Loss:
-        found = leaf_runs(top, lambda e: None if name_of(e) in (SAMPLED, BATCH) else self._runs(e))
+        found = leaf_runs(top, lambda e: None if name_of(e) in WHOLE else self._runs(e))
         return compose(*(times * self._leaf(one, relation, known) for one, times in found))
 
     def _leaf(self, event: Any, relation: str, known: Losses) -> Loss:
@@ -117,10 +122,14 @@ class Reader:
         one = self._total(child, "add_remove", self.inside) if exchanged and plain else whole
         self.at = event
         if 0 < rate < 1 and held & NOT_SAMPLED:
-            raise Unsupported(f"{SAMPLED} of {min(held & NOT_SAMPLED)}", "no sampled pair is built here for it")
+            because = "not built here: its pair on a sample"
+            raise Unsupported(
+                f"{SAMPLED} of {min(held & NOT_SAMPLED)}", because, "without the sampling it costs no less"
+            )
         if self.relation != "add_remove" and 0 < rate < 1 and not plain:
-            because = "a sample without the record is known for noise on sums only"
-            raise Unsupported(f"{SAMPLED} of anything else, for exchanged or zeroed records", because)
+            because = "not built here: a sample without the record is known for noise on sums only"
+            instead = "without the sampling it costs no less; or use neighbors='add_remove'"
+            raise Unsupported(f"{SAMPLED} of anything else, for exchanged or zeroed records", because, instead)
         if exchanged and plain:
             self.inside[id(event)] = _sampled(one, rate)
         if exchanged and 0 < rate < 1:
@@ -139,7 +148,8 @@ class Reader:
         if size > of:
             raise InvalidParameter(f"{BATCH}.sample_size", size, f"at most the size of the table, {of}")
         if self.relation != "replace":
-            because, instead = "batches of fixed size are proved for exchanged records", "use neighbors='replace'"
+            because = "not built here: batches of a fixed size are read for exchanged records"
+            instead = "use neighbors='replace', or leave out the sampling"
             raise Unsupported(f"{BATCH} for other neighbours", because, instead)
         inner = self._total(child, self.relation, self.known)
         self.at = event
@@ -149,8 +159,16 @@ class Reader:
             return inner
         inner = inner if inner.count == 1 else _one_gaussian(inner, BATCH)
         if not held <= PLAIN or not isinstance(inner.parts[0].family, (Gaussian, GaussianPrivacy, Laplace)):
-            raise Unsupported(f"{BATCH} of {inner}", "it is proved here for Gaussian and Laplace noise on sums")
+            because = "not built here: it is read for Gaussian and Laplace noise on sums"
+            raise Unsupported(f"{BATCH} of {inner}", because, "without the sampling it costs no less")
         return losses.fixed_size(inner, size, of)
+
+    def _selected(self, node: Node) -> Loss:
+        """The best of a random number of runs, whichever records change."""
+        inner, mean, shape = fields(node.event, "event", "mean", "shape")
+        run = self._total(inner, self.relation, self.known)
+        self.at = node.event
+        return repeat_and_select(run, mean, shape)
 
 
 def _sampled(inner: Loss, rate: float) -> Loss:
@@ -198,7 +216,8 @@ def _one_gaussian(inner: Loss, where: str) -> Loss:
     squares = Fraction(0)
     for part in inner.parts:
         if not isinstance(part.family, Gaussian):
-            because = "only Gaussian releases on one sample have a sampled pair that is proved here"
-            raise Unsupported(f"{where} of {inner.count} releases with {part.family}", because)
+            because = "not built here: several releases on one sample are one only if all are Gaussian"
+            instead = "without the sampling they cost no less"
+            raise Unsupported(f"{where} of {inner.count} releases with {part.family}", because, instead)
         squares += part.count * (Stated(part.family.sensitivity).most / Stated(part.family.sigma).least) ** 2
     return losses.gdp(above(root(squares)[1] * (1 + SPARE)))

@@ -94,7 +94,7 @@ class Filter(ABC):
 
     def _reading(self, spent: Cost, delta: float) -> float:
         """The reading when something was spent."""
-        raise Unsupported(f"an odometer of a {self.kind} budget", "none is proved here", "use 'renyi', 'zcdp' or 'gdp'")
+        raise Unsupported(f"an odometer of a {self.kind} budget", "not built here", "use 'renyi', 'zcdp' or 'gdp'")
 
     def counted(self, loss: Loss) -> Loss:
         """The loss of one query as this filter counts it; Unsupported when it has no finite cost."""

@@ -6,8 +6,7 @@ Its privacy loss has the density e^(l/2) / (4 sinh(eps/2)) on [-eps, eps] under 
 atoms.  Composed, f is only a bound; what adaptive releases of range eps can reach is computed by the recursion of
 compose/engines/bounded_range.py, and B_(eps/2), randomized response at eps/2, is always among them.
 
-Permute-and-flip, and noisy max with Laplace, Gumbel or exponential noise, are no worse than Laplace(1/eps) noise: price
-them as `laplace`.
+Noisy max with Gumbel noise is the exponential mechanism; with exponential or Laplace noise it is `noisy_max`.
 
 Reference: theory/sampling.md section 2; Dong, Durfee and Rogers 2020.
 """

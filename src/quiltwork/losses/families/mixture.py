@@ -201,7 +201,7 @@ class Mixture(Family):
     def __attrs_post_init__(self) -> None:
         for _, family in self.components:
             if not family.pairs():
-                raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair")
+                raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair", "mix what it bounds")
             if family.sandwiched:
                 raise Unsupported("a mixture with a sandwiched trade-off function", "its pair is only a bound")
 

@@ -229,10 +229,11 @@ def subsampled_pair(base: Family, rate: float) -> Pair:
     """The remove pair of a subsampled family."""
     pairs = base.pairs()
     if not pairs:
-        raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair")
+        raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair", "subsample the mechanism")
     pair = pairs.get("both") or pairs["remove"]
     if isinstance(pair, FinitePair):
         return pair.subsampled(rate)
-    if isinstance(pair, (GaussianPair, LaplacePair)):
+    if isinstance(pair, (GaussianPair, LaplacePair)) and not base.sandwiched:
         return PoissonPair(pair, rate, True)
-    raise Unsupported(f"Poisson subsampling of {base.kind}", "no exact tails are built for it")
+    because = "not built here: no tails of its pair on a sample"
+    raise Unsupported(f"Poisson subsampling of {base.kind}", because, "without the sampling it costs no less")

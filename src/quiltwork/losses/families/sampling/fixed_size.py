@@ -175,5 +175,7 @@ class FixedSize(Family):
 
     def subsampled(self, rate: float) -> Family:
         raise Unsupported(
-            "Poisson subsampling of batches of a fixed size", "the table they are drawn from is not fixed"
+            "Poisson subsampling of batches of a fixed size",
+            "not built here: the table they are drawn from is not fixed",
+            "without the Poisson sample it costs no less",
         )

@@ -353,14 +353,14 @@ class Allocated(Family):
     def group(self, size: int) -> Family:
         raise Unsupported(
             "group privacy of a random allocation",
-            "the records of a group draw their steps independently and no dominating pair is proved here",
+            "not built here: the records of a group draw their steps independently",
             "state as many full releases of the step, and their group",
         )
 
     def subsampled(self, rate: float) -> Family:
         raise Unsupported(
             "Poisson subsampling of a random allocation",
-            "no dominating pair is built for both together",
+            "not built here: a dominating pair for both together",
             "leave the sampling out: it never costs privacy to assume that all records are there",
         )
 

@@ -86,7 +86,11 @@ class Shuffled(Family):
         )
 
     def subsampled(self, rate: float) -> Family:
-        raise Unsupported("Poisson subsampling of shuffled batches", "the table that is shuffled is not fixed")
+        raise Unsupported(
+            "Poisson subsampling of shuffled batches",
+            "not built here: the table that is shuffled is not fixed",
+            "without the Poisson sample it costs no less",
+        )
 
 
 def _masses(log_below: FloatArray) -> FloatArray:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Lattice, Pair
-from quiltwork.losses.families.chords import chords
 from quiltwork.losses.families.finite import FinitePair, from_laws
-from quiltwork.losses.families.tradeoff import Vertices, directed, hull
+from quiltwork.losses.families.tradeoff.chords import chords
+from quiltwork.losses.families.tradeoff.vertices import Vertices, directed, hull
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.families.tradeoff import Vertices
+from quiltwork.losses.families.tradeoff.vertices import Vertices
 from quiltwork.numbers.rounding import UNIT
 
 IntArray = NDArray[np.int64]
