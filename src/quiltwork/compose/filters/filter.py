@@ -66,11 +66,16 @@ class Filter(ABC):
             raise Unsupported(
                 f"a cost of {loss}", "a budget protects both ways round", "spend the loss without .direction(...)"
             )
-        return tuple(map(bounded, summed(loss, self._cost, len(self.limit))))
+        return tuple(map(bounded, summed(loss, self._cost, len(self.zero))))
 
     @abstractmethod
     def _cost(self, family: Family) -> Cost:
         """What one release of a family costs."""
+
+    @property
+    def zero(self) -> Cost:
+        """The cost of nothing."""
+        return (Fraction(0),) * len(self.limit)
 
     @property
     @abstractmethod
@@ -102,7 +107,7 @@ class Filter(ABC):
 
     def total(self, loss: Loss) -> Cost:
         """The cost of a composition of counted losses, or of a bound on one."""
-        return summed(loss, self._cost, len(self.limit))
+        return summed(loss, self._cost, len(self.zero))
 
     def promise_of(self, budget: Loss) -> Loss:
         """The promise to somebody who stated the limit as this loss."""
