@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 
-import attrs
 import mpmath
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.compose.filters.opening import filter_for, filter_from_json
-from quiltwork.compose.filters.several_orders import UNBOUNDED, SeveralOrdersFilter, several_orders_filter
+from quiltwork.compose.filters.several_orders import UNBOUNDED, several_orders_filter
 from quiltwork.errors import InvalidParameter, Unsupported
 
 

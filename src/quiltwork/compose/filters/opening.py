@@ -22,7 +22,7 @@ from quiltwork.compose.filters.counted import CountFilter
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
-from quiltwork.compose.filters.several_orders import SeveralOrdersFilter, several_orders_filter
+from quiltwork.compose.filters.several_orders import SeveralOrdersFilter
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported

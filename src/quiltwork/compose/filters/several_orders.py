@@ -76,7 +76,9 @@ class _State:
         start = max(1e-12 * end, 1e-290)
         if start < end and self._slope(end, epsilon)[0] > 0:  # still rising there: the largest loss is reached first
             return self._value(end, epsilon)
-        if start >= end or sum(self._slope(start, epsilon)) <= 0:  # falls from the start; the sum is least at z = epsilon
+        if (
+            start >= end or sum(self._slope(start, epsilon)) <= 0
+        ):  # falls from the start; the sum is least at z = epsilon
             return math.log(end) - self._log_sum(0.0, epsilon)
         peak = end
         if sum(self._slope(end, epsilon)) < 0:
