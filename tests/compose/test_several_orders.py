@@ -1,5 +1,6 @@
 """The filter of several Rényi orders: against closed numbers, its own inequality in many digits, and an optimal adversary."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -49,7 +50,8 @@ def test_pure_releases_read_as_in_the_theory(runs, printed):
 def test_what_plain_addition_allows_fits():
     kept = chosen(2.0, 1e-6, qw.pure(0.75))
     twice = total(kept, (2, qw.pure(0.75)))
-    assert kept.admits(twice) and kept.spent(twice) <= 1.5
+    assert kept.admits(twice)
+    assert kept.spent(twice) <= 1.5
     assert not kept.admits(total(kept, (3, qw.pure(0.75))))
 
 
@@ -131,7 +133,7 @@ def test_nothing_spent_reads_nothing_and_more_reads_more():
     kept = chosen(2.0, 1e-6, qw.gaussian(40.0))
     assert kept.spent(kept.zero) == 0.0
     readings = [kept.spent(total(kept, (n, qw.gaussian(40.0)))) for n in range(1, 60)]
-    assert all(a < b for a, b in zip(readings, readings[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(readings))
 
 
 # ---- an adversary that chooses best what to run next, after every output
@@ -239,9 +241,12 @@ def test_orders_are_chosen_once_and_weights_keep_below_one():
     assert waiting.is_open
     for first in LOSSES:
         kept = waiting.chosen_for(first)
-        assert not kept.is_open and kept.chosen_for(qw.pure(1.0)) is kept
-        assert sum(kept.weights) <= 1 and len(set(kept.orders)) == len(kept.orders) >= 5
-        assert kept.limit == waiting.limit and kept.reveal == waiting.reveal == Fraction(1, 10**8)
+        assert not kept.is_open
+        assert kept.chosen_for(qw.pure(1.0)) is kept
+        assert sum(kept.weights) <= 1
+        assert len(set(kept.orders)) == len(kept.orders) >= 5
+        assert kept.limit == waiting.limit
+        assert kept.reveal == waiting.reveal == Fraction(1, 10**8)
     with pytest.raises(Unsupported, match="first release"):
         waiting.cost(qw.pure(0.1))
 
@@ -249,7 +254,8 @@ def test_orders_are_chosen_once_and_weights_keep_below_one():
 def test_a_small_delta_of_a_release_is_taken_from_its_share():
     kept = chosen(2.0, 1e-6, qw.gaussian(40.0))
     inside = kept.cost(qw.approximate(0.1, 1e-9))
-    assert inside[-1] == Fraction(1, 10**9) and inside[-2] == Fraction(1, 10)
+    assert inside[-1] == Fraction(1, 10**9)
+    assert inside[-2] == Fraction(1, 10)
     with pytest.raises(Unsupported, match="set aside"):
         kept.cost(qw.approximate(0.1, 1e-7))
     assert not kept.admits(tuple(11 * one for one in inside))

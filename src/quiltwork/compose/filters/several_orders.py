@@ -1,4 +1,4 @@
-"""The filter of several Rényi orders at once, beside the sum of largest losses: the default of (epsilon, delta) budgets.
+"""The filter of several Rényi orders at once, beside the sum of largest losses, for (epsilon, delta) budgets.
 
 On a path add up S_j, the Rényi divergences of the orders 1 + theta_j; E, the largest losses; and R, the masses that
 reveal the world. Fixed before any output: theta_j > 0, weights w_j with sum at most 1, and the share of delta that is
