@@ -1,4 +1,4 @@
-"""The filter of several Rényi orders: against closed numbers, its own inequality in many digits, and an optimal adversary."""
+"""The filter of several Rényi orders: closed numbers, its own inequality in many digits, and an optimal adversary."""
 
 import itertools
 import math
@@ -101,11 +101,12 @@ def need(kept, sums, epsilon):
 
 LOSSES = [
     qw.gaussian(40.0), qw.gaussian(7.0), qw.laplace(30.0), qw.pure(0.2), qw.pure(1e-6),
-    qw.poisson(qw.gaussian(1.0), 0.01), qw.zcdp(0.001), qw.pair([0.99, 0.01], [0.995, 0.005]), qw.discrete_laplace(20.0),
+    qw.poisson(qw.gaussian(1.0), 0.01), qw.zcdp(0.001), qw.pair([0.99, 0.01], [0.995, 0.005]),
+    qw.discrete_laplace(20.0),
 ]  # fmt: skip
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     epsilon=st.sampled_from([0.1, 1.0, 2.0, 8.0]),
     delta=st.sampled_from([1e-2, 1e-6, 1e-12]),
@@ -216,7 +217,7 @@ def test_the_best_adversary_stays_below_delta(seed, reveals):
 
 
 def test_the_adversary_catches_a_filter_that_allows_too_much():
-    """Admit as for a larger epsilon, claim a smaller one: the same adversary passes delta, so the test above can fail."""
+    """Admit as for a larger epsilon, claim a smaller one: the same adversary passes delta."""
     p = np.array([math.exp(0.9), 1.0]) / (1 + math.exp(0.9))
     menu = [(qw.pair(p, p[::-1]), p, p[::-1], 0.0)]
     admits = chosen(3.0, 0.02, menu[0][0])

@@ -86,7 +86,7 @@ def _contracted(steps: Sequence[Kernel], found: FloatArray) -> None:
 
 
 def numbers_apart(chances: FloatArray) -> FloatArray:
-    """P(exactly n entries of a side differ), n along axis 0, from survival; a difference is raised past its rounding."""
+    """P(exactly n entries of a side differ), n along axis 0, from survival; raised past the rounding of differences."""
     falling = np.minimum.accumulate(chances, axis=0)
     after = np.concatenate([falling[1:], np.zeros_like(falling[:1])])
     return np.asarray(falling - after + 4.0 * UNIT * falling)

@@ -9,8 +9,8 @@ is how far log E[V | x_t = a] and log E[V | x_t = b] can lie apart, Psi what a l
 
     kappa(u, v) = min over dL, dR of  e([i-dL+1, i+dR-1]) + Psi_left(r_(i-dL))[u, v] + Psi_right(r_(i+dR))[u, v].
 
-Then delta_(u,v)(kappa) <= c (e^kappa - 1); with c = 0 and e(W) the largest loss it is a pure guarantee. Two queries that
-three entries touch cost two queries.
+Then delta_(u,v)(kappa) <= c (e^kappa - 1); with c = 0 and e(W) the largest loss it is a pure guarantee.
+Two queries that three entries touch cost two queries.
 
 Reference: theory/joining.md section 2, Theorem 4.
 """
