@@ -97,6 +97,8 @@ class Filter(ABC):
             return 0.0  # outputs that cost nothing have the same law in both worlds
         return self._reading(spent, delta)
 
+    has_reading: ClassVar[bool] = True  # whether `reading` bounds realised losses beside what is spent
+
     def _reading(self, spent: Cost, delta: float) -> float:
         """The reading when something was spent."""
         raise Unsupported(f"an odometer of a {self.kind} budget", "none is proved here", "use 'renyi', 'zcdp' or 'gdp'")
@@ -117,9 +119,26 @@ class Filter(ABC):
         """Whether no sum passes its limit."""
         return all(amount <= most for amount, most in zip(spent, self.limit, strict=True))
 
-    def left(self, spent: Cost) -> Cost:
-        """What is left of the limit."""
-        return tuple(most - amount for amount, most in zip(spent, self.limit, strict=True))
+    def left(self, spent: Cost, shares: int = 1) -> Cost:
+        """What is left of the limit, for each of so many that pay alike."""
+        return tuple((most - amount) / shares for amount, most in zip(spent, self.limit, strict=True))
+
+    def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
+        """(unit, limit, left) of each unit that is counted in; one of which there is none is not."""
+        return tuple((unit, most, rest) for unit, most, rest in zip(self.units, self.limit, left, strict=True) if most)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something about it is still to be chosen, with the first release."""
+        return False
+
+    def allows(self, chosen: Filter) -> bool:
+        """Whether this filter may become that one by what is chosen with the first release."""
+        return chosen == self
+
+    def chosen_for(self, loss: Loss) -> Filter:
+        """The filter once its first release is this one."""
+        return self
 
     def words(self, cost: Cost) -> str:
         """An amount to the nearest of six digits."""

@@ -22,7 +22,7 @@ from quiltwork.compose.filters.counted import CountFilter
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
-from quiltwork.compose.filters.several_orders import SeveralOrdersFilter
+from quiltwork.compose.filters.several_orders import SeveralOrdersFilter, several_orders_filter
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
@@ -56,7 +56,7 @@ __all__ = [
 Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp", "several_orders")
 LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
-FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
+FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure", "several_orders"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
 OWN_FIELDS = {"renyi": ("order",), "several_orders": ("reveal", "orders", "weights")}  # beside kind and limit
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
@@ -136,7 +136,7 @@ def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None =
     """
     if kind not in KINDS:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
-    if kind != "renyi" and (order is not None or reveal != 0.0):
+    if (kind != "renyi" and order is not None) or (kind not in ("renyi", "several_orders") and reveal != 0.0):
         raise InvalidParameter("order and reveal", (order, reveal), "left out", "only Rényi filters have them")
     epsilon, delta = checks.non_negative("epsilon", epsilon), checks.probability("delta", delta)
     if kind == "pure":
@@ -145,6 +145,8 @@ def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None =
         raise Unreachable(
             f"delta {delta:g}", f"limits of a {kind} filter", "it needs 0 < delta < 1; use the kind 'pure' without one"
         )
+    if kind == "several_orders":
+        return several_orders_filter(epsilon, delta, reveal=reveal or None)
     if kind == "renyi":
         return _renyi_for(epsilon, delta, order, checks.probability("reveal", reveal))
     if epsilon == 0:

@@ -168,6 +168,9 @@ class SeveralOrdersFilter(Filter):
         weights = (MAIN_WEIGHT, *(Fraction(math.floor(rest * share * 1e12), 10**12) for share in shares))
         return attrs.evolve(self, orders=tuple(float(f"{1 + tilt:.6g}") for tilt in tilts), weights=weights)
 
+    def allows(self, chosen: Filter) -> bool:
+        return isinstance(chosen, SeveralOrdersFilter) and attrs.evolve(chosen, orders=(), weights=()) == self
+
     # ---- costs
 
     @property
@@ -249,9 +252,23 @@ class SeveralOrdersFilter(Filter):
         epsilon, delta = map(typed_above, self.limit)
         return Loss.of(Approximate(epsilon, delta))
 
+    has_reading: ClassVar[bool] = False  # what is spent is an odometer itself
+
+    def left(self, spent: Cost, shares: int = 1) -> Cost:
+        """epsilon that is not spent, and what is left of the share for reveals."""
+        gone = self.limit[0] if math.isinf(one := self.spent(spent)) else typed(one)
+        return self.limit[0] - gone, self.reveal - spent[-1]
+
+    def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
+        epsilon = (f"epsilon at delta {float(self.limit[1]):g}", self.limit[0], left[0])
+        return (epsilon, ("reveal", self.reveal, left[1])) if left[1] < self.reveal else (epsilon,)
+
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
-        text = f"epsilon {short(typed(self.spent(cost)), digits=digits)} at delta {short(self.limit[1])}"
-        return text + (f", reveal {short(cost[-1], digits=digits)}" if cost[-1] else "")
+        """The epsilon that a cost alone would be, or, of what is left, what was not spent."""
+        epsilon = cost[0] if left else UNBOUNDED if math.isinf(one := self.spent(cost)) else typed(one)
+        text = "epsilon " + ("inf" if epsilon >= UNBOUNDED else short(epsilon, left=left, digits=digits))
+        text += f" at delta {short(self.limit[1])}"
+        return text + (f", reveal {short(cost[-1], left=left, digits=digits)}" if cost[-1] and not left else "")
 
     def to_json(self) -> dict[str, Any]:
         weights = [f"{one.numerator}/{one.denominator}" for one in self.weights]

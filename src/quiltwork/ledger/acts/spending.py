@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.opening import Cost
+from quiltwork.compose.filters.opening import Cost, Filter
+from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
@@ -30,6 +31,26 @@ LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by 
 
 
 @attrs.frozen
+class Priced:
+    """What a loss costs under a filter, so many times."""
+
+    kept: Filter
+    loss: Loss
+    times: int
+    cost: Cost
+
+    @classmethod
+    def of(cls, kept: Filter, loss: Loss, times: int) -> Priced:
+        """Under the filter; what that leaves open is chosen for this loss."""
+        chosen = kept.chosen_for(loss * times)
+        return cls(chosen, loss, times, tuple(times * one for one in chosen.cost(loss)))
+
+    def under(self, kept: Filter) -> Priced:
+        """The same under the filter as it is now."""
+        return self if kept.allows(self.kept) else Priced.of(kept, self.loss, self.times)
+
+
+@attrs.frozen
 class Request:
     """A spend of one budget with its cost; the period is known once the ledger is locked."""
 
@@ -37,12 +58,17 @@ class Request:
     loss: dict[str, Any] | None  # of adaptive budgets: that of a planned release is in its plan
     release: str | None
     times: int
-    cost: Cost
+    priced: Priced | None  # of adaptive budgets
     blocks: tuple[str, ...] | None
 
     def charge(self, account: Account, now: datetime) -> Charge:
-        """What it takes from the budget now."""
-        return Charge(account.period(now), self.cost, self.blocks, self.release, self.times)
+        """What it takes from the budget now; priced anew when another first release has chosen in the meantime."""
+        period, kept = account.period(now), account.terms.filter
+        if self.priced is None or kept is None:
+            return Charge(period, (), self.blocks, self.release, self.times)
+        priced = self.priced.under(kept)
+        chosen = priced.kept.to_json() if kept.is_open else None
+        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:
         """The content of its entry."""
@@ -69,7 +95,7 @@ def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> R
     if terms.kind == "planned":
         if blocks is not None:
             raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} is planned")
-        return Request(terms.name, None, _planned(terms, loss, release), times, (), None)
+        return Request(terms.name, None, _planned(terms, loss, release), times, None, None)
     if release is not None:
         raise InvalidParameter("release", release, "left out", f"budget {terms.name!r} is adaptive: say the loss")
     if terms.blocks is None and blocks is not None:
@@ -86,8 +112,7 @@ def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> R
         raise InvalidParameter("loss", "a very long one", "of at most a million characters of JSON")
     if terms.filter is None:
         raise Unsupported("spending", f"budget {terms.name!r} has no filter")
-    cost = tuple(times * one for one in terms.filter.cost(stated))
-    return Request(terms.name, written, None, times, cost, chosen)
+    return Request(terms.name, written, None, times, Priced.of(terms.filter, stated, times), chosen)
 
 
 def _planned(terms: Terms, loss: Any, release: Any) -> str:
