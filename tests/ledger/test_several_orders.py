@@ -1,9 +1,9 @@
-"""A budget kept by several Rényi orders: orders chosen by the first release that is granted, verified, and read as epsilon."""
+"""Budgets kept by several Rényi orders, chosen with the first release that is granted, and table plans spent."""
 
 import pytest
 
 import quiltwork as qw
-from quiltwork.errors import BudgetExceeded
+from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_what_plain_addition_allows_fits(ledger):
     assert balance.unit == "epsilon at delta 1e-06"
     assert balance.spent.upper <= 1.5
     assert balance.left.lower >= 0.5
-    with pytest.raises(BudgetExceeded, match="epsilon 0.5"):
+    with pytest.raises(BudgetExceeded, match=r"epsilon 0\.5"):
         ledger.spend("b", qw.pure(0.75))
     assert ledger.verify()
 
@@ -105,3 +105,51 @@ def test_a_plan_file_asks_the_same_filter(tmp_path):
     assert answered(budget, [("a", qw.pure(0.75), 2)]).fits
     found = answered(budget, [("a", qw.pure(0.75), 3)])
     assert (found.fits, found.refused, found.count) == (False, "a", 2)
+
+
+# ---- table plans
+
+
+def visits():
+    """Overlapping counts: a record touches a region, and one of two bands of age."""
+    t = qw.Table(region=qw.Cat("N", "S"), age=qw.Int(0, 99))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    plan.split("by region", by=t.region, loss=qw.laplace(20.0), holds=qw.on_input(qw.add_remove()), count=True)
+    plan.add("young", where=t.age < 30, loss=qw.gaussian(30.0), holds=qw.on_input(qw.add_remove()), count=True)
+    plan.add("old", where=t.age >= 30, loss=qw.laplace(25.0), holds=qw.on_input(qw.add_remove()), count=True)
+    return plan
+
+
+@pytest.mark.parametrize("kept", ["several_orders", "renyi"])
+def test_a_table_plan_is_spent_vector_by_vector(ledger, kept):
+    promise = visits().guarantee()
+    assert len(promise.vectors) > 1
+    ledger.open("b", epsilon=2.0, delta=1e-6, protects=promise.protects.upper() + ".", filter=kept)
+    ledger.spend("b", promise, times=2)
+    terms = ledger.budget("b").terms
+    spent = [2 * terms.filter.cost(vector.loss)[j] for vector in promise.vectors for j in range(2)]
+    content = next(ledger.history("b", last=1)).content
+    assert [str(max(spent[0::2])), str(max(spent[1::2]))] == content["cost"][:2]
+    assert ledger.forecast("b", promise).count > 0
+    assert not ledger.would_exceed("b", promise)
+    assert ledger.verify()
+
+
+def test_a_plan_with_one_vector_is_its_loss(ledger):
+    t = qw.Table(region=qw.Cat("N", "S"))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    plan.split("by region", by=t.region, loss=qw.laplace(20.0), holds=qw.on_input(qw.add_remove()), count=True)
+    ledger.open("b", epsilon=2.0, delta=1e-6, protects=plan.guarantee().protects)
+    ledger.spend("b", plan.guarantee())
+    assert next(ledger.history("b", last=1)).content["loss"] == qw.laplace(20.0).to_json()
+
+
+def test_guarantees_about_secrets_are_never_added_up(ledger):
+    from quiltwork import pufferfish as pf
+
+    promise = pf.guarantee(qw.pure(0.1), pf.MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=8))
+    ledger.open("b", epsilon=2.0, delta=1e-6, protects=promise.protects)
+    with pytest.raises(Unsupported, match="does not add up"):
+        ledger.spend("b", promise)
+    with pytest.raises(InvalidParameter, match="protects"):
+        ledger.spend("b", visits().guarantee())

@@ -27,6 +27,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.filters.costs import Cost, bounded, short, summed
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
@@ -58,8 +59,13 @@ class Filter(ABC):
         if len(self.limit) != len(self.units):
             raise InvalidParameter("limit", self.limit, "one amount of " + " and one of ".join(self.units))
 
-    def cost(self, loss: Loss) -> Cost:
-        """What a release costs on every path, rounded up; Unsupported when it has no finite cost here."""
+    def cost(self, loss: Loss | WorstOf) -> Cost:
+        """What a release costs on every path, rounded up; Unsupported when it has no finite cost here.
+
+        Of a plan with several vectors the largest amount of each unit counts, each for itself.
+        """
+        if isinstance(loss, WorstOf):
+            return tuple(max(amounts) for amounts in zip(*map(self.cost, loss.losses), strict=True))
         if not isinstance(loss, Loss):
             raise InvalidParameter("loss", loss, "a quiltwork loss")
         if loss.side != "worst":
@@ -136,7 +142,7 @@ class Filter(ABC):
         """Whether this filter may become that one by what is chosen with the first release."""
         return chosen == self
 
-    def chosen_for(self, loss: Loss) -> Filter:
+    def chosen_for(self, loss: Loss | WorstOf) -> Filter:
         """The filter once its first release is this one."""
         return self
 

@@ -56,7 +56,12 @@ __all__ = [
 Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp", "several_orders")
 LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
-FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure", "several_orders"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
+FILTERS = {
+    "approximate": ("renyi", "zcdp", "gdp", "pure", "several_orders"),
+    "pure": ("pure",),
+    "zcdp": ("zcdp",),
+    "gdp": ("gdp",),
+}
 OWN_FIELDS = {"renyi": ("order",), "several_orders": ("reveal", "orders", "weights")}  # beside kind and limit
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)

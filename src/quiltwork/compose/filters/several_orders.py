@@ -35,6 +35,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.filters.costs import Cost, divergences, pure_cost, renyi_cost, short
 from quiltwork.compose.filters.filter import Filter
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.pure import Approximate
@@ -156,10 +157,12 @@ class SeveralOrdersFilter(Filter):
         """Whether the orders are still to be chosen."""
         return not self.orders
 
-    def chosen_for(self, loss: Loss) -> SeveralOrdersFilter:
+    def chosen_for(self, loss: Loss | WorstOf) -> SeveralOrdersFilter:
         """The filter with orders that suit this first release; itself when they are fixed."""
         if not self.is_open:
             return self
+        if isinstance(loss, WorstOf):  # any choice is sound: the vector that costs most decides
+            loss = max(loss.losses, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
         main = _main_tilt(loss, float(self.limit[0]), float(self.limit[1]))
         steps = [step for step in OTHER_STEPS if LEAST_TILT <= main * 2.0**step <= MOST_TILT]
         tilts = [main, *(main * 2.0**step for step in steps)]
@@ -177,7 +180,7 @@ class SeveralOrdersFilter(Filter):
     def zero(self) -> Cost:
         return (Fraction(0),) * (len(self.orders) + 2)
 
-    def cost(self, loss: Loss) -> Cost:
+    def cost(self, loss: Loss | WorstOf) -> Cost:
         if self.is_open:
             raise Unsupported("a cost", "the orders of the budget are chosen with its first release", "ask chosen_for")
         found = super().cost(loss)

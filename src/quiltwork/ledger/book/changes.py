@@ -7,7 +7,6 @@ that nobody wrote cannot stay unnoticed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import attrs

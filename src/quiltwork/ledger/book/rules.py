@@ -25,7 +25,7 @@ from typing import Any, Final
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.filters.worst_of import stated_from_json
 from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
@@ -276,4 +276,4 @@ def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> No
 
 @lru_cache(maxsize=1024)
 def _price(kept: Filter, loss: str) -> Cost:
-    return kept.cost(Loss.from_json(parsed(loss)))
+    return kept.cost(stated_from_json(parsed(loss)))
