@@ -61,8 +61,8 @@ class Propagation:
     ) -> list[tuple[int, FloatArray]]:
         """(d, what the law of the entry d steps away lets through); past the end, nothing is left to tell."""
         count = entry if sign < 0 else self.sides.length - 1 - entry
-        nothing = np.zeros((self.sides.states, self.sides.states))
-        found = [(count + 1, nothing)]
+        nothing: FloatArray = np.zeros((self.sides.states, self.sides.states))
+        found: list[tuple[int, FloatArray]] = [(count + 1, nothing)]
         if steps is not None:
             for d, spread in enumerate(self._of(steps[:DEEPEST]), start=1):
                 table = tables[entry + sign * d]

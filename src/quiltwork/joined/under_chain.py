@@ -158,8 +158,8 @@ class UnderChain(FromDelta):
             means = np.where(self._asked(i), terms.sum(axis=(2, 3)), -1.0)
             if float(means.max()) > best * (1 + 1e-9):
                 u, v = divmod(int(np.argmax(means)), means.shape[1])
-                first, last = np.unravel_index(int(np.argmax(terms[u, v])), terms[u, v].shape)
-                best, found = float(means.max()), (i, u, v, *self._places[i][int(first)][int(last)])
+                before, after = divmod(int(np.argmax(terms[u, v])), terms.shape[3])
+                best, found = float(means.max()), (i, u, v, *self._places[i][before][after])
         i, u, v, first, last = found
         names = [self.sides.chain.states[self.sides.chain.occurring[one]] for one in (u, v)]
         return (

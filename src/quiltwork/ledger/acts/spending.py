@@ -105,15 +105,20 @@ def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> R
     if terms.blocks is None and blocks is not None:
         raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} has none")
     chosen = None if terms.blocks is None or blocks is None else terms.blocks.chosen(blocks)
-    stated = loss if isinstance(loss, WorstOf) else None  # as an entry has it
-    if stated is None:
-        stated = _guaranteed(terms, loss) if isinstance(loss, Guarantee) else words.loss(loss)
+    stated = _stated(terms, loss)
     written = stated.to_json()
     if len(canonical(written)) > LONGEST_LOSS:
         raise InvalidParameter("loss", "a very long one", "of at most a million characters of JSON")
     if terms.filter is None:
         raise Unsupported("spending", f"budget {terms.name!r} has no filter")
     return Request(terms.name, written, None, times, Priced.of(terms.filter, stated, times), chosen)
+
+
+def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
+    """What is spent: a loss, a guarantee, or the losses of a plan as an entry has them."""
+    if isinstance(given, Guarantee):
+        return _guaranteed(terms, given)
+    return given if isinstance(given, WorstOf) else words.loss(given)
 
 
 def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
