@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
+from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
@@ -138,9 +139,29 @@ class Plan:
         """A query that does not look at earlier outputs, checked and not added."""
         return self.query(name, loss, holds, where, reads, count, via, False)
 
-    def guarantee(self) -> PlanGuarantee:
-        """What the whole plan guarantees, over the worst step of its notion."""
-        return guaranteed(self.table, self.queries, self.neighbors)
+    @overload
+    def guarantee(self) -> PlanGuarantee: ...
+
+    @overload
+    def guarantee(self, *, prior: Any, person: Any, when: Any, changes: Iterable[Any] | None = None) -> Guarantee: ...
+
+    def guarantee(
+        self, *, prior: Any = None, person: Any = None, when: Any = None, changes: Iterable[Any] | None = None
+    ) -> Guarantee:
+        """What the whole plan guarantees, over the worst step of its notion.
+
+        With a `prior`: about single rows of one person, when they are correlated as it says. `person` is the column
+        that says whose row it is, `when` the one that orders them; `changes` are the columns that follow the prior.
+        """
+        if prior is None:
+            if any(given is not None for given in (person, when, changes)):
+                raise InvalidParameter("prior", None, "given with person, when and changes", "or leave these out too")
+            return guaranteed(self.table, self.queries, self.neighbors)
+        from quiltwork.joined.guarantee import under_prior
+
+        if person is None or when is None:
+            raise InvalidParameter("person and when", (person, when), "the two columns that order correlated rows")
+        return under_prior(self, prior, person, when, changes)
 
     def session(self, budget: Loss) -> Session:
         """Adaptive use of this plan's table and notion within a budget; what the plan holds already is spent first."""

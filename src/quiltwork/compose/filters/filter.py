@@ -27,6 +27,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.filters.costs import Cost, bounded, short, summed
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
@@ -58,19 +59,29 @@ class Filter(ABC):
         if len(self.limit) != len(self.units):
             raise InvalidParameter("limit", self.limit, "one amount of " + " and one of ".join(self.units))
 
-    def cost(self, loss: Loss) -> Cost:
-        """What a release costs on every path, rounded up; Unsupported when it has no finite cost here."""
+    def cost(self, loss: Loss | WorstOf) -> Cost:
+        """What a release costs on every path, rounded up; Unsupported when it has no finite cost here.
+
+        Of a plan with several vectors the largest amount of each unit counts, each for itself.
+        """
+        if isinstance(loss, WorstOf):
+            return tuple(max(amounts) for amounts in zip(*map(self.cost, loss.losses), strict=True))
         if not isinstance(loss, Loss):
             raise InvalidParameter("loss", loss, "a quiltwork loss")
         if loss.side != "worst":
             raise Unsupported(
                 f"a cost of {loss}", "a budget protects both ways round", "spend the loss without .direction(...)"
             )
-        return tuple(map(bounded, summed(loss, self._cost, len(self.limit))))
+        return tuple(map(bounded, summed(loss, self._cost, len(self.zero))))
 
     @abstractmethod
     def _cost(self, family: Family) -> Cost:
         """What one release of a family costs."""
+
+    @property
+    def zero(self) -> Cost:
+        """The cost of nothing."""
+        return (Fraction(0),) * len(self.limit)
 
     @property
     @abstractmethod
@@ -92,6 +103,8 @@ class Filter(ABC):
             return 0.0  # outputs that cost nothing have the same law in both worlds
         return self._reading(spent, delta)
 
+    has_reading: ClassVar[bool] = True  # whether `reading` bounds realised losses beside what is spent
+
     def _reading(self, spent: Cost, delta: float) -> float:
         """The reading when something was spent."""
         raise Unsupported(f"an odometer of a {self.kind} budget", "not built here", "use 'renyi', 'zcdp' or 'gdp'")
@@ -102,7 +115,7 @@ class Filter(ABC):
 
     def total(self, loss: Loss) -> Cost:
         """The cost of a composition of counted losses, or of a bound on one."""
-        return summed(loss, self._cost, len(self.limit))
+        return summed(loss, self._cost, len(self.zero))
 
     def promise_of(self, budget: Loss) -> Loss:
         """The promise to somebody who stated the limit as this loss."""
@@ -112,9 +125,26 @@ class Filter(ABC):
         """Whether no sum passes its limit."""
         return all(amount <= most for amount, most in zip(spent, self.limit, strict=True))
 
-    def left(self, spent: Cost) -> Cost:
-        """What is left of the limit."""
-        return tuple(most - amount for amount, most in zip(spent, self.limit, strict=True))
+    def left(self, spent: Cost, shares: int = 1) -> Cost:
+        """What is left of the limit, for each of so many that pay alike."""
+        return tuple((most - amount) / shares for amount, most in zip(spent, self.limit, strict=True))
+
+    def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
+        """(unit, limit, left) of each unit that is counted in; one of which there is none is not."""
+        return tuple((unit, most, rest) for unit, most, rest in zip(self.units, self.limit, left, strict=True) if most)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something about it is still to be chosen, with the first release."""
+        return False
+
+    def allows(self, chosen: Filter) -> bool:
+        """Whether this filter may become that one by what is chosen with the first release."""
+        return chosen == self
+
+    def chosen_for(self, loss: Loss | WorstOf) -> Filter:
+        """The filter once its first release is this one."""
+        return self
 
     def words(self, cost: Cost) -> str:
         """An amount to the nearest of six digits."""

@@ -22,6 +22,7 @@ from quiltwork.compose.filters.counted import CountFilter
 from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
+from quiltwork.compose.filters.several_orders import SeveralOrdersFilter, several_orders_filter
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
@@ -53,9 +54,15 @@ __all__ = [
 ]
 
 Kind = TypeVar("Kind", bound=Filter)
-KINDS = ("pure", "zcdp", "renyi", "gdp")
+KINDS = ("pure", "zcdp", "renyi", "gdp", "several_orders")
 LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
-FILTERS = {"approximate": ("renyi", "zcdp", "gdp", "pure"), "pure": ("pure",), "zcdp": ("zcdp",), "gdp": ("gdp",)}
+FILTERS = {
+    "approximate": ("renyi", "zcdp", "gdp", "pure", "several_orders"),
+    "pure": ("pure",),
+    "zcdp": ("zcdp",),
+    "gdp": ("gdp",),
+}
+OWN_FIELDS = {"renyi": ("order",), "several_orders": ("reveal", "orders", "weights")}  # beside kind and limit
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
 SHORT = 12  # significant digits of a limit that was searched for
@@ -134,7 +141,7 @@ def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None =
     """
     if kind not in KINDS:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
-    if kind != "renyi" and (order is not None or reveal != 0.0):
+    if (kind != "renyi" and order is not None) or (kind not in ("renyi", "several_orders") and reveal != 0.0):
         raise InvalidParameter("order and reveal", (order, reveal), "left out", "only Rényi filters have them")
     epsilon, delta = checks.non_negative("epsilon", epsilon), checks.probability("delta", delta)
     if kind == "pure":
@@ -143,6 +150,8 @@ def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None =
         raise Unreachable(
             f"delta {delta:g}", f"limits of a {kind} filter", "it needs 0 < delta < 1; use the kind 'pure' without one"
         )
+    if kind == "several_orders":
+        return several_orders_filter(epsilon, delta, reveal=reveal or None)
     if kind == "renyi":
         return _renyi_for(epsilon, delta, order, checks.probability("reveal", reveal))
     if epsilon == 0:
@@ -215,13 +224,14 @@ def filter_from_json(value: Any) -> Filter:
     kind, limit = value.get("kind"), value.get("limit")
     if kind not in KINDS:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
-    if set(value) - {"schema", "kind", "limit"} != ({"order"} if kind == "renyi" else set()):
+    if set(value) - {"schema", "kind", "limit"} != set(OWN_FIELDS.get(kind, ())):
         raise InvalidParameter("filter", sorted(value), "given with exactly its own fields")
-    if not isinstance(limit, list) or not all(isinstance(one, str) and AMOUNT.fullmatch(one) for one in limit):
-        raise InvalidParameter("limit", limit, "a list of fractions such as '1/10'")
-    amounts = tuple(map(Fraction, limit))
+    amounts = _amounts("limit", limit)
     if kind == "renyi":
         return RenyiFilter(amounts, value["order"])
+    if kind == "several_orders":
+        (reveal,), weights = _amounts("reveal", [value["reveal"]]), _amounts("weights", value["weights"])
+        return SeveralOrdersFilter(amounts, reveal, value["orders"], weights)
     leaves: dict[str, type[PureFilter | ZeroConcentratedFilter | GaussianFilter]] = {
         "pure": PureFilter,
         "zcdp": ZeroConcentratedFilter,
@@ -230,5 +240,11 @@ def filter_from_json(value: Any) -> Filter:
     return leaves[kind](amounts)
 
 
-for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter):
+def _amounts(name: str, value: Any) -> Cost:
+    if not isinstance(value, list) or not all(isinstance(one, str) and AMOUNT.fullmatch(one) for one in value):
+        raise InvalidParameter(name, value, "a list of fractions such as '1/10'")
+    return tuple(map(Fraction, value))
+
+
+for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter, SeveralOrdersFilter):
     document("filter/1", plain=True, read=filter_from_json)(_filter)

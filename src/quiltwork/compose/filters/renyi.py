@@ -99,6 +99,10 @@ class RenyiFilter(Filter):
         text = f"divergence {short(cost[0], left=left, digits=digits)} at order {self.order:g}"
         return text + (f", reveal {short(cost[1], left=left, digits=digits)}" if cost[1] or self.limit[1] else "")
 
+    def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
+        first, *rest = super().amounts(left)
+        return (f"{first[0]} at order {self.order:g}", *first[1:]), *rest
+
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "order": self.order}
 

@@ -233,11 +233,14 @@ class Session:
         return Receipt.issued(self.identity, entry, self.key)
 
     def terms(self, name: Any, act: str = "read") -> Terms:
-        """What was fixed when a budget was opened; kept, since it never changes."""
+        """What was fixed when a budget was opened; kept, once nothing is left to be chosen with its first release."""
         name = words.name("budget", name)
-        if name not in self.known:
-            self.known[name] = self.read(lambda book, now: book.opened(name), act=act).terms
-        return self.known[name]
+        if name in self.known:
+            return self.known[name]
+        found = self.read(lambda book, now: book.opened(name), act=act).terms
+        if found.filter is None or not found.filter.is_open:
+            self.known[name] = found
+        return found
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""

@@ -12,7 +12,10 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.filters.opening import Cost
+from quiltwork.compose.dominance import Ladders
+from quiltwork.compose.filters.opening import Cost, Filter
+from quiltwork.compose.filters.worst_of import WorstOf
+from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
@@ -24,9 +27,31 @@ from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
 from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
+from quiltwork.tables.worst_step.worst import Worst
 
 TAB = "\t"  # before the number of a key that was freed
+MOST_VECTORS = 100  # of a plan that are priced one by one; more are replaced by one loss above all of them
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
+
+
+@attrs.frozen
+class Priced:
+    """What a loss costs under a filter, so many times."""
+
+    kept: Filter
+    loss: Loss | WorstOf
+    times: int
+    cost: Cost
+
+    @classmethod
+    def of(cls, kept: Filter, loss: Loss | WorstOf, times: int) -> Priced:
+        """Under the filter; what that leaves open is chosen for this loss."""
+        chosen = kept.chosen_for(loss * times)
+        return cls(chosen, loss, times, tuple(times * one for one in chosen.cost(loss)))
+
+    def under(self, kept: Filter) -> Priced:
+        """The same under the filter as it is now."""
+        return self if kept.allows(self.kept) else Priced.of(kept, self.loss, self.times)
 
 
 @attrs.frozen
@@ -37,12 +62,17 @@ class Request:
     loss: dict[str, Any] | None  # of adaptive budgets: that of a planned release is in its plan
     release: str | None
     times: int
-    cost: Cost
+    priced: Priced | None  # of adaptive budgets
     blocks: tuple[str, ...] | None
 
     def charge(self, account: Account, now: datetime) -> Charge:
-        """What it takes from the budget now."""
-        return Charge(account.period(now), self.cost, self.blocks, self.release, self.times)
+        """What it takes from the budget now; priced anew when another first release has chosen in the meantime."""
+        period, kept = account.period(now), account.terms.filter
+        if self.priced is None or kept is None:
+            return Charge(period, (), self.blocks, self.release, self.times)
+        priced = self.priced.under(kept)
+        chosen = priced.kept.to_json() if kept.is_open else None
+        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:
         """The content of its entry."""
@@ -69,25 +99,49 @@ def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> R
     if terms.kind == "planned":
         if blocks is not None:
             raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} is planned")
-        return Request(terms.name, None, _planned(terms, loss, release), times, (), None)
+        return Request(terms.name, None, _planned(terms, loss, release), times, None, None)
     if release is not None:
         raise InvalidParameter("release", release, "left out", f"budget {terms.name!r} is adaptive: say the loss")
     if terms.blocks is None and blocks is not None:
         raise InvalidParameter("blocks", blocks, "left out", f"budget {terms.name!r} has none")
     chosen = None if terms.blocks is None or blocks is None else terms.blocks.chosen(blocks)
-    if isinstance(loss, Guarantee):  # taken when it protects what the budget does
-        if loss.protects != terms.protects:
-            given, allowed = f"a guarantee for {loss.protects!r}", f"for what budget {terms.name!r} protects"
-            raise InvalidParameter("loss", given, allowed, f"{terms.protects!r}")
-        loss = loss.curve
-    stated = words.loss(loss)
+    stated = _stated(terms, loss)
     written = stated.to_json()
     if len(canonical(written)) > LONGEST_LOSS:
         raise InvalidParameter("loss", "a very long one", "of at most a million characters of JSON")
     if terms.filter is None:
         raise Unsupported("spending", f"budget {terms.name!r} has no filter")
-    cost = tuple(times * one for one in terms.filter.cost(stated))
-    return Request(terms.name, written, None, times, cost, chosen)
+    return Request(terms.name, written, None, times, Priced.of(terms.filter, stated, times), chosen)
+
+
+def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
+    """What is spent: a loss, a guarantee, or the losses of a plan as an entry has them."""
+    if isinstance(given, Guarantee):
+        return _guaranteed(terms, given)
+    return given if isinstance(given, WorstOf) else words.loss(given)
+
+
+def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
+    """The losses of a guarantee for what the budget protects; one about a secret is refused, for it does not add up."""
+    if not isinstance(given.curve, Loss | Worst):
+        raise Unsupported(
+            f"spending a guarantee for {given.protects!r}",
+            "a guarantee about a secret does not add up: two releases that each tell nothing about it can tell all of "
+            "it together",
+            "join the releases before they are translated, and spend the loss of one entry from a budget about entries",
+        )
+    if words.same_words(given.protects) != words.same_words(terms.protects):
+        said = f"a guarantee for {given.protects!r}"
+        raise InvalidParameter("loss", said, f"one for what budget {terms.name!r} protects, {terms.protects!r}")
+    if isinstance(given.curve, Loss):
+        return words.loss(given.curve)
+    found = given.curve.reach
+    # each loss of a bound stands above all vectors that it bounds
+    losses = [vector.loss for vector in found.vectors] + [bound.losses[0] for bound in found.bounds]
+    telling = tuple(loss for loss in losses if loss.parts)
+    if len(telling) > MOST_VECTORS:
+        telling = (Ladders.of(telling).loss(Ladders.of(telling).strength(telling, up=True).max(axis=0)),)
+    return telling[0] if len(telling) == 1 else WorstOf(telling)
 
 
 def _planned(terms: Terms, loss: Any, release: Any) -> str:

@@ -205,6 +205,8 @@ class Balance:
                 f"Odometer: {self._since}, the privacy loss is at most {self.read}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
+        elif self.budget.terms.filter is not None:
+            lines.append("That holds at every moment, whatever was chosen after earlier results (an odometer).")
         else:
             lines.append(
                 "That is what ran, if its choice and order did not depend on results; in any case the whole plan "
@@ -284,23 +286,15 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         kept = terms.filter
         chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
         over = rules.room(book, account, chosen)
-        used = tuple(most - one for most, one in zip(kept.limit, over, strict=True))
-        counted = zip(_units(kept), kept.limit, used, over, strict=True)
         amounts = tuple(
-            Amount(unit, _around(most), _around(one), _around(rest, "room"))
-            for unit, most, one, rest in counted
-            if most  # a unit of which there is none is not counted in
+            Amount(unit, _around(most), _around(most - rest), _around(rest, "room"))
+            for unit, most, rest in kept.amounts(over)
         )
-        delta = _rare(kept, terms.limit.delta)
-        reading = kept.reading(used, delta)
+        delta, reading = _rare(kept, terms.limit.delta), None
+        if kept.has_reading:
+            reading = kept.reading(tuple(most - one for most, one in zip(kept.limit, over, strict=True)), delta)
     shown, standing = Budget.of(account, now), account.standing
     return Balance(shown, amounts, reading, delta, standing.held, standing.period, ends, block, runs)
-
-
-def _units(kept: Filter) -> tuple[str, ...]:
-    """The units, the first of them with the order that it belongs to."""
-    order = getattr(kept, "order", None)
-    return kept.units if order is None else (f"{kept.units[0]} at order {order:g}", *kept.units[1:])
 
 
 def _rare(kept: Filter, delta: float | None) -> float:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from quiltwork.compose.filters.opening import Cost
+from quiltwork.compose.filters.opening import Cost, filter_from_json
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.terms import Terms
@@ -87,6 +87,15 @@ class Account:
         spent = tuple(Fraction(0) for _ in self.standing.spent)
         return self.standing_at(period=period, spent=spent)
 
+    def fixed(self, charge: Charge) -> Account:
+        """The same budget once the first charge has chosen what its filter left open; it may change nothing else."""
+        if charge.filter is None:
+            return self
+        kept, chosen = self.terms.filter, filter_from_json(charge.filter)
+        if kept is None or not kept.is_open or chosen.is_open or not kept.allows(chosen):
+            raise InvalidParameter("filter", charge.filter, "a choice that the budget leaves open")
+        return attrs.evolve(self.standing_at(spent=chosen.zero), terms=attrs.evolve(self.terms, filter=chosen))
+
     def standing_at(self, **changes: Any) -> Account:
         """The same budget with some of its standing changed."""
         return attrs.evolve(self, standing=attrs.evolve(self.standing, **changes))
@@ -101,18 +110,20 @@ class Charge:
     blocks: tuple[str, ...] | None = None
     release: str | None = None
     times: int = 1
+    filter: dict[str, Any] | None = None  # what was chosen about the budget's filter, of the charge that chose it
 
     def fields(self) -> dict[str, Any]:
         """As an entry holds it."""
         blocks = None if self.blocks is None else list(self.blocks)
-        return {**attrs.asdict(self), "cost": list(map(str, self.cost)), "blocks": blocks}
+        found = {**attrs.asdict(self, recurse=False), "cost": list(map(str, self.cost)), "blocks": blocks}
+        return found if self.filter is not None else {name: found[name] for name in found if name != "filter"}
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Charge:
         """From the body of an entry."""
         cost, blocks = tuple(map(exact, value["cost"])), value["blocks"]
         named = None if blocks is None else tuple(blocks)
-        return cls(value["period"], cost, named, value["release"], value["times"])
+        return cls(value["period"], cost, named, value["release"], value["times"], value.get("filter"))
 
 
 @attrs.frozen

@@ -7,7 +7,6 @@ that nobody wrote cannot stay unnoticed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -69,7 +68,7 @@ def _open(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     terms = Terms.from_json(content)
     if terms.name != entry.budget or book.account(terms.name) is not None:
         raise BrokenChain(f"budget {entry.budget!r} cannot be opened here", entry.seq)
-    spent = () if terms.filter is None else tuple(Fraction(0) for _ in terms.filter.limit)
+    spent = () if terms.filter is None else terms.filter.zero
     book.put_account(Account(terms, Standing(entry.time, spent=spent), entry.seq))
 
 
@@ -77,6 +76,10 @@ def _spend(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     account, charge = _account(book, entry), Charge.read(content)
     if charge.period != account.period(moment(entry.time)):
         raise BrokenChain(f"it is charged to another period, {charge.period}", entry.seq)
+    if charge.filter is not None:
+        account = account.fixed(charge)
+        book.put_account(account)
+        book.mark("terms", account.terms.name)
     _take(book, account, charge)
 
 

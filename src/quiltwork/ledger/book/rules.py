@@ -25,7 +25,7 @@ from typing import Any, Final
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.filters.worst_of import stated_from_json
 from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
@@ -128,7 +128,8 @@ def check_move(found: Reservation, act: str) -> None:
 
 def admit(book: Book, account: Account, charge: Charge) -> None:
     """BudgetExceeded when the charge does not fit; the book is not changed."""
-    terms, account = account.terms, account.at(charge.period)
+    account = account.at(charge.period).fixed(charge)
+    terms = account.terms
     if terms.kind == "planned":
         release = terms.release(str(charge.release))
         left = release.times - int(book.amount(terms.name, charge.period, release.name) or 0)
@@ -139,7 +140,7 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
         return
     kept = kept_by(account)
     total = worst(book, account, charge)
-    if not fits(total, kept.limit):
+    if not kept.admits(total):
         over = room(book, account, charge.blocks)
         for digits in (6, 12, 24, 48):  # as many as it takes to see that it does not fit
             needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
@@ -157,11 +158,6 @@ def kept_by(account: Account) -> Filter:
     if account.terms.filter is None:
         raise Unsupported("a filter", f"budget {account.terms.name!r} is planned", "its plan is composed as a whole")
     return account.terms.filter
-
-
-def fits(total: Cost, limit: Cost) -> bool:
-    """Whether no component passes its limit."""
-    return all(one <= most for one, most in zip(total, limit, strict=True))
 
 
 def worst(book: Book, account: Account, charge: Charge, times: int = 1, counted: Counter[str] | None = None) -> Cost:
@@ -208,7 +204,8 @@ def plus(one: Cost, two: Cost) -> Cost:
 
 def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
     """How many such charges fit one after the other."""
-    terms, account = account.terms, account.at(charge.period)
+    account = account.at(charge.period).fixed(charge)
+    terms = account.terms
     if terms.kind == "planned":
         release = terms.release(str(charge.release))
         left = release.times - int(book.amount(terms.name, account.standing.period, release.name) or 0)
@@ -219,11 +216,11 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
         return Forecast(terms.name, None, kept.shown(charge.cost), left_over)
     counted = None if terms.blocks is None else book.load_every_amount(terms.name, account.standing.period)
     low, high = 0, 1
-    while high <= MOST and fits(worst(book, account, charge, high, counted), kept.limit):
+    while high <= MOST and kept.admits(worst(book, account, charge, high, counted)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if fits(worst(book, account, charge, middle, counted), kept.limit):
+        if kept.admits(worst(book, account, charge, middle, counted)):
             low = middle
         else:
             high = middle
@@ -233,13 +230,16 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
 def room(book: Book, account: Account, blocks: tuple[str, ...] | None) -> Cost:
     """What may still be charged to each of these blocks, or to everything."""
     kept, parts = kept_by(account), account.terms.blocks
-    nothing = tuple(Fraction(0) for _ in kept.limit)
-    if parts is not None and parts.most > 1 and blocks is not None and len(blocks) == 1:
-        used = _beside(book, account, blocks[0], parts.most)
-        return tuple(most - one for most, one in zip(kept.limit, used, strict=True))
-    used = worst(book, account, Charge(account.standing.period, nothing, blocks))
     shares = 1 if parts is None or blocks is None else min(len(blocks), parts.most)  # each counts, up to `most`
-    return tuple((most - one) / shares for most, one in zip(kept.limit, used, strict=True))
+    return kept.left(used(book, account, blocks), shares)
+
+
+def used(book: Book, account: Account, blocks: tuple[str, ...] | None) -> Cost:
+    """What the worst change costs so far that touches these blocks, or anything."""
+    parts = account.terms.blocks
+    if parts is not None and parts.most > 1 and blocks is not None and len(blocks) == 1:
+        return _beside(book, account, blocks[0], parts.most)
+    return worst(book, account, Charge(account.standing.period, kept_by(account).zero, blocks))
 
 
 def _beside(book: Book, account: Account, block: str, most: int) -> Cost:
@@ -264,7 +264,7 @@ def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> No
         raise InvalidParameter("blocks", charge.blocks, f"blocks of budget {terms.name!r}")
     if terms.filter is None:
         return
-    if len(charge.cost) != len(terms.filter.limit):
+    if len(charge.cost) != len(terms.filter.zero):
         raise InvalidParameter("cost", charge.cost, "one amount of each unit")
     try:
         least = _price(terms.filter, canonical(loss))
@@ -276,4 +276,4 @@ def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> No
 
 @lru_cache(maxsize=1024)
 def _price(kept: Filter, loss: str) -> Cost:
-    return kept.cost(Loss.from_json(parsed(loss)))
+    return kept.cost(stated_from_json(parsed(loss)))

@@ -57,7 +57,7 @@ class Limit:
         chosen = allowed[0] if kind is None else kind
         if not isinstance(chosen, str) or chosen not in allowed:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
-        if chosen != "renyi" and (order is not None or reveal != 0.0):
+        if (chosen != "renyi" and order is not None) or (chosen not in ("renyi", "several_orders") and reveal != 0.0):
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
         return filter_below(self.kind, self._stated(), chosen, order, reveal)
 
@@ -276,7 +276,7 @@ def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
     else:
         kept = limit.filter()
         cost = kept.cost(total)
-        if all(one <= most for one, most in zip(cost, kept.limit, strict=True)):
+        if kept.admits(cost):
             return
         needed = kept.shown(cost)
     needed, hint = f"{needed} for the plan as a whole", "plan less; nothing was opened"

@@ -129,7 +129,7 @@ class Checker:
         try:
             content = entry.content
             charge = Charge.read(content)
-            rules.check_price(account.terms, charge, content["loss"])
+            rules.check_price(account.fixed(charge).terms, charge, content["loss"])
             rules.check_open(account, moment(entry.time))
             rules.admit(self.book, account.at(charge.period), charge)
         except BudgetExceeded:

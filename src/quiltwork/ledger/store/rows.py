@@ -46,6 +46,7 @@ _KEY = _where(schema.entries, "budget", "key")
 STANDING = (
     update(schema.budgets).where(schema.budgets.c.name == bindparam("which")).values(standing=bindparam("standing"))
 )
+_TERMS = update(schema.budgets).where(schema.budgets.c.name == bindparam("which")).values(terms=bindparam("terms"))
 _STATUS = (
     update(schema.reservations)
     .where(schema.reservations.c.seq == bindparam("which"))
@@ -187,6 +188,9 @@ class LiveBook(Book):
             kind, name = place
             if kind == "account":
                 self._write_account(place, self.accounts[name])
+            elif kind == "terms":  # what a budget left open was chosen
+                terms = canonical(self.accounts[name].terms.to_json())
+                self.connection.execute(_TERMS, {"which": name, "terms": terms})
             elif kind == "reservation":
                 self._write_reservation(place, self.reservations[name])
             elif kind == "principal":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.filters.worst_of import stated_from_json
 from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Words
 from quiltwork.document.draw.svg import picture
 from quiltwork.document.page import Report
@@ -113,7 +113,7 @@ def forecasts(ledger: Ledger, balance: Balance, entries: Sequence[Entry]) -> lis
             key = _release(content)
             if key is None or key in found or len(found) == FORECASTS:
                 continue
-            more = ledger.forecast(name, Loss.from_json(content["loss"]), blocks=content["blocks"])
+            more = ledger.forecast(name, stated_from_json(content["loss"]), blocks=content["blocks"])
         except (QuiltworkError, BrokenChain, KeyError, TypeError, ValueError):  # a forecast is no answer to a bad entry
             continue
         found[key] = (key, more.count, more.cost)

@@ -19,6 +19,8 @@ MOST_NAMED = 6  # blocks or owners in one line
 def said(loss: Any, most: int = LONG) -> str:
     """A stored loss in a few words."""
     try:
+        if "losses" in loss:  # of a table plan: what its worst steps lose
+            return clean(f"worst of {len(loss['losses'])} vectors, such as {said(loss['losses'][0], most)}", most)
         parts = []
         for fields in loss["releases"]:
             family = {name: value for name, value in fields.items() if name != "count"}

@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from fractions import Fraction
 from typing import Annotated, Any, Self
 
 import attrs
 from pydantic import AfterValidator, Field, model_validator
 
-from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below
+from quiltwork.compose.filters.opening import FILTERS, LIMITS, Cost, Filter, filter_below
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_most
@@ -102,7 +101,7 @@ class Budget(Strict):
     mu: Moderate | None = None
     protects: Words | None = None
     kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})] = "adaptive"
-    filter: Annotated[str, Field(json_schema_extra={"enum": ["renyi", "zcdp", "gdp", "pure"]})] | None = None
+    filter: Annotated[str, Field(json_schema_extra={"enum": list(FILTERS["approximate"])})] | None = None
     order: Annotated[float, Field(gt=1)] | None = None
     reveal: Share = 0.0
     expires: Annotated[str, _text_of(instant)] | None = None
@@ -132,9 +131,10 @@ class Budget(Strict):
         if self.filter is not None and self.filter not in allowed:
             given = ", ".join(self.stated)
             raise refused(f"must be {' or '.join(allowed)} for a limit on {given}, got {self.filter!r}", ("filter",))
-        if self.chosen != "renyi" and (self.order is not None or self.reveal):
-            field = "order" if self.order is not None else "reveal"
-            raise refused("must be left out: it belongs to the renyi filter", (field,))
+        if self.chosen != "renyi" and self.order is not None:
+            raise refused("must be left out: it belongs to the renyi filter", ("order",))
+        if self.chosen not in ("renyi", "several_orders") and self.reveal:
+            raise refused("must be left out: it belongs to the renyi filter", ("reveal",))
         if self.delta is not None and self.reveal >= self.delta:
             raise refused(f"must be below delta, which is {self.delta:g}, got {self.reveal:g}", ("reveal",))
         return self
@@ -212,21 +212,37 @@ def answered(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> Budge
 
 def _adaptive(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:
     kept = budget.keeper()
-    limit, spent = kept.shown(kept.limit, left=True), tuple(Fraction(0) for _ in kept.limit)
-    refused, fitting = None, 0
+    limit = kept.shown(kept.limit, left=True)
+    if releases:
+        kept = kept.chosen_for(releases[0][1] * releases[0][2])
+    spent, refused, fitting = kept.zero, None, 0
     for name, loss, count in releases:
         try:
             cost = kept.cost(loss)
         except Unsupported as error:
             return BudgetAnswer(budget, False, "no finite cost", limit, name, 0, None, str(error))
-        if refused is None:
-            room = [int((most - a) / c) for most, a, c in zip(kept.limit, spent, cost, strict=True) if c]
-            if min(room, default=count) < count:
-                refused, fitting = name, min(room)
-        spent = tuple(a + count * c for a, c in zip(spent, cost, strict=True))
-    share = max((up(float(a / most)) for a, most in zip(spent, kept.limit, strict=True) if most), default=0.0)
+        if refused is None and (fits := _fitting(kept, spent, cost, count)) < count:
+            refused, fitting = name, fits
+        spent = _after(spent, cost, count)
+    used = [(most - left) / most for _, most, left in kept.amounts(kept.left(spent))]
+    share = max((up(float(one)) for one in used), default=0.0)
     reason = "" if refused is None else f"{budget.chosen} costs add up: {kept.because}"
     return BudgetAnswer(budget, refused is None, kept.shown(spent), limit, refused, fitting, share, reason)
+
+
+def _after(spent: Cost, cost: Cost, count: int) -> Cost:
+    return tuple(a + count * c for a, c in zip(spent, cost, strict=True))
+
+
+def _fitting(kept: Filter, spent: Cost, cost: Cost, count: int) -> int:
+    """How many of so many equal releases fit one after the other."""
+    if kept.admits(_after(spent, cost, count)):
+        return count
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if kept.admits(_after(spent, cost, middle)) else (low, middle)
+    return low
 
 
 def _planned(budget: Budget, releases: Sequence[tuple[str, Loss, int]]) -> BudgetAnswer:

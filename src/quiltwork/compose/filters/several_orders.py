@@ -1,0 +1,312 @@
+"""The filter of several Rényi orders at once, beside the sum of largest losses, for (epsilon, delta) budgets.
+
+On a path add up S_j, the Rényi divergences of the orders 1 + theta_j; E, the largest losses; and R, the masses that
+reveal the world. Fixed before any output: theta_j > 0, weights w_j with sum at most 1, and the share of delta that is
+set aside for R; the rest of delta is delta_m. One more release is granted iff afterwards R keeps to its share and
+
+    for every z in (epsilon, E]:   delta_m sum_j w_j e^(theta_j (z - S_j)) >= 1 - e^(epsilon - z).             (*)
+
+Theorem. Whatever adaptive choice of releases, and of when to stop: (epsilon, delta)-differential privacy.
+Proof. Let Z = log p/q of all outputs. M = sum_j w_j e^(theta_j (Z - S_j)) is a nonnegative supermartingale under P from
+sum w_j <= 1 on, since E_P[e^(theta L)] = e^(theta D_(1+theta)) for the loss L of one release given the past. Z <= E on
+every path, so (*) says (1 - e^(epsilon - Z))+ <= delta_m M, and P(A) - e^epsilon Q(A) <= E_P[(1 - e^(epsilon - Z))+] <=
+delta_m for every event A. What is revealed outright is cut off P first, and costs no more than its share.
+
+Theorem (odometer). Let spent be the least epsilon for which (*) holds. It is 0 at first, rises with every sum, never
+passes the budget's, and P(A) <= E_Q[e^spent 1_A] + delta at every stopping time: the same inequality, path by path.
+
+(*) holds wherever some single order would do, and wherever the largest losses add up to no more than epsilon.
+
+Reference: theory/joining.md section 3, Theorems 5 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from scipy.optimize import brentq
+
+from quiltwork import checks
+from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.characteristic import log_peak
+from quiltwork.compose.filters.costs import Cost, divergences, pure_cost, renyi_cost, short
+from quiltwork.compose.filters.filter import Filter
+from quiltwork.compose.filters.worst_of import WorstOf
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.families.pure import Approximate
+from quiltwork.losses.family import Family
+from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.numbers.stated import double_above, double_below, typed, typed_above
+
+UNBOUNDED = Fraction(10**150)  # stands for an infinite amount: sums that reach it stay infinite
+LEAST_TILT, MOST_TILT = 0.05, 2e4  # of the orders that are chosen by themselves
+MAIN_WEIGHT = Fraction(85, 100)  # of the order that suits the first release; the others share what is left of 1
+OTHER_STEPS = (*range(-3, 0), *range(1, 11))  # the other tilts are this many doublings away
+REVEAL_SHARE = Fraction(1, 100)  # of delta
+LONGEST = 80.0  # excess of z over epsilon past which 1 - e^(epsilon - z) has no more digits
+POINTS = 61  # of a grid of tilts
+NEAR = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how closely the largest excess is enclosed
+OUTWARD = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4)  # by which a root is raised until it is certified
+
+
+@attrs.frozen
+class _State:
+    """The sums of one path as floats, and log((1 - e^(epsilon - z)) / sum_j w_j e^(theta_j (z - S_j))), concave in z.
+
+    Each exponent is lowered by more than the rounding of its product, so that values are never too small.
+    """
+
+    tilts: FloatArray
+    log_weights: FloatArray
+    sums: FloatArray  # rounded up
+    top: float  # E, rounded up
+
+    def need(self, epsilon: float) -> float:
+        """log of the least delta_m for which (*) holds at this epsilon, rounded up."""
+        if self.top <= epsilon:
+            return -math.inf
+        longest = up(self.top - epsilon) if math.isfinite(self.top) else math.inf
+        if not self.sums.size:
+            return 0.0 if math.isinf(longest) else math.log(-math.expm1(-longest)) + 4 * UNIT
+        end = min(longest, LONGEST)
+        start = max(1e-12 * end, 1e-290)
+        if start < end and self._slope(end, epsilon)[0] > 0:  # still rising there: the largest loss is reached first
+            return self._value(end, epsilon)
+        if (
+            start >= end or sum(self._slope(start, epsilon)) <= 0
+        ):  # falls from the start; the sum is least at z = epsilon
+            return math.log(end) - self._log_sum(0.0, epsilon)
+        peak = end
+        if sum(self._slope(end, epsilon)) < 0:
+            peak = float(brentq(lambda y: sum(self._slope(y, epsilon)), start, end, xtol=1e-300, rtol=1e-14))
+        for near in NEAR:
+            low, high = peak * (1 - near), min(peak * (1 + near), end)
+            rising = self._slope(low, epsilon)
+            if rising[0] >= 0 and (high == end or self._slope(high, epsilon)[1] <= 0):
+                # concave: below its tangent at low up to high, no more than there beyond, no more than at low before
+                return up(self._value(low, epsilon) + rising[1] * (high - low) * (1 + 4 * UNIT), 2)
+        return math.log(-math.expm1(-end)) - self._log_sum(0.0, epsilon)
+
+    def _terms(self, y: float, epsilon: float) -> FloatArray:
+        z = y + epsilon
+        room = 8 * UNIT * (self.tilts * (abs(z) + self.sums) + np.abs(self.log_weights) + 1.0)
+        lowered: FloatArray = self.log_weights + self.tilts * (z - self.sums) - room
+        return lowered
+
+    def _log_sum(self, y: float, epsilon: float) -> float:
+        terms = self._terms(y, epsilon)
+        largest = float(np.max(terms))
+        return largest + math.log(float(np.sum(np.exp(terms - largest)))) - 64 * UNIT * (1 + abs(largest))
+
+    def _value(self, y: float, epsilon: float) -> float:
+        log_one_minus = math.log(-math.expm1(-y))
+        return log_one_minus - self._log_sum(y, epsilon) + 8 * UNIT * (1 + abs(log_one_minus))
+
+    def _slope(self, y: float, epsilon: float) -> tuple[float, float]:
+        """Ends of the derivative in z: 1/(e^y - 1) less the mean of theta under the terms as weights."""
+        z = y + epsilon
+        unsure = 32 * UNIT * (self.tilts * (abs(z) + self.sums) + np.abs(self.log_weights) + 1.0)
+        terms = self.log_weights + self.tilts * (z - self.sums)
+        shares = np.exp(terms - np.max(terms))
+        mean = float(shares @ self.tilts / np.sum(shares))
+        rising, wrong = 1.0 / math.expm1(y), math.expm1(2 * float(np.max(unsure))) + 64 * UNIT
+        room = wrong * mean + 8 * UNIT * rising
+        return rising - mean - room, rising - mean + room
+
+
+def _orders(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, (tuple, list)) or not all(isinstance(one, float) and 1 < one < 1e6 for one in value):
+        raise InvalidParameter("orders", value, "floats above 1, or none before the first release")
+    return tuple(value)
+
+
+@attrs.frozen
+class SeveralOrdersFilter(Filter):
+    """(epsilon, delta) kept by several Rényi orders, the pure sum and a share for what reveals, all at once.
+
+    Without orders it waits for its first release: they are chosen for that loss when it is granted (`chosen_for`), and
+    fixed from then on. Nothing was seen before it, so the choice is a constant; a poor one costs utility only.
+    """
+
+    kind: ClassVar[str] = "several_orders"
+    because: ClassVar[str] = (
+        "Rényi divergences of several fixed orders, weighed, and largest losses add up on every path "
+        "(mixture of supermartingales)"
+    )
+    units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    reveal: Fraction
+    orders: tuple[float, ...] = attrs.field(default=(), converter=_orders)
+    weights: tuple[Fraction, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if not 0 < self.limit[1] < 1 or not 0 <= self.reveal < self.limit[1]:
+            raise InvalidParameter("delta and reveal", (self.limit[1], self.reveal), "0 <= reveal < delta < 1")
+        if len(self.weights) != len(self.orders) or sum(self.weights) > 1 or any(one <= 0 for one in self.weights):
+            raise InvalidParameter("weights", self.weights, "one above 0 for each order, at most 1 together")
+
+    # ---- orders
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the orders are still to be chosen."""
+        return not self.orders
+
+    def chosen_for(self, loss: Loss | WorstOf) -> SeveralOrdersFilter:
+        """The filter with orders that suit this first release; itself when they are fixed."""
+        if not self.is_open:
+            return self
+        if isinstance(loss, WorstOf):  # any choice is sound: the vector that costs most decides
+            loss = max(loss.losses, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
+        main = _main_tilt(loss, float(self.limit[0]), float(self.limit[1]))
+        steps = [step for step in OTHER_STEPS if LEAST_TILT <= main * 2.0**step <= MOST_TILT]
+        tilts = [main, *(main * 2.0**step for step in steps)]
+        shares = [(1 + abs(step)) ** -1.5 for step in steps]
+        rest = float(1 - MAIN_WEIGHT) * (1 - 1e-12) / sum(shares) if shares else 0.0
+        weights = (MAIN_WEIGHT, *(Fraction(math.floor(rest * share * 1e12), 10**12) for share in shares))
+        return attrs.evolve(self, orders=tuple(float(f"{1 + tilt:.6g}") for tilt in tilts), weights=weights)
+
+    def allows(self, chosen: Filter) -> bool:
+        return isinstance(chosen, SeveralOrdersFilter) and attrs.evolve(chosen, orders=(), weights=()) == self
+
+    # ---- costs
+
+    @property
+    def zero(self) -> Cost:
+        return (Fraction(0),) * (len(self.orders) + 2)
+
+    def cost(self, loss: Loss | WorstOf) -> Cost:
+        if self.is_open:
+            raise Unsupported("a cost", "the orders of the budget are chosen with its first release", "ask chosen_for")
+        found = super().cost(loss)
+        if found[-1] > self.reveal:
+            raise Unsupported(
+                f"{loss} in this budget",
+                f"it has delta {short(found[-1])} for failures that no epsilon covers, "
+                f"and {short(self.reveal, left=True)} of the budget's delta is set aside for that",
+                "open the budget with a larger reveal=..., below its delta",
+            )
+        return found
+
+    def _cost(self, family: Family) -> Cost:
+        """The divergences, the largest loss and the reveal mass of one release."""
+        found = [renyi_cost(family, order) for order in self.orders]
+        split = family.unless_revealed()
+        inside = family if split is None else split[0]
+        top = pure_cost(inside)
+        if top is None and not any(found):
+            because = "its Rényi divergences and its largest loss are infinite, or could not be bounded"
+            raise self._refused(family, because, "state it in another way, or open a planned budget")
+        hidden = [one[1] for one in found if one is not None]
+        revealed = max(hidden) if hidden else typed(split[1]) if split is not None else Fraction(0)
+        sums = (UNBOUNDED if one is None else one[0] for one in found)
+        return *sums, UNBOUNDED if top is None else top, revealed
+
+    # ---- the rule
+
+    def admits(self, spent: Cost) -> bool:
+        if spent[-1] > self.reveal:
+            return False
+        return spent[-2] <= self.limit[0] or self._state(spent).need(double_below(self.limit[0])) <= self._log_rest
+
+    def spent(self, total: Cost) -> float:
+        """The least epsilon for which (*) holds, rounded up: an odometer, and what a balance shows."""
+        if not any(total[:-1]):
+            return 0.0
+        pure = total[-2]
+        state, most = self._state(total), self._log_rest
+        if state.need(0.0) <= most:
+            return 0.0
+        high = 1.0
+        while state.need(high) > most:
+            high *= 2
+            if high > 1e9:
+                return math.inf if pure >= UNBOUNDED else typed_above(pure)
+        root = float(brentq(lambda epsilon: max(state.need(epsilon), -1e300) - most, 0.0, high, rtol=1e-14))
+        found = next(one for more in (*OUTWARD, 1.0) if state.need(one := min(root * (1 + more), high)) <= most)
+        return found if pure >= UNBOUNDED else min(found, typed_above(pure))
+
+    @property
+    def _log_rest(self) -> float:
+        """log delta_m, rounded down."""
+        rest = self.limit[1] - self.reveal
+        near = math.log(rest.numerator) - math.log(rest.denominator)
+        return near - 8 * UNIT * (1 + abs(math.log(rest.numerator)) + abs(math.log(rest.denominator)))
+
+    def _state(self, total: Cost) -> _State:
+        kept = [j for j, one in enumerate(total[:-2]) if one < UNBOUNDED]
+        top = math.inf if total[-2] >= UNBOUNDED else double_above(total[-2])
+        return _State(
+            np.array([float(typed(self.orders[j]) - 1) for j in kept]),
+            np.array([math.log(float(self.weights[j])) for j in kept]),
+            np.array([double_above(total[j]) for j in kept]),
+            top,
+        )
+
+    # ---- words
+
+    @property
+    def promise(self) -> Loss:
+        epsilon, delta = map(typed_above, self.limit)
+        return Loss.of(Approximate(epsilon, delta))
+
+    has_reading: ClassVar[bool] = False  # what is spent is an odometer itself
+
+    def left(self, spent: Cost, shares: int = 1) -> Cost:
+        """epsilon that is not spent, and what is left of the share for reveals."""
+        gone = self.limit[0] if math.isinf(one := self.spent(spent)) else typed(one)
+        return self.limit[0] - gone, self.reveal - spent[-1]
+
+    def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
+        epsilon = (f"epsilon at delta {float(self.limit[1]):g}", self.limit[0], left[0])
+        return (epsilon, ("reveal", self.reveal, left[1])) if left[1] < self.reveal else (epsilon,)
+
+    def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
+        """The epsilon that a cost alone would be, or, of what is left, what was not spent."""
+        epsilon = cost[0] if left else UNBOUNDED if math.isinf(one := self.spent(cost)) else typed(one)
+        text = "epsilon " + ("inf" if epsilon >= UNBOUNDED else short(epsilon, left=left, digits=digits))
+        text += f" at delta {short(self.limit[1])}"
+        return text + (f", reveal {short(cost[-1], left=left, digits=digits)}" if cost[-1] and not left else "")
+
+    def to_json(self) -> dict[str, Any]:
+        weights = [f"{one.numerator}/{one.denominator}" for one in self.weights]
+        reveal = f"{self.reveal.numerator}/{self.reveal.denominator}"
+        return {**super().to_json(), "reveal": reveal, "orders": list(self.orders), "weights": weights}
+
+
+def several_orders_filter(epsilon: Any, delta: Any, *, reveal: Any = None) -> SeveralOrdersFilter:
+    """(epsilon, delta) in all; `reveal` is the part of delta that is set aside for releases that may reveal outright.
+
+    One hundredth of delta unless it is given. The orders are chosen with the first release.
+    """
+    epsilon, delta = checks.non_negative("epsilon", epsilon), checks.probability("delta", delta)
+    share = typed(delta) * REVEAL_SHARE if reveal is None else typed(checks.probability("reveal", reveal))
+    return SeveralOrdersFilter((typed(epsilon), typed(delta)), share)
+
+
+def _main_tilt(loss: Loss, epsilon: float, delta: float) -> float:
+    """Of the order that alone would admit most copies of a loss; bounded ones take that of Gaussian noise.
+
+    The pure sum looks after bounded losses, and the best order for them would be too high for whatever follows.
+    """
+    is_bounded = all(pure_cost(part.family) is not None for part in loss.parts)
+
+    def worth(tilts: FloatArray) -> FloatArray:
+        limits = epsilon + (math.log(delta) - log_peak(tilts)) / tilts
+        each = 1.0 + tilts if is_bounded else np.array(divergences(loss.parts, tilts)[0])
+        found: FloatArray = np.where((each > 0) & (limits > 0), limits / np.where(each > 0, each, 1.0), 0.0)
+        return found
+
+    tilts, ratio = np.geomspace(LEAST_TILT, MOST_TILT, POINTS), (MOST_TILT / LEAST_TILT) ** (1 / (POINTS - 1))
+    if not np.any(worth(tilts) > 0):  # no order has a finite divergence below its limit
+        is_bounded = True
+    for _ in range(2):  # a grid, and a finer one around its best
+        best = float(tilts[int(np.argmax(worth(tilts)))])
+        tilts, ratio = best * np.geomspace(1 / ratio, ratio, POINTS), ratio ** (2 / (POINTS - 1))
+    best = float(tilts[int(np.argmax(worth(tilts)))])
+    return min(max(best, LEAST_TILT), MOST_TILT)

@@ -1,0 +1,60 @@
+"""What a plan costs in a budget: one loss for each distance vector, of which a pair of neighbours has one.
+
+A filter adds up amounts of each unit on every path, and grants when its rule holds for the sums. For a pair of
+neighbours with vector v the plan costs what the loss of v costs; so the largest amount of each unit over all vectors,
+each for itself, is what it costs at most, whatever the pair. The losses stay apart: the dominating pair of all of them
+together would cost more.
+
+Reference: theory/joining.md sections 1 (Theorem 1, representation 4) and 3.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from quiltwork.compose.loss import Loss
+from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
+
+SCHEMA = "quiltwork/worst_of/1"
+
+
+def _losses(given: Any) -> tuple[Loss, ...]:
+    found = tuple(dict.fromkeys(given))
+    if not found or not all(isinstance(one, Loss) and one.parts and one.side == "worst" for one in found):
+        raise InvalidParameter("losses", given, "at least one quiltwork loss, both directions")
+    return found
+
+
+@document("worst_of/1", plain=True)
+@attrs.frozen
+class WorstOf:
+    """Losses one of which any pair of neighbours has."""
+
+    losses: tuple[Loss, ...] = attrs.field(converter=_losses)
+
+    def __mul__(self, times: int) -> WorstOf:
+        """So many runs of the same plan: a pair of neighbours has the same vector each time."""
+        return WorstOf(tuple(times * one for one in self.losses))
+
+    def to_json(self) -> dict[str, Any]:
+        """Tagged and versioned."""
+        return {"schema": SCHEMA, "losses": [one.to_json() for one in self.losses]}
+
+    @classmethod
+    def from_json(cls, value: Any) -> WorstOf:
+        """The inverse of to_json."""
+        if not isinstance(value, dict) or value.get("schema") != SCHEMA or not isinstance(value.get("losses"), list):
+            raise InvalidParameter("loss", value, f"an object with schema {SCHEMA!r} and losses")
+        return cls(tuple(map(Loss.from_json, value["losses"])))
+
+    def __str__(self) -> str:
+        return f"worst of {len(self.losses)} losses"
+
+
+def stated_from_json(value: Any) -> Loss | WorstOf:
+    """A stored loss, or the losses of a plan."""
+    is_plan = isinstance(value, dict) and value.get("schema") == SCHEMA
+    return WorstOf.from_json(value) if is_plan else Loss.from_json(value)
