@@ -98,6 +98,7 @@ def train(noise_multiplier: float, seed: int) -> Run:
 
     The generator of torch is seeded to repeat the example; for data about people use `secure_mode=True`.
     """
+    warnings.filterwarnings("ignore", "Secure RNG turned off|Full backward hook")  # an example, not people
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
@@ -135,7 +136,6 @@ def held_against(certificate: qw.Loss, canaries: Canaries) -> AuditReport:
 
 def main(arguments: list[str]) -> int:
     """Print everything; 0 when the audit of the right run does not contradict, and that of the wrong one does."""
-    warnings.filterwarnings("ignore", "Secure RNG turned off|Full backward hook")  # an example, not people
     folder = Path(arguments[0]) if arguments else Path(tempfile.mkdtemp())
     noise = noise_for(EPSILON)
     print(f"noise multiplier {noise:.3f} for epsilon {EPSILON} at delta {DELTA}")

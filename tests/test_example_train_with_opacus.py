@@ -27,11 +27,11 @@ def test_the_example_as_it_is_told(tmp_path, capsys):
     assert "does not contradict" in capsys.readouterr().out
 
 
-def test_the_default_budget_refuses_the_run():
+def test_the_default_budget_refuses_the_run(tmp_path):
     """What the tutorial says of adaptive budgets; a planned one takes it at its tight price."""
     example = importlib.import_module("examples.train_with_opacus")
     run = example.planned(3.4043)
-    ledger = qw.Ledger("sqlite://")
+    ledger = qw.Ledger(f"sqlite:///{tmp_path / 'budgets.db'}")
     ledger.open("adaptive", epsilon=2.0, delta=1e-5, protects="one document")
     assert ledger.would_exceed("adaptive", run)
     ledger.open("planned", epsilon=2.0, delta=1e-5, kind="planned", plan=[("run", run)], protects="one document")

@@ -31,6 +31,7 @@ def examples(number, seed=0, width=5):
 def private(accountant, data=None, **options):
     """An engine, a model, an optimizer and a loader, not trained yet."""
     from opacus import PrivacyEngine
+
     from quiltwork.adapters.opacus import Accountant  # which registers itself
 
     assert Accountant.mechanism() == "quiltwork"
@@ -107,6 +108,7 @@ def test_a_checkpoint_goes_on(tmp_path):
 def test_noise_for_a_target():
     """`make_private_with_epsilon` searches with our accountant: the run stays within the target, and near it."""
     from opacus import PrivacyEngine
+
     from quiltwork.adapters.opacus import Accountant  # which registers itself
 
     assert Accountant.mechanism() == "quiltwork"
