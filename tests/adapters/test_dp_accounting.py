@@ -392,7 +392,8 @@ def test_relations_and_batches(event, neighbors, loss):
     assert from_dp_accounting(event, neighbors=neighbors) == loss
 
 
-EVERY = {  # theory/sampling.md section 11, row by row: added or removed, exchanged, zeroed; y is mapped, n refused by name
+# theory/sampling.md section 11, row by row: added or removed, exchanged, zeroed; y is mapped, n is refused by name
+EVERY = {
     "DpEvent": ((), "nnn"),
     "NoOpDpEvent": ((), "yyy"),
     "NonPrivateDpEvent": ((), "nnn"),
