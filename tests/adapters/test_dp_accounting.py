@@ -392,6 +392,46 @@ def test_relations_and_batches(event, neighbors, loss):
     assert from_dp_accounting(event, neighbors=neighbors) == loss
 
 
+# theory/sampling.md section 11, row by row: added or removed, exchanged, zeroed; y is mapped, n is refused by name
+EVERY = {
+    "DpEvent": ((), "nnn"),
+    "NoOpDpEvent": ((), "yyy"),
+    "NonPrivateDpEvent": ((), "nnn"),
+    "UnsupportedDpEvent": ((), "nnn"),
+    "GaussianDpEvent": ((1.5,), "yyy"),
+    "LaplaceDpEvent": ((1.5,), "yyy"),
+    "DiscreteLaplaceDpEvent": ((0.5, 2), "yyy"),
+    "EpsilonDeltaDpEvent": ((0.5, 1e-6), "yyy"),
+    "ZCDpEvent": ((0.5, 0.0), "yyy"),
+    "RandomizedResponseDpEvent": ((0.3, 15), "nyy"),
+    "ExponentialMechanismDpEvent": ((0.5,), "yyy"),
+    "PermuteAndFlipDpEvent": ((0.5,), "yyy"),
+    "MixtureOfGaussiansDpEvent": ((1.0, [0.0, 1.0], [0.5, 0.5]), "yny"),
+    "TruncatedSubsampledGaussianDpEvent": ((100, 0.1, 20, 1.0), "yyy"),
+    "SingleEpochTreeAggregationDpEvent": ((1.0, 7), "nny"),
+    "SelfComposedDpEvent": ((GAUSSIAN, 3), "yyy"),
+    "ComposedDpEvent": (([GAUSSIAN, GAUSSIAN],), "yyy"),
+    "PoissonSampledDpEvent": ((0.1, GAUSSIAN), "yyy"),
+    "SampledWithoutReplacementDpEvent": ((1000, 10, GAUSSIAN), "nyn"),
+    "SampledWithReplacementDpEvent": ((1000, 10, GAUSSIAN), "nnn"),
+    "RepeatAndSelectDpEvent": ((GAUSSIAN, 3.0, 1.0), "nnn"),
+    "RandomAllocationDpEvent": ((GAUSSIAN, 1, 100), "nnn"),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_event_under_every_relation(name):
+    given, expected = EVERY[name]
+    event = getattr(EVENTS, name)(*given)
+    for tree in (event, together(GAUSSIAN, event)):
+        for relation, mapped in zip(("add_remove", "replace", "replace_special"), expected, strict=True):
+            if mapped == "y":
+                assert isinstance(from_dp_accounting(tree, neighbors=relation), qw.Loss)
+            else:
+                with pytest.raises(Unsupported, match=name):
+                    from_dp_accounting(tree, neighbors=relation)
+
+
 def test_tree_depths_are_the_peers():
     for steps in range(1, 300):
         tree = EVENTS.SingleEpochTreeAggregationDpEvent(1.0, steps)

@@ -1,6 +1,7 @@
 """`quiltwork train`: what is found, the page, the exit codes, the complaints, histories of Opacus."""
 
 import json
+import math
 from fractions import Fraction
 
 import pytest
@@ -44,13 +45,18 @@ def test_epsilon_of_a_run(capsys):
     assert qw.Loss.from_json(found["loss"]) == truth
 
 
+def less(noise):
+    """One less in the last of four digits."""
+    return noise - 10.0 ** (math.floor(math.log10(noise)) - 3)
+
+
 def test_the_least_noise_is_safe_and_tight(capsys):
     found = answered(capsys, *RUN, "--epochs", "2", "--epsilon", "1.5")
     noise = found["noise_multiplier"]
     assert found["solved"] == "noise multiplier"
-    assert len(repr(noise)) <= 10  # the number that is said is the one that was certified
+    assert len(repr(noise)) <= 6  # the number that is said is the one that was certified
     assert qw.training(6000, 60, 2, noise).epsilon(1e-5).upper <= 1.5
-    assert qw.training(6000, 60, 2, noise * (1 - 1e-5)).epsilon(1e-5).lower > 1.5
+    assert qw.training(6000, 60, 2, less(noise)).epsilon(1e-5).lower > 1.5
     assert found["target"] == {"epsilon": 1.5, "delta": 1e-5, "verdict": "met"}
 
 
@@ -104,9 +110,7 @@ def test_shuffled_runs_are_calibrated_by_their_safe_end(epochs, noise):
     assert found["target"]["verdict"] == "met"
     assert (int(epochs) * qw.gaussian(noise)).epsilon(1e-5).upper <= 2
     tighter = (
-        (int(epochs) * qw.gaussian(noise * 0.9999))
-        if found["solved"] != "epochs"
-        else (epochs + 1) * qw.gaussian(noise)
+        (int(epochs) * qw.gaussian(less(noise))) if found["solved"] != "epochs" else (epochs + 1) * qw.gaussian(noise)
     )
     assert tighter.epsilon(1e-5).lower > 2
 
@@ -214,3 +218,12 @@ def test_a_run_without_sizes_or_delta_is_refused(capsys):
 
 def test_a_target_that_cannot_be_met_is_refused(capsys):
     assert "even one is too many" in refused(capsys, *RUN, "--noise-multiplier", "0.7", "--epsilon", "0.1", code=1)
+
+
+@pytest.mark.parametrize("noise", ["0.1", "0.24", "1e6", "1e9"])
+@pytest.mark.parametrize("sampling", ["poisson", "shuffle", "fixed_size", "random_allocation"])
+def test_extreme_noise_is_refused_at_once(noise, sampling, capsys):
+    """Epsilon would be in the hundreds, or nothing: `qw.training` prices it for whoever wants the number."""
+    said = refused(capsys, *RUN, "--epochs", "2", "--noise-multiplier", noise, "--sampling", sampling)
+    assert "noise_multiplier must be from" in said
+    assert "quiltwork.training" in said

@@ -1,4 +1,4 @@
-"""Opacus: what an accountant wrote down while a model was trained, and an accountant that does so itself."""
+"""Opacus: what an accountant wrote down while a model was trained, an accountant that does so itself, and canaries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from quiltwork.errors import InvalidParameter, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.adapters.accountants.opacus import Accountant
+    from quiltwork.adapters.canaries import Canaries
 
-__all__ = ["Accountant", "from_opacus"]
+__all__ = ["Accountant", "Canaries", "from_opacus"]
+
+LATER = {"Accountant": "accountants.opacus", "Canaries": "canaries"}  # which makes itself known to Opacus; needs torch
 
 CHECKPOINT = "privacy_accountant_state_dict"  # where a checkpoint of a privacy engine keeps the state
 ALLOWED = "an Opacus accountant, a PrivacyEngine, a checkpoint, a state_dict() or a history"
@@ -72,9 +75,9 @@ def _check(mechanism: Any, history: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "Accountant":  # which makes itself known to Opacus
+    if name not in LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("quiltwork.adapters.accountants.opacus").Accountant
+    return getattr(import_module(f"quiltwork.adapters.{LATER[name]}"), name)
 
 
 if "opacus" in sys.modules:  # whoever trains with it may want to name the accountant; nobody else waits for torch

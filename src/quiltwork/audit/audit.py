@@ -20,6 +20,7 @@ from quiltwork.audit.bounds.one_run import Guesses, best_shares, guess, refuted,
 from quiltwork.audit.bounds.threshold import SHARE, Rule, choose, for_epsilon, for_mu, scores
 from quiltwork.audit.bounds.threshold import counted as counts_at
 from quiltwork.audit.bounds.threshold import split as split_trials
+from quiltwork.audit.canaries import scored
 from quiltwork.audit.result import Audit, bound
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -162,7 +163,7 @@ def one_run(
             "its theorem needs independent fair coins; with exactly half included, one coin tells about the next",
             "include each canary with probability 1/2, and divide by a fixed number, not by that of the included",
         )
-    values, coins = _scored(scores, included)
+    values, coins = _tossed(scores, included)
     delta, confidence, seed = checks.probability("delta", delta), confident(confidence), checks.count("seed", seed)
     says_in, says_out = _sides(guesses, values.size, max(min(10, values.size), values.size // 10))
     found = guess(values, coins, says_in, says_out, np.random.default_rng(seed))
@@ -280,17 +281,14 @@ def _sides(guesses: Any, canaries: int, usual: int) -> tuple[int, int]:
     return says_in, says_out
 
 
-def _scored(values: Any, included: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-    found = scores("scores", values)
-    allowed = "a 0 or 1, or True or False, for each score"
-    flags = checks.numbers("included", included, allowed, 0.0, 1.0)
-    if flags.shape != found.shape or not np.isin(flags, (0.0, 1.0)).all():
-        raise InvalidParameter("included", included, allowed, f"there are {found.size} scores")
-    fewer = int(min(flags.sum(), flags.size - flags.sum()))
-    if 2.0 * lower_tail(fewer, flags.size, 0.5, 0.5) < _SURPRISE:
-        given = f"{int(flags.sum())} of {flags.size} included"
+def _tossed(values: Any, included: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Scores and coins; numbers of heads that fair coins hardly show are refused."""
+    found, coins = scored(values, included)
+    heads = int(coins.sum())
+    if 2.0 * lower_tail(min(heads, coins.size - heads), coins.size, 0.5, 0.5) < _SURPRISE:
+        given = f"{heads} of {coins.size} included"
         raise InvalidParameter("included", given, "the result of fair coins, one a canary")
-    return found, flags == 1.0
+    return found, coins
 
 
 def _half(coins: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from quiltwork.cli.options import AsJson, Html, Markdown, single
-from quiltwork.errors import InvalidParameter, InvalidPlan
+from quiltwork.errors import InvalidParameter, InvalidPlan, MissingExtra
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
 
+ARCHIVE = b"PK"  # how files of torch.save begin
 UNKNOWNS = "two of --epochs, --noise-multiplier and --epsilon (the third is found), or all three to check them"
 
 
@@ -24,7 +25,7 @@ Sampling = Literal["poisson", "fixed_size", "random_allocation", "shuffle"]  # h
     "quiltwork train --examples 60000 --batch 256 --epochs 20 --epsilon 3 --delta 1e-5",
     "quiltwork train --examples 60000 --batch 256 --epochs 20 --noise-multiplier 1.1 --delta 1e-5 --sampling shuffle",
     "quiltwork train --examples 60000 --batch 256 --noise-multiplier 1.1 --epsilon 3 --delta 1e-5",
-    "quiltwork train --from-opacus state.json --delta 1e-5",
+    "quiltwork train --from-opacus checkpoint.pt --delta 1e-5",
 )
 def train(
     delta: Annotated[float, typer.Option(help="Answer at this delta.", show_default=False)],
@@ -37,7 +38,7 @@ def train(
     epsilon: Annotated[float | None, typer.Option(help="Target epsilon of the whole run.")] = None,
     sampling: Annotated[Sampling | None, typer.Option(help="How batches are drawn.", show_default="poisson")] = None,
     from_opacus: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What accountant.state_dict() of Opacus holds, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Of Opacus: a checkpoint, or accountant.state_dict() as JSON.")
     ] = None,
     as_json: AsJson = False,
     html: Html = None,
@@ -74,11 +75,29 @@ def train(
 
 
 def _recorded(path: Path) -> Loss:
-    """The loss of a state that an accountant of Opacus left."""
+    """The loss of a run from a checkpoint of Opacus, or from the state of its accountant as JSON."""
     from quiltwork.adapters.opacus import from_opacus
 
+    with path.open("rb") as file:
+        saved_by_torch = file.read(len(ARCHIVE)) == ARCHIVE
+    return from_opacus(_checkpoint(path) if saved_by_torch else _state(path))
+
+
+def _state(path: Path) -> Any:
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InvalidPlan(str(path), f"must be JSON ({error})") from None
-    return from_opacus(state)
+        raise InvalidPlan(str(path), f"must be JSON, or a checkpoint that torch wrote ({error})") from None
+
+
+def _checkpoint(path: Path) -> Any:
+    """What torch.save wrote; weights stay on disk, and nothing in it is executed."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "game", "pip install torch==2.13.0") from None
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception as error:  # of torch, of pickle, of the archive
+        line = " ".join(str(error).split())[:200]
+        raise InvalidPlan(str(path), f"must be a checkpoint of plain values that torch wrote ({line})") from None

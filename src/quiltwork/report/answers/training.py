@@ -25,7 +25,9 @@ from quiltwork.report.answers.account import Verdict, judged
 from quiltwork.spec.files.plan import Target
 
 SCHEMA = "quiltwork/training/1"
-DIGITS = 8  # of a noise multiplier that was found
+DIGITS = 4  # of a noise multiplier that was found
+LEAST_NOISE = {"poisson": 0.25, "shuffle": 0.25, "fixed_size": 0.5, "random_allocation": 0.5}
+MOST_NOISE = 1e5  # beyond, there is next to nothing to tell
 RTOL = 1e-3  # asked of epsilon, in the search and after it alike
 NEAR = 1e-9  # rates this near to one over a whole number of batches were meant as that
 
@@ -138,7 +140,7 @@ class Asked:
         solve = partial(calibrate, epsilon=epsilon, delta=self.delta, rtol=RTOL)
         if epochs is not None:
             known = epochs
-            found = solve(lambda z: safe_side(self.loss(known, _rounded(z))), tolerance=1e-7)
+            found = solve(lambda z: safe_side(self.loss(known, _rounded(z))), tolerance=1e-5)
             return "noise multiplier", epochs, _rounded(found)
         if noise is None or epsilon is None:
             raise InvalidParameter("the run", "too little", "two of epochs, noise multiplier and epsilon")
@@ -149,7 +151,10 @@ class Asked:
 
 def train(asked: Asked) -> Training:
     """The run that was asked about, with what was unknown solved from the safe side."""
+    if asked.noise_multiplier is not None:
+        check_noise(asked.noise_multiplier, asked.sampling)
     solved, epochs, noise = asked.solve()
+    check_noise(noise, asked.sampling)
     loss = asked.loss(epochs, noise)
     other = asked.loss(epochs, noise, "poisson" if asked.sampling == "shuffle" else "shuffle")
     batches = math.ceil(Fraction(asked.examples, asked.batch))
@@ -168,6 +173,7 @@ def train_recorded(loss: Loss, delta: float, epsilon: float | None) -> Training:
         rate, base = (family.rate, family.base) if isinstance(family, Poisson) else (1.0, family)
         if not isinstance(base, Gaussian) or base.sensitivity != 1:
             raise Unsupported(f"a training run of {family}", "its steps are not Gaussian noise on clipped gradients")
+        check_noise(base.sigma, "poisson")
         stages.append(Stage(base.sigma, rate, part.count))
         batches = max(1, math.floor((1 + NEAR) / rate))  # at least so many in each pass: no fewer passes are counted
         passes = math.ceil(Fraction(part.count, batches))
@@ -195,6 +201,14 @@ def _answered(
     return Training(
         sampling, stages, sizes, epochs, solved, loss, delta, epsilon, loss.advantage(), other.epsilon(delta), verdict
     )
+
+
+def check_noise(noise_multiplier: float, sampling: str) -> None:
+    """Refuse noise with which a report would take long and say nothing: epsilon in the hundreds, or none."""
+    least = LEAST_NOISE[sampling]
+    if not least <= noise_multiplier <= MOST_NOISE:
+        hint = "nobody is protected by less, and more tells nothing; quiltwork.training prices any"
+        raise InvalidParameter("noise_multiplier", noise_multiplier, f"from {least} to {MOST_NOISE:g}", hint)
 
 
 def safe_side(loss: Loss) -> Loss:
