@@ -68,16 +68,16 @@ def test_integrals_are_within_their_errors(s, t, loss, true):
 def test_bounds_in_closed_form_hold_integrals(mu, steps):
     """Where both are known: they are proved apart."""
     bounds, law = AllocationBounds(mu, steps), AllocationLaw(mu, steps)
-    losses = np.log1p(min(mu, 2.0) / math.sqrt(steps) * np.array([0.5, 1.0, 3.0, 5.0, 8.0]))
+    losses = np.log1p(min(mu, 2.0) / math.sqrt(steps) * np.array([-1.0, -0.3, 0.5, 1.0, 3.0, 5.0, 8.0]))
     known = law.integrals(np.expm1(losses))
     low, high = bounds.call(losses)
     assert np.all(low <= known.call + known.call_error)
     assert np.all(high >= known.call - known.call_error)
-    below = bounds.tails(losses)
-    values = (known.under, None, known.over, None)
-    for (low, high), value in zip(below, values, strict=True):
-        if value is not None:
-            assert np.all((low <= value + known.under_error) & (high >= value - known.under_error))
+    mean = np.exp(losses)
+    values = (known.under, mean * known.under - known.put, known.over, mean * known.over + known.call)
+    room = 1e-12 + 4 * (known.under_error + known.over_error + known.put_error + known.call_error)
+    for (low, high), value in zip(bounds.tails(losses), values, strict=True):
+        assert np.all((low <= value + room) & (high >= value - room))
 
 
 @pytest.mark.parametrize("s", [0.3, 1.0, 3.3])

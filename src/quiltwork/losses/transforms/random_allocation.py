@@ -71,7 +71,7 @@ DEEPEST = -330.0  # log of the smallest values that are integrated
 FARTHEST_MEAN = 1e9  # v beyond which nothing is integrated
 ORDERS = 30  # derivatives in a patch
 SPAN = 8.0  # its width times |z|
-BRANCHES = 6  # derivatives in a cell
+BRANCHES = 10  # derivatives in a cell
 SHARES = np.array([0.03, 0.1, 0.25, 0.45, 0.7, 1.0])  # of the largest turn
 BESIDE = np.array([0.5, 0.75, 1.0, 1.4])  # the best turn of a normal law
 SAFE = 1 + 1e-9  # sums of many positive numbers, outward
@@ -184,16 +184,24 @@ class Hyperbola:
 
     @classmethod
     def of(cls, law: Lognormal, steps: int, abscissa: float, low: float, high: float) -> Hyperbola | None:
+        """With f - 1 where that may be, and else with f."""
+        found = cls._best(law, steps, abscissa, (low, high), True) if low > ALONE * high > 0 else None
+        return found or cls._best(law, steps, abscissa, (low, high), False)
+
+    @classmethod
+    def _best(
+        cls, law: Lognormal, steps: int, abscissa: float, ends: tuple[float, float], less_one: bool
+    ) -> Hyperbola | None:
         """The first bend whose errors are small; None where each would need too many nodes."""
         found: list[tuple[float, Hyperbola]] = []
-        less_one = low > ALONE * high > 0
         for bend in BENDS:
             strip = bend / 2 if less_one else bend
             scale = abscissa / (1 - math.sin(bend))
-            known = sizes(law, steps, scale, np.array([bend, bend + strip, bend - strip]), low, less_one)
+            known = sizes(law, steps, scale, np.array([bend, bend + strip, bend - strip]), ends[0], less_one)
             if known is None or not _narrow(known):
                 continue
-            made = cls._on(known, law, steps, (bend, strip, scale), (low, high), less_one)
+            with np.errstate(all="ignore"):  # what overflows is refused
+                made = cls._on(known, law, steps, (bend, strip, scale), ends, less_one)
             if made is not None:
                 whole = np.array([known.integral(k)[0] for k in range(3)])
                 found.append((float(((made.errors + made.aliases) / whole).max()), made))
@@ -233,9 +241,8 @@ class Hyperbola:
         z = scale * ((1 - sine * cosh) + 1j * (cosine * sinh))
         slope = scale * (-sine * sinh + 1j * (cosine * cosh))
         log_lam, wrong = law.log_transform(z / steps)
-        if not (np.isfinite(log_lam).all() and np.isfinite(wrong).all()):
-            return None
-        power = steps * log_lam
+        blind = ~(np.isfinite(log_lam) & (steps * wrong < 1))  # there f is only known to be small
+        power, wrong = np.where(blind, -800.0, steps * np.where(blind, 0.0, log_lam)), np.where(blind, 0.0, wrong)
         slope = slope * (-1j * step / math.pi)
         slope[0] *= 0.5
         if less_one:
@@ -244,7 +251,7 @@ class Hyperbola:
             size = np.abs(slope) * np.exp(z.real * low)
             parts, whole_size = size * parts, size * np.exp(power.real)
         else:
-            weights = slope * np.exp(power + z * low)
+            weights = np.where(blind, 0.0, slope * np.exp(power + z * low))
             parts = whole_size = np.abs(weights)
         modulus, reach = np.abs(z), max(abs(low), abs(high))
         room = UNIT * (TERM + 2 * GROUP + nodes / GROUP + NODE * modulus * reach)
@@ -252,6 +259,8 @@ class Hyperbola:
         lost = lost + whole_size * np.expm1(
             np.minimum(steps * wrong + 2 * UNIT * np.abs(power) + room * steps * wrong, 50.0)
         )
+        if blind.any():
+            lost[blind] += np.abs(slope[blind]) * np.exp(_largest(law, steps, z[blind], low))
         rounding = np.array([float((lost / modulus**k).sum()) for k in range(3)])
         errors = (rounding + beyond[:, cut] / math.pi) * SAFE
         aliases = edges / (math.pi * math.expm1(2 * math.pi * strip / step * (1 - 1e-12))) * SAFE
@@ -328,6 +337,17 @@ class Hyperbola:
         left = far**ORDERS / math.factorial(ORDERS) + q**BRANCHES / math.factorial(BRANCHES)
         rounding = self.lost + size * ((ORDERS + BRANCHES) * 8 * UNIT)
         return float((grown * size * left).sum()), float((grown * rounding).sum())
+
+
+def _largest(law: Lognormal, steps: int, z: Complex, excess: float) -> FloatArray:
+    """log |e^(z(v-1)) f(z)| from above, by (*) of `lognormal` with the best of some turns."""
+    w = z / steps
+    turns = math.pi / (2 * law.s) * np.append(0.0, SHARES)[:, None]
+    angle = np.angle(w)[None, :]
+    logs = law.log_size(np.abs(w)[None, :], angle, turns)
+    best = np.where(np.abs(angle - law.s * turns) <= math.pi / 2 * (1 + 1e-12), logs, np.inf).min(axis=0)
+    found: FloatArray = steps * best + z.real * (1 + excess) + 1e-6 + 1e-12 * np.abs(z) * (1 + abs(excess))
+    return np.where(found > 600.0, np.inf, found)
 
 
 def _less_one(power: Complex) -> tuple[Complex, FloatArray]:

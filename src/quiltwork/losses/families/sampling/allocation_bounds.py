@@ -176,7 +176,7 @@ class AllocationBounds:
     # ---- tails
 
     def over(self, loss: FloatArray) -> FloatArray:
-        """Q(S > v) from above, for v > 1, by Markov's inequality from places where E_Q(S - v')+ is known."""
+        """Q(S > v), and P(S > v) / v, from above by Markov's inequality; infinite where no E_Q(S - v')+ is known."""
         places, high = self._falls
         start = np.log1p(NEAR * np.expm1(np.clip(loss, 0.0, EXPONENT)))
         at = np.searchsorted(places, start, side="right") - 1
@@ -184,7 +184,7 @@ class AllocationBounds:
         with np.errstate(all="ignore"):
             gap = np.exp(places[safe]) * np.expm1(np.minimum(loss, EXPONENT) - places[safe])
             found = high[safe] / gap * (1 + 1e-9)
-        return np.where((at >= 0) & (gap > 0), found, 1.0)
+        return np.where((at >= 0) & (gap > 0), found, np.inf)
 
     def tails(self, loss: FloatArray) -> list[Two]:
         """Q(S <= v), P(S <= v), Q(S > v), P(S > v)."""
