@@ -20,6 +20,7 @@ from benchmarks.soundness.rooms import (
     ledger_events,
     ledger_odometers,
     losses,
+    losses_batches,
     losses_groups,
     losses_sampling,
     mechanisms,
@@ -46,7 +47,8 @@ ORDER = (
     "ledger", "spec", "report", "data",
 )  # fmt: skip
 _ROOMS = (
-    curves, curves_classes, losses, losses_groups, losses_sampling, compose, compose_samples, compose_renyi,
+    curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches,
+    compose, compose_samples, compose_renyi,
     compose_programs, beside, rare, renyi,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from tests.soundness.faults import shrunk
@@ -16,7 +17,17 @@ from quiltwork.compose.accountant import moments as renyi
 from quiltwork.compose.filters import filter as filter_base
 from quiltwork.compose.filters import kinds as filter_kinds
 from quiltwork.ledger.book import rules
-from quiltwork.losses.families import poisson
+from quiltwork.losses.families import exponential, poisson, randomized_response
+from quiltwork.losses.families.sampling import (
+    allocation_bounds,
+    fixed_size,
+    gaussian_mixture,
+    random_allocation,
+    sampled_group,
+    shuffled,
+    truncated_poisson,
+)
+from quiltwork.losses.transforms import random_allocation as allocation_law
 from quiltwork.mechanisms import histograms
 from quiltwork.mechanisms.totals import gaussian_loss
 from quiltwork.pufferfish import GaussianPrior
@@ -112,6 +123,89 @@ def replaced_once(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(dp_accounting.NEIGHBORS, "replace", 1)
 
 
+def uncut(patch: pytest.MonkeyPatch) -> None:
+    """A cut batch is priced as a Poisson sample: that a record takes the place of another is forgotten."""
+
+    def whole(self: Any) -> Any:
+        return self._whole(self.rate)
+
+    patch.setattr(truncated_poisson.TruncatedPoisson, "_upper", whole)
+    patch.setattr(truncated_poisson.TruncatedPoisson, "_in_place", lambda self: _sides(whole(self).pairs()))
+
+
+def _sides(pairs: dict[str, Any]) -> dict[str, Any]:
+    return {"remove": pairs["both"], "add": pairs["both"].swapped()} if "both" in pairs else pairs
+
+
+def one_order(patch: pytest.MonkeyPatch) -> None:
+    """Batches of a fixed size are priced as Poisson samples: in one order only."""
+    patch.setattr(fixed_size.FixedSize, "pairs", fixed_size.FixedSize.optimistic)
+
+
+def half_the_way(patch: pytest.MonkeyPatch) -> None:
+    """An exchanged record moves a sample only as far as a removed one."""
+    real = sampled_group.SampledGroup.pairs
+
+    def near(self: Any) -> Any:
+        return real(attrs.evolve(self, exchanged=False)) if self.exchanged else real(self)
+
+    patch.setattr(sampled_group.SampledGroup, "pairs", near)
+
+
+def shuffled_as_allocated(patch: pytest.MonkeyPatch) -> None:
+    """Shuffled batches are taken for a random allocation."""
+
+    def allocated(self: Any) -> Any:
+        return random_allocation.allocated_pairs(self.base, self.batches)
+
+    patch.setattr(shuffled.Shuffled, "pairs", allocated)
+
+
+def lost_alias(patch: pytest.MonkeyPatch) -> None:
+    """The contour of a random allocation is a little too coarse, and says nothing of it."""
+    real = allocation_law.Hyperbola.integrals
+
+    def off(self: Any, excess: Any) -> Any:
+        first, second = real(self, excess)
+        return first, second * (1 - 1e-6)
+
+    patch.setattr(allocation_law.Hyperbola, "integrals", off)
+
+
+def narrow_cut(patch: pytest.MonkeyPatch) -> None:
+    """Bounds in closed form of a random allocation forget two large ratios, and more."""
+    patch.setattr(allocation_bounds.AllocationBounds, "_largest", lambda self, excess, low: low * 0.5)
+
+
+def few_answers(patch: pytest.MonkeyPatch) -> None:
+    """Randomized response among many answers is given one answer too many."""
+    real = randomized_response.RandomizedResponse.pairs
+    patch.setattr(
+        randomized_response.RandomizedResponse, "pairs", lambda self: real(attrs.evolve(self, values=self.values + 1))
+    )
+
+
+def narrow_range(patch: pytest.MonkeyPatch) -> None:
+    """The envelope of bounded range stands for half the range."""
+    patch.setattr(
+        exponential.Exponential, "pairs", lambda self: {"both": exponential.BoundedRangePair(0.5 * self.epsilon)}
+    )
+    patch.setattr(
+        exponential.Exponential, "optimistic", lambda self: {"both": exponential.AttainedRangePair(0.5 * self.epsilon)}
+    )
+
+
+def lost_move(patch: pytest.MonkeyPatch) -> None:
+    """The largest of the random sensitivities is forgotten."""
+    real = gaussian_mixture.GaussianMixture._moves
+
+    def moves(self: Any) -> Any:
+        found = real(self)
+        return [*found[:-2], (found[-2][0], found[-2][1] + found[-1][1])] if len(found) > 1 else found
+
+    patch.setattr(gaussian_mixture.GaussianMixture, "_moves", moves)
+
+
 REAL: dict[str, tuple[str, Patch]] = {
     patch.__name__: (title, patch)
     for title, patch in (
@@ -128,5 +222,14 @@ REAL: dict[str, tuple[str, Patch]] = {
         ("pufferfish: Gaussian priors", half_a_leak),
         ("pufferfish: Gaussian prior, two signs", deaf),
         ("pufferfish: small priors, every mechanism", wrong_start),
+        ("losses: batches of small tables", uncut),
+        ("losses: batches of small tables", one_order),
+        ("losses: batches of small tables", half_the_way),
+        ("losses: limits of sampling", shuffled_as_allocated),
+        ("losses: limits of sampling", few_answers),
+        ("losses: limits of sampling", narrow_range),
+        ("losses: sampling schemes", lost_move),
+        ("losses: random allocation", lost_alias),
+        ("losses: random allocation", narrow_cut),
     )
 }

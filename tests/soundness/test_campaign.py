@@ -32,6 +32,7 @@ SLOW = (
     "mechanisms: OpenDP",
     "report: words",
     "pufferfish: listed laws, every mechanism",
+    "losses: random allocation",
 )
 
 

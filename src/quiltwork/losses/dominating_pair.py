@@ -56,6 +56,7 @@ class Pair(ABC):
     vanish: float = 0.0
     reveal_error: float = 4 * UNIT  # relative error of `reveal` and `vanish`
     relative: float = 8 * UNIT  # relative error of the masses of atoms
+    scale: float = 2.0  # of an unbounded loss: where a search starts
 
     @abstractmethod
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:

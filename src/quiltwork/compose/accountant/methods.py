@@ -27,6 +27,7 @@ from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.sampling.random_allocation import AllocationPair
 
 RARE_RATE, FEW_RELEASES = 0.05, 50  # sampling rates and releases for which grids at a low tilt go first
 FEW_VALUES, MANY_VALUES = 20_000, 2_000_000  # of a finite loss: listed at once, or when faster methods stay too wide
@@ -59,6 +60,8 @@ ORDER = (
     Method("exact tails", SingleEngine.of, max_releases=1, settles=True),
     Method("exact atoms", partial(ExactEngine.of, most=FEW_VALUES), of=FinitePair),
     Method("lattice", LatticeEngine.of, of=FinitePair),
+    # few cells will do: what they cost is dear, and the loss has a density that a tilt sees whole
+    Method("grid", GridEngine, of=AllocationPair, max_kinds=1),
     # no tilt fits both what usually happens and what rarely does
     Method("grid", partial(GentleGridEngine, cut=USUAL_CUT), rare=True),
     Method("grid", JumpEngine, rare=True),

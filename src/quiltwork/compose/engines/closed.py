@@ -149,8 +149,9 @@ class SingleEngine(ViewEngine):
         return np.zeros_like(theta), np.zeros_like(theta), np.ones_like(theta)
 
     def everywhere(self, complement: bool) -> View:
-        low = self.pair.low if math.isfinite(self.pair.low) else -8.0
-        high = self.pair.high if math.isfinite(self.pair.high) else 8.0
+        reach = 4 * self.pair.scale
+        low = self.pair.low if math.isfinite(self.pair.low) else -reach
+        high = self.pair.high if math.isfinite(self.pair.high) else reach
         return SingleView(self.pair, -0.5 if complement else 1.0, (low + high) / 2, max((high - low) / 8, 1e-300))
 
     def _beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> tuple[FloatArray, FloatArray]:

@@ -1,32 +1,41 @@
-"""The mean S of t likelihood ratios of Gaussian steps, from integrals over hyperbolas with every error bounded.
+"""The mean S of t likelihood ratios of Gaussian steps, from integrals over hyperbolas with every error counted.
 
 With Lam(z) = E e^(-zX) (`lognormal`), f(z) = e^z Lam(z/t)^t and v > 0,
 
     I_k(v) = (1/2 pi i) int e^(z(v-1)) f(z) z^-k dz       k = 2: E(v - S)+,   1: Q(S <= v),   0: the density of S.
 
+For v > 1, f - 1 in the place of f gives what is left: E(S - v)+ for k = 2, -Q(S > v) for 1, the same density for 0.
+Where S is rarely that large f is nearly 1, and f - 1 = expm1(t log f) keeps digits that differences would lose.
+
 The line Re z = c is bent to z(u) = m (1 - sin(b) cosh u + i cos(b) sinh u): still right of the pole, and Lam is
-analytic
-off the negative axis. On it even heavy tails (few steps, little noise) need some hundred nodes, for e^(zv) falls too.
+analytic off the negative axis. On it even heavy tails (few steps, little noise) need some hundred nodes, for e^(zv)
+falls too. What is counted:
 
-Alias. A complex u = x + iy is another hyperbola, of bend b + y and the same m. The integrand is analytic for |y| <=
-b, so
-that the trapezoid rule of step h errs by at most (H(0) + H(2b)) / (pi (e^(2 pi b/h) - 1)), H(b') the integral of its
-size
-along u >= 0 on the hyperbola of bend b'.
+alias       A complex u = x + iy is another hyperbola, of bend b + y and the same m. The integrand is analytic for |y|
+            <= d = b, so that the trapezoid rule of step h errs by at most (H(b-d) + H(b+d)) / (pi (e^(2 pi d/h) - 1)),
+            H(b') the integral of its size along u >= 0 on the hyperbola of bend b'. With f - 1, d = b/2: e^(z(v-1))
+            alone must fall on the edges.
+size        Along u >= 0 Re z falls, Im z, |z| = m (cosh u - sin b) and |z'| = m sqrt(cosh^2 u - sin^2 b) rise. With R =
+            Re (z e^(-isk)), (*) of `lognormal` says log |e^(z(v-1)) f(z)| <= Re z (v - cos sk) - Im z sin sk + t k^2/2
+            + t psi(R/t), or v Re z + t k^2/2 + t log Lam(R/t), for any k: every term has its largest value on an
+            interval at one of its ends. Sums over intervals give H. Rounding of these logs: ROOM, 900 units of what
+            they are made of, where some twenty operations need less than 100.
+cut         The same sums from the last node on, an interval and one node more for each interval. Beyond the last
+            interval log Lam falls at least as fast with log |z| as before (it is concave in log r), and if t times that
+            is at least 2 the rest is at most the last size. Of e^(z(v-1)) alone the integral is elementary.
+transform   t times the error of log E e^(-w(X-1)) at each node, which holds the rounding of z.
+rounding    TERM units for one term (8 for each of sinh, cosh, exp, sin, cos, twice each of the latter three; 17 for
+            each power of z, that is (8 + 2) / (1 - sin b) + 2; 6 for each division and product), 2 |t log f| for its
+            exponent, NODE |z (v-1)| for the places of the node (17), of v (9), and two products. Sums go by groups of
+            GROUP nodes: two units for each node of a group and one for each group, in whatever order these are added.
 
-Size. Along u >= 0 Re z falls, Im z, |z| = m (cosh u - sin b) and |z'| = m sqrt(cosh^2 u - sin^2 b) rise. With R = Re
-(z e^(-isk)), (*) of `lognormal` says log |e^(z(v-1)) f(z)| <= Re z (v - cos sk) - Im z sin sk + t k^2/2 + t
-psi(R/t), or
-v Re z + t k^2/2 + t log Lam(R/t), for any k: every term has its largest value on an interval at one of its ends. Sums
-over intervals give H, and what is cut off. Beyond the last one log Lam falls at least as fast with log |z| as before
-(it is concave in log r), and if t times that is at least 2 the rest is at most the last size.
-
-One hyperbola for many v. For v >= v0, |e^(zv)| <= e^(c(v-v0)) |e^(z v0)| if Re z <= c: errors at v0 are errors at v,
-times e^(m (v - v0)).
+One hyperbola serves many v: for v >= v0, |e^(zv)| <= e^(c(v-v0)) |e^(z v0)| if Re z <= c. Errors at v0 are errors at v,
+times e^(c(v-v0)), c = m (1 - sin b) for what is summed and m (1 - sin(b-d)) for the alias, whose edges reach that far.
 
 Cells. The density and its derivatives are the same sums with z^j inside. From some tens of patches they follow by
 Taylor's formula anywhere, and a cell (v, v+w] around its middle has Q mass w (p + p'' w^2/24 + ...) and E_Q[S - v] its
-half width times that, plus w^3 p'/12 + ...: nothing is computed as a difference.
+half width times that, plus w^3 p'/12 + ...: nothing is computed as a difference. What both series leave out is bounded
+node by node.
 
 Reference: theory, sampling, sections 7.1 and 7.2; Weideman and Trefethen 2007 (hyperbolas).
 """
@@ -43,118 +52,119 @@ from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.lognormal import Complex, Lognormal
 from quiltwork.numbers.rounding import UNIT
 
-STEP, LONG_STEP, LONG = 0.04, 0.16, 6.0  # of u, in sums of sizes; the latter from u = LONG on
+STEP, LONG_STEP, LONG = 0.06, 0.3, 3.0  # of u, in sums of sizes; the latter from u = LONG on
 FARTHEST = 400.0  # u
 BENDS = (0.3, 0.2, 0.12, 0.07, 0.04, 0.025, 0.015, 0.009)  # tried in turn
 INFLATED = 1e6, 1e120  # the size on the left and right edge of the strip against that on its axis: not too much
 PEAKED = 1e4  # the integral of the size against its first interval
 GOOD = 1e-11  # error of an integral against the integral of the size: no other bend need be tried
 MAX_TRIES = 2  # hyperbolas that are summed up for one range
-SMALL = 1e-18  # of the integral of the size, that alias and cut may cost
+SMALL, SMALLER = 1e-18, 1e-22  # of the integral of the size, that alias and cut may cost: with f, with f - 1
 MAX_NODES = 8000
-BUCKETS = 2.0  # by which abscissas of neighbouring hyperbolas differ
+TERM, NODE = 136.0, 34.0  # units of rounding of one term, and of z (v - 1) in its exponent
+GROUP = 32  # nodes that are added before others are
+ROOM = 1e-13  # relative, of the parts of a log of a size
+ALONE = 0.02  # of the right end of a range, that its left end must have for f - 1
+ABSCISSAS = 2.0**0.25  # by which abscissas that are tried differ
+OFF = 0.7  # log of how much larger than at its saddle an integrand may be, at the ends of a range
 DEEPEST = -330.0  # log of the smallest values that are integrated
 FARTHEST_MEAN = 1e9  # v beyond which nothing is integrated
 ORDERS = 30  # derivatives in a patch
 SPAN = 8.0  # its width times |z|
-BRANCHES = 6  # derivatives in a cell
-SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])  # of the largest turn
-BESIDE = np.array([0.4, 0.6, 0.8, 1.0, 1.25, 1.6])  # the best turn of a normal law
-BLOCK = 1 << 20
+BRANCHES = 10  # derivatives in a cell
+SHARES = np.array([0.03, 0.1, 0.25, 0.45, 0.7, 1.0])  # of the largest turn
+BESIDE = np.array([0.5, 0.75, 1.0, 1.4])  # the best turn of a normal law
 SAFE = 1 + 1e-9  # sums of many positive numbers, outward
 
 
 @attrs.frozen(eq=False)
 class Sizes:
-    """Upper bounds of the integrand's size times |dz/du| on intervals of u, k = 0; |z| at their left ends; the rest."""
+    """Upper bounds of the integrand's size times |dz/du| on intervals of u, k = 0; |z| at their left ends; the rest.
+
+    One row for each bend.
+    """
 
     size: FloatArray
     modulus: FloatArray
     widths: FloatArray
-    rest: float
+    rest: FloatArray
 
-    def integral(self, k: int) -> float:
+    def integral(self, k: int) -> FloatArray:
         """Over all u >= 0."""
-        return float((self.widths * self.size / self.modulus**k).sum() + self.rest / self.modulus[-1] ** k) * SAFE
+        parts = self.size / self.modulus**k
+        found: FloatArray = (parts @ self.widths + self.rest / self.modulus[:, -1] ** k) * SAFE
+        return found
 
-    def beyond(self, k: int) -> FloatArray:
-        """At most h times the sum over all nodes from each left end on, for steps up to STEP: two for an interval."""
-        parts = self.widths * self.size / self.modulus**k
-        found: FloatArray = 2 * (np.cumsum(parts[::-1])[::-1] + self.rest / self.modulus[-1] ** k) * SAFE
+    def beyond(self, k: int, step: float) -> FloatArray:
+        """On the first hyperbola, at most `step` times the sum over all nodes from each left end on.
+
+        An interval of width w has at most w / step + 1 of them; what lies beyond falls at least as e^-u.
+        """
+        parts = (self.widths + step) * self.size[0] / self.modulus[0] ** k
+        rest = (1 + step) * self.rest[0] / self.modulus[0, -1] ** k
+        found: FloatArray = (np.cumsum(parts[::-1])[::-1] + rest) * SAFE
         return found
 
 
-def sizes(law: Lognormal, steps: int, scale: float, bend: float, excess: float) -> Sizes | None:
-    """Bounds on one hyperbola at v = 1 + excess; None where the rest is not known to be finite."""
+def sizes(
+    law: Lognormal, steps: int, scale: float, bends: FloatArray, excess: float, less_one: bool = False
+) -> Sizes | None:
+    """Bounds on hyperbolas of these bends at v = 1 + excess; None where the rest is not known to be finite."""
     s, t = law.s, float(steps)
     last = math.log(2 * t / scale * law.rates[-1]) if t * law.rates[-1] > scale else 0.0
     last = min(max(last, 2.0), FARTHEST)
     u = np.append(np.arange(0.0, min(last, LONG), STEP), np.arange(LONG, last, LONG_STEP) if last > LONG else last)
     cosh, sinh = np.cosh(u), np.sinh(u)
-    real, imaginary = scale * (1 - math.sin(bend) * cosh), scale * math.cos(bend) * sinh
-    modulus, speed = scale * (cosh - math.sin(bend)), scale * np.sqrt(cosh**2 - math.sin(bend) ** 2)
-    high, low, up, down = real[:-1], real[1:], imaginary[1:], imaginary[:-1]  # of Re z, of Im z
+    sine, cosine = np.sin(bends)[:, None], np.cos(bends)[:, None]
+    real, imaginary = scale * (1 - sine * cosh), scale * cosine * sinh
+    modulus, speed = scale * (cosh - sine), scale * np.sqrt(cosh**2 - sine**2)
+    high, low = real[:, :-1, None], real[:, 1:, None]  # of Re z
+    up, down = imaginary[:, 1:, None], imaginary[:, :-1, None]  # of Im z
     most = math.pi / (2 * s)
-    turns = np.concatenate(
-        (np.broadcast_to(most * SHARES, (down.size, SHARES.size)), np.minimum(np.outer(up, BESIDE) * (s / t), most)),
-        axis=1,
-    )
+    shares = np.broadcast_to(most * SHARES, (*up.shape[:2], SHARES.size))
+    turns = np.concatenate((shares, np.minimum(up * BESIDE * (s / t), most)), axis=2)
     theta = s * turns
     cos, sin, versed = np.maximum(np.cos(theta), 0.0), np.sin(theta), 2 * np.sin(theta / 2) ** 2
     with np.errstate(all="ignore"):
         ahead = excess + versed  # v - cos
-        linear = np.where(ahead >= 0, high[:, None], low[:, None]) * ahead - down[:, None] * sin
-        largest, least = high[:, None] * cos + up[:, None] * sin, low[:, None] * cos + down[:, None] * sin
-        curved = t * (turns**2 / 2 + law.psi_above(np.maximum(largest, 0.0) / t))
-        noise = 1e-13 * scale * (1 + math.sin(bend) * cosh[1:, None])  # rounding of Re z, and more
-        near = linear + curved + noise * np.abs(ahead) + 1e-13 * (up[:, None] * sin + curved) + 1e-9
-        least = least - noise * cos - 1e-13 * down[:, None] * sin
-        far = high[:, None] * (1 + excess) + t * (turns**2 / 2 + law.log_above(least / t))
-        far = far + noise * (1 + excess) + 1e-13 * (np.abs(far) + t * turns**2) + 1e-9
-        bound = np.where(least >= 0, np.minimum(near, far), np.inf)
-        found = np.exp(np.minimum(np.nanmin(bound, axis=1), 600.0)) * speed[1:]
-    rest = min(_rest(law, t, scale, bend, excess, float(u[-1]), turn) for turn in turns[-1].tolist())
-    return Sizes(found, modulus[:-1], np.diff(u), rest) if math.isfinite(rest) and np.isfinite(found).all() else None
+        linear = np.where(ahead >= 0, high, low) * ahead - down * sin
+        noise = ROOM * scale * (1 + sine * cosh[1:])[:, :, None]  # of Re z
+        largest = high * cos + up * sin + noise
+        least = low * cos + down * sin * (1 - ROOM) - noise
+        bent = t * turns**2 / 2
+        curved = bent + t * law.psi_above(np.maximum(largest, 0.0) / t)
+        near = linear + curved * (1 + ROOM) + noise * (abs(excess) + versed) + ROOM * up * sin
+        far = high * (1 + excess) + bent * (1 + ROOM) + t * law.log_above(np.maximum(least, 0.0) / t) * (1 - ROOM)
+        far = far + noise * (1 + excess)
+        bound = np.where(least >= 0, np.minimum(near, far), np.inf) + ROOM
+        found = np.exp(np.minimum(np.nanmin(bound, axis=2), 600.0)) * speed[:, 1:]
+        rest = _rest(law, t, scale, bends[:, None], excess, float(u[-1]), turns[:, -1, :])
+        if less_one:  # |f - 1| <= |f| + 1; int m cosh u e^(-m sin b (v-1) cosh u) du by substitution
+            found = found + np.exp(np.minimum((high + noise)[:, :, 0] * excess + ROOM, 600.0)) * speed[:, 1:]
+            sine = np.sin(bends) * (1 - 1e-12)
+            logs = scale * excess * (1 - sine * math.cosh(float(u[-1])) * (1 - 1e-12)) + 1e-9
+            rest = rest + np.exp(np.minimum(logs, 600.0)) / (sine * excess * math.tanh(float(u[-1])))
+    if not (np.isfinite(rest).all() and np.isfinite(found).all()):
+        return None
+    return Sizes(found, modulus[:, :-1], np.diff(u) * (1 + 1e-12), rest)
 
 
-def _rest(law: Lognormal, t: float, scale: float, bend: float, excess: float, u: float, turn: float) -> float:
-    """The integral of the size beyond u, with one turn for all of it.
+def _rest(
+    law: Lognormal, t: float, scale: float, bend: FloatArray, excess: float, u: float, turn: FloatArray
+) -> FloatArray:
+    """The integral of the size beyond u, with one turn for all of it: the best of those given, one row for each bend.
 
     R = Re (z e^(-isk)) >= (m/2) (e^u sin(sk - b) - e^-u sin(sk + b)), which grows at least as e^u; so does |z'|, at
     most.
     """
     theta = law.s * turn
-    least = 0.5 * scale * (math.exp(u) * math.sin(theta - bend) - math.exp(-u) * math.sin(theta + bend)) * (1 - 1e-9)
-    if theta > math.pi / 2 + 1e-9 or least <= 0 or t * law.decline(least / t) < 2:
-        return math.inf
-    real = scale * (1 - math.sin(bend) * math.cosh(u))
-    logs = real * (1 + excess) + t * (turn**2 / 2 + float(law.log_above(np.array([least / t]))[0])) + 1e-6
-    return math.exp(min(logs, 600.0)) * scale * math.cosh(u) if logs < 600 else math.inf
-
-
-Strip = tuple[float, Sizes, list[float]]
-
-
-def _strip(law: Lognormal, steps: int, abscissa: float, bend: float, low: float) -> Strip | None:
-    """The bend, sizes on the hyperbola and their integrals on both edges of its strip; None where they are too
-    large.
-    """
-    scale = abscissa / (1 - math.sin(bend))
-    main = sizes(law, steps, scale, bend, low)
-    if main is None:
-        return None
-    whole = [main.integral(k) for k in range(3)]
-    if min(whole) < 1e-290 or max(whole) > 1e250:
-        return None
-    if whole[2] > PEAKED * STEP * main.size[0] / main.modulus[0] ** 2:
-        return None
-    edges = [0.0, 0.0, 0.0]
-    for other, most in zip((2 * bend, 0.0), INFLATED, strict=True):
-        edge = sizes(law, steps, scale, other, low)
-        if edge is None or any(edge.integral(k) > most * whole[k] for k in range(3)):
-            return None
-        edges = [edges[k] + edge.integral(k) for k in range(3)]
-    return bend, main, edges
+    least = 0.5 * scale * (math.exp(u) * np.sin(theta - bend) - math.exp(-u) * np.sin(theta + bend)) * (1 - 1e-9)
+    rate = np.maximum(least, 1e-300) / t
+    real = scale * (1 - np.sin(bend) * math.cosh(u)) * (1 - 1e-9) + 1e-9 * scale
+    logs = real * (1 + excess) + t * (turn**2 / 2 + law.log_above(rate)) + 1e-6
+    known = (theta <= math.pi / 2 + 1e-9) & (least > 0) & (t * law.decline(rate) >= 2) & (logs < 600)
+    found: FloatArray = np.where(known, np.exp(np.minimum(logs, 600.0)) * scale * math.cosh(u), np.inf).min(axis=1)
+    return found
 
 
 @attrs.frozen(eq=False)
@@ -163,78 +173,112 @@ class Hyperbola:
 
     low: float
     high: float
-    scale: float
+    abscissa: float
+    edge: float  # the largest Re z on the edges of the strip
+    less_one: bool
     z: Complex
-    weights: Complex  # with f(z), k = 0
-    errors: tuple[float, float, float]  # of I_0, I_1, I_2 at `low`
-    room: FloatArray  # what each term may lose, relative
+    weights: Complex  # with f(z), or f(z) - 1; k = 0
+    errors: FloatArray  # of I_0, I_1, I_2 at `low`: of what is summed, and left out of the sum
+    aliases: FloatArray  # the same, of the rule
+    lost: FloatArray  # what each term may lose
 
     @classmethod
     def of(cls, law: Lognormal, steps: int, abscissa: float, low: float, high: float) -> Hyperbola | None:
+        """With f - 1 where that may be, and else with f."""
+        found = cls._best(law, steps, abscissa, (low, high), True) if low > ALONE * high > 0 else None
+        return found or cls._best(law, steps, abscissa, (low, high), False)
+
+    @classmethod
+    def _best(
+        cls, law: Lognormal, steps: int, abscissa: float, ends: tuple[float, float], less_one: bool
+    ) -> Hyperbola | None:
         """The first bend whose errors are small; None where each would need too many nodes."""
         found: list[tuple[float, Hyperbola]] = []
         for bend in BENDS:
-            strip = _strip(law, steps, abscissa, bend, low)
-            made = cls._on(strip, law, steps, abscissa, low, high) if strip is not None else None
-            if strip is not None and made is not None:
-                wrong = max(error / strip[1].integral(k) for k, error in enumerate(made.errors))
-                found.append((wrong, made))
-                if wrong <= GOOD or len(found) == MAX_TRIES:
+            strip = bend / 2 if less_one else bend
+            scale = abscissa / (1 - math.sin(bend))
+            known = sizes(law, steps, scale, np.array([bend, bend + strip, bend - strip]), ends[0], less_one)
+            if known is None or not _narrow(known):
+                continue
+            with np.errstate(all="ignore"):  # what overflows is refused
+                made = cls._on(known, law, steps, (bend, strip, scale), ends, less_one)
+            if made is not None:
+                whole = np.array([known.integral(k)[0] for k in range(3)])
+                found.append((float(((made.errors + made.aliases) / whole).max()), made))
+                if found[-1][0] <= GOOD or len(found) == MAX_TRIES:
                     break
         return min(found, key=lambda one: one[0])[1] if found else None
 
     @classmethod
     def _on(
-        cls, strip: Strip, law: Lognormal, steps: int, abscissa: float, low: float, high: float
+        cls,
+        known: Sizes,
+        law: Lognormal,
+        steps: int,
+        shape: tuple[float, float, float],
+        ends: tuple[float, float],
+        less_one: bool,
     ) -> Hyperbola | None:
-        bend, main, edges = strip
-        scale = abscissa / (1 - math.sin(bend))
-        whole = [main.integral(k) for k in range(3)]
-        grown = max(edge / mass for edge, mass in zip(edges, whole, strict=True))
-        decay = math.log(max(grown, 1.0) / SMALL) + (scale - abscissa) * (high - low)
-        step = min(2 * math.pi * bend / decay, STEP)
-        beyond = [main.beyond(k) for k in range(3)]
-        small = np.all([tail <= SMALL * mass for tail, mass in zip(beyond, whole, strict=True)], axis=0)
+        (bend, strip, scale), (low, high) = shape, ends
+        sine, cosine = math.sin(bend), math.cos(bend)
+        abscissa, edge = scale * (1 - sine), scale * (1 - math.sin(bend - strip)) * (1 + 1e-12)
+        integrals = np.array([known.integral(k) for k in range(3)])
+        whole, edges = integrals[:, 0], integrals[:, 1:].sum(axis=1)
+        grown = float((edges / whole).max())
+        small_part = SMALLER if less_one else SMALL
+        decay = math.log(max(grown, 1.0) / small_part) + (edge - abscissa) * (high - low)
+        step = min(2 * math.pi * strip / decay, STEP)
+        beyond = np.array([known.beyond(k, step) for k in range(3)])
+        small = (beyond <= small_part * whole[:, None]).all(axis=0)
         if not small.any():
             return None
         cut = int(np.argmax(small))
-        nodes = math.ceil(float(main.widths[:cut].sum()) / step) + 1
+        nodes = GROUP * -(-math.ceil(float(known.widths[:cut].sum()) / step + 1) // GROUP)
         if nodes > MAX_NODES:
             return None
         u = step * np.arange(nodes)
-        z = scale * ((1 - math.sin(bend) * np.cosh(u)) + 1j * (math.cos(bend) * np.sinh(u)))
-        slope = scale * (-math.sin(bend) * np.sinh(u) + 1j * (math.cos(bend) * np.cosh(u)))
-        log_lam, wrong, moving = _blocks(law, z / steps)
-        if not (np.isfinite(log_lam).all() and np.isfinite(wrong).all()):
-            return None
-        weights = slope * (-1j * step / math.pi) * np.exp(steps * log_lam + z * low)
-        weights[0] *= 0.5
-        reach = max(abs(low), abs(high))
-        room = steps * wrong + UNIT * (
-            32 + 2 * steps * np.abs(log_lam) + 8 * np.abs(z) * (reach + np.minimum(moving, 1e200))
+        cosh, sinh = np.cosh(u), np.sinh(u)
+        z = scale * ((1 - sine * cosh) + 1j * (cosine * sinh))
+        slope = scale * (-sine * sinh + 1j * (cosine * cosh))
+        log_lam, wrong = law.log_transform(z / steps)
+        blind = ~(np.isfinite(log_lam) & (steps * wrong < 1))  # there f is only known to be small
+        power, wrong = np.where(blind, -800.0, steps * np.where(blind, 0.0, log_lam)), np.where(blind, 0.0, wrong)
+        slope = slope * (-1j * step / math.pi)
+        slope[0] *= 0.5
+        if less_one:
+            values, parts = _less_one(power)
+            weights = slope * np.exp(z * low) * values
+            size = np.abs(slope) * np.exp(z.real * low)
+            parts, whole_size = size * parts, size * np.exp(power.real)
+        else:
+            weights = np.where(blind, 0.0, slope * np.exp(power + z * low))
+            parts = whole_size = np.abs(weights)
+        modulus, reach = np.abs(z), max(abs(low), abs(high))
+        room = UNIT * (TERM + 2 * GROUP + nodes / GROUP + NODE * modulus * reach)
+        lost = parts * np.expm1(np.minimum(room, 50.0))
+        lost = lost + whole_size * np.expm1(
+            np.minimum(steps * wrong + 2 * UNIT * np.abs(power) + room * steps * wrong, 50.0)
         )
-        size = np.abs(weights)
-        errors = []
-        for k in range(3):
-            rounding = float((size / np.abs(z) ** k * np.expm1(np.minimum(room, 50.0))).sum())
-            alias = edges[k] / (math.pi * math.expm1(2 * math.pi * bend / step))
-            errors.append((rounding + alias + float(beyond[k][cut]) / math.pi) * SAFE)
-        if not all(map(math.isfinite, errors)):
+        if blind.any():
+            lost[blind] += np.abs(slope[blind]) * np.exp(_largest(law, steps, z[blind], low))
+        rounding = np.array([float((lost / modulus**k).sum()) for k in range(3)])
+        errors = (rounding + beyond[:, cut] / math.pi) * SAFE
+        aliases = edges / (math.pi * math.expm1(2 * math.pi * strip / step * (1 - 1e-12))) * SAFE
+        if not (np.isfinite(errors).all() and np.isfinite(aliases).all()):
             return None
-        return cls(low, high, scale, z, weights, (errors[0], errors[1], errors[2]), room)
+        return cls(low, high, abscissa * (1 + 1e-12), edge, less_one, z, weights, errors, aliases, lost)
 
-    def growth(self, excess: FloatArray) -> FloatArray:
-        """By what errors grow from `low` on."""
-        found: FloatArray = np.exp(np.minimum(self.scale * np.maximum(excess - self.low, 0.0), 700.0)) * SAFE
+    def error(self, k: int, excess: FloatArray) -> FloatArray:
+        """Of I_k at v = 1 + excess: errors grow from `low` on."""
+        ahead = np.maximum(excess - self.low, 0.0)
+        grown = self.errors[k] * np.exp(np.minimum(self.abscissa * ahead, 700.0))
+        found: FloatArray = (grown + self.aliases[k] * np.exp(np.minimum(self.edge * ahead, 700.0))) * SAFE
         return found
 
     def integrals(self, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """I_1 and I_2 at each v = 1 + excess."""
+        """I_1 and I_2 at each v = 1 + excess; with f - 1 where `less_one` says so."""
         columns = np.stack((self.weights / self.z, self.weights / self.z**2), axis=1)
-        found = np.empty((excess.size, 2))
-        rows = max(1, BLOCK // self.z.size)
-        for i in range(0, excess.size, rows):
-            found[i : i + rows] = (np.exp(np.outer(excess[i : i + rows] - self.low, self.z)) @ columns).real
+        found = _waves(excess - self.low, self.z, columns)
         return found[:, 0], found[:, 1]
 
     # ---- the density
@@ -252,8 +296,7 @@ class Hyperbola:
         powers = np.cumprod(
             np.concatenate((np.ones((1, self.z.size)), self.z[None, :] / np.arange(1, ORDERS)[:, None])), axis=0
         )
-        found: FloatArray = (np.exp(np.outer(middles, self.z)) @ (self.weights * powers).T).real
-        return found
+        return _waves(middles, self.z, (self.weights * powers).T)
 
     def cells(self, middle: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Q mass of cells, E_Q[S - middle; cell], and the error of a mass (of the latter: times half the width).
@@ -274,27 +317,79 @@ class Hyperbola:
                 mass += 2 * half ** (order + 1) / (order + 1) * value
             else:
                 first += 2 * half ** (order + 2) / (order + 2) * value
-        return (
-            mass,
-            first,
-            width * self._density_error(float(width.max()), float(np.abs(y).max())) * self.growth(middle + half),
-        )
+        left, room = self._left_out(float(width.max()), float(np.abs(y).max()))
+        ahead = np.maximum(middle + half - self.low, 0.0)
+        grown = (left + room) * np.exp(np.minimum(self.abscissa * ahead, 700.0))
+        return mass, first, width * (grown + self.error(0, middle + half)) * SAFE
 
-    def _density_error(self, width: float, reach: float) -> float:
-        """Of the mean density over a cell, at `low`: the integral's, what the series leave out, and their rounding.
+    def _left_out(self, width: float, reach: float) -> tuple[float, float]:
+        """Of the mean density over a cell, at `low`: what the series leave out, and their rounding.
 
         With |y| <= reach and q = |z| width/2 the terms of a node sum up to at most e^(|z| reach + q) times its own; the
         orders from ORDERS on to (|z| reach)^ORDERS / ORDERS! e^(|z| reach) e^q, those left out in a cell to
         q^BRANCHES / BRANCHES! e^q e^(|z| reach).
         """
-        modulus, size = np.abs(self.z), np.abs(self.weights)
+        modulus, size = np.abs(self.z), np.abs(self.weights) + self.lost
         far, q = modulus * reach, modulus * width / 2
         if float(q.max()) > 300 or float(far.max()) > 300:
-            return math.inf
-        grown = size * np.exp(far + q)
+            return math.inf, math.inf
+        grown = np.exp(far + q)
         left = far**ORDERS / math.factorial(ORDERS) + q**BRANCHES / math.factorial(BRANCHES)
-        rounding = np.expm1(np.minimum(self.room + (ORDERS + BRANCHES) * 4 * UNIT, 50.0))
-        return (self.errors[0] + float((grown * (left + rounding)).sum())) * SAFE
+        rounding = self.lost + size * ((ORDERS + BRANCHES) * 8 * UNIT)
+        return float((grown * size * left).sum()), float((grown * rounding).sum())
+
+
+def _largest(law: Lognormal, steps: int, z: Complex, excess: float) -> FloatArray:
+    """log |e^(z(v-1)) f(z)| from above, by (*) of `lognormal` with the best of some turns."""
+    w = z / steps
+    turns = math.pi / (2 * law.s) * np.append(0.0, SHARES)[:, None]
+    angle = np.angle(w)[None, :]
+    logs = law.log_size(np.abs(w)[None, :], angle, turns)
+    best = np.where(np.abs(angle - law.s * turns) <= math.pi / 2 * (1 + 1e-12), logs, np.inf).min(axis=0)
+    found: FloatArray = steps * best + z.real * (1 + excess) + 1e-6 + 1e-12 * np.abs(z) * (1 + abs(excess))
+    return np.where(found > 600.0, np.inf, found)
+
+
+def _less_one(power: Complex) -> tuple[Complex, FloatArray]:
+    """e^power - 1, and the sum of the sizes of its parts."""
+    less, half = np.expm1(power.real), np.sin(0.5 * power.imag)
+    first, versed = less * np.cos(power.imag), 2 * half * half
+    imaginary = (less + 1) * np.sin(power.imag)
+    return first - versed + 1j * imaginary, np.abs(first) + versed + np.abs(imaginary)
+
+
+def _waves(places: FloatArray, z: Complex, columns: Complex) -> FloatArray:
+    """Re sum of e^(place z) times each column, by groups of nodes."""
+    found = np.zeros((places.size, columns.shape[1]))
+    real, imaginary = np.ascontiguousarray(columns.real), np.ascontiguousarray(columns.imag)
+    for i in range(0, z.size, GROUP):
+        at = slice(i, i + GROUP)
+        size, phase = np.exp(np.outer(places, z.real[at])), np.outer(places, z.imag[at])
+        found += (size * np.cos(phase)) @ real[at] - (size * np.sin(phase)) @ imaginary[at]
+    return found
+
+
+def _narrow(known: Sizes) -> bool:
+    """Whether integrals can be told from their errors: sizes neither too large, nor peaked, nor larger on the edges."""
+    for k in range(3):
+        whole, left, right = known.integral(k).tolist()
+        if not 1e-290 <= whole <= 1e250 or left > INFLATED[0] * whole or right > INFLATED[1] * whole:
+            return False
+    return bool(whole <= PEAKED * STEP * known.size[0, 0] / known.modulus[0, 0] ** 2)
+
+
+@attrs.frozen(eq=False)
+class Integrals:
+    """Q(S <= v), E(v - S)+, Q(S > v) and E(S - v)+, and the error of each."""
+
+    under: FloatArray
+    put: FloatArray
+    over: FloatArray
+    call: FloatArray
+    under_error: FloatArray
+    put_error: FloatArray
+    over_error: FloatArray
+    call_error: FloatArray
 
 
 class AllocationLaw:
@@ -302,18 +397,34 @@ class AllocationLaw:
 
     def __init__(self, s: float, steps: int) -> None:
         self.base, self.steps = Lognormal(s), steps
-        spread = math.sqrt(self.base.variance / steps) if self.base.variance < 1e4 else 1.0
-        first = math.sqrt(2.0) / min(spread, 1.0)
-        first *= BUCKETS ** math.floor(math.log(2.0 / FARTHEST_MEAN / first) / math.log(BUCKETS))
-        ends = first * BUCKETS ** (np.arange(400) - 0.5)
-        ends = ends[ends / steps < 0.5 * self.base.rates[-1]]
-        excess = 2 / ends - self.base.slope(ends / steps)  # the saddle for k = 2, about
-        value = steps * self.base.psi_above(ends / steps) + ends * excess
-        # from the right; each range starts where the next one ends
-        keep = (value > DEEPEST) & (np.minimum.accumulate(excess) == excess) & (excess > -1)
-        last = int(np.argmin(np.append(keep, False)))
-        self.ends, self.abscissas = excess[:last], ends[:last] * math.sqrt(BUCKETS)
+        self.ends, self.abscissas = self._ranges()
         self._made: dict[int, Hyperbola | None] = {}
+
+    def _ranges(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of ranges of v - 1, from the right, and the abscissa for each: as few as OFF allows.
+
+        An abscissa c is best where t psi(c/t) + c (v-1) - 2 log c is least: at v - 1 = 2/c - psi'(c/t), about.
+        """
+        base, t = self.base, float(self.steps)
+        c = 2.0 / FARTHEST_MEAN * ABSCISSAS ** np.arange(1600)
+        c = c[c / t < 0.5 * base.rates[-1]]
+        power = t * base.psi_above(c / t)
+        excess = 2 / c - base.slope(c / t)
+        keep = (power + c * excess > DEEPEST) & (np.minimum.accumulate(excess) == excess) & (excess > -1)
+        count = int(np.argmin(np.append(keep, False)))
+        c, power, excess = c[:count], power[:count], excess[:count]
+        ends, abscissas, at = list(excess[:1]), [], 0
+        while at < count - 1:
+            here = power - 2 * np.log(c) + c * excess[at]
+            best = at + int(np.argmin(np.append(here[at:] - here[at] <= OFF, False))) - 1
+            best = max(best, at)
+            off = power[best] + c[best] * excess - 2 * math.log(c[best]) - (power + c * excess - 2 * np.log(c))
+            after = best + int(np.argmin(np.append(off[best:] <= OFF, False))) - 1
+            after = max(after, at + 1)
+            abscissas.append(c[best])
+            ends.append(excess[after])
+            at = after
+        return np.array(ends), np.array(abscissas)
 
     def places(self, excess: FloatArray) -> FloatArray:
         """Which hyperbola serves each v = 1 + excess; -1: none does."""
@@ -327,23 +438,28 @@ class AllocationLaw:
             self._made[place] = Hyperbola.of(self.base, self.steps, float(self.abscissas[place]), low, high)
         return self._made[place]
 
-    def integrals(self, excess: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Q(S <= v) and E(v - S)+ at v = 1 + excess, and their errors; infinite ones where nothing is integrated."""
-        found = [
-            np.zeros(excess.size),
-            np.zeros(excess.size),
-            np.full(excess.size, np.inf),
-            np.full(excess.size, np.inf),
-        ]
+    def integrals(self, excess: FloatArray) -> Integrals:
+        """At v = 1 + excess; infinite errors where nothing is integrated."""
+        found = [np.zeros(excess.size) for _ in range(4)] + [np.full(excess.size, np.inf) for _ in range(4)]
         places = self.places(excess)
         for place in np.unique(places[places >= 0]).tolist():
             contour = self.hyperbola(place)
-            if contour is not None:
-                at = places == place
-                found[0][at], found[1][at] = contour.integrals(excess[at])
-                grown = contour.growth(excess[at])
-                found[2][at], found[3][at] = contour.errors[1] * grown, contour.errors[2] * grown
-        return found[0], found[1], found[2], found[3]
+            if contour is None:
+                continue
+            at = places == place
+            here = excess[at]
+            first, second = contour.integrals(here)
+            wrong, wrong_second = contour.error(1, here), contour.error(2, here)
+            if contour.less_one:
+                under, put, over, call = 1 + first, second + here, -first, second
+            else:
+                under, put, over, call = first, second, 1 - first, second - here
+            rounded = wrong + 4 * UNIT, wrong_second + 4 * UNIT * (np.abs(here) + np.abs(second))
+            exact = wrong, wrong_second
+            errors = (*rounded, *exact) if contour.less_one else (*exact, *rounded)
+            for column, value in zip(found, (under, put, over, call, *errors), strict=True):
+                column[at] = value
+        return Integrals(*found)
 
     def cells(self, low: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Q mass of cells (1 + low, 1 + low + width], E_Q[S - middle; cell], and the error of the mass."""
@@ -356,13 +472,3 @@ class AllocationLaw:
                 at = places == place
                 mass[at], first[at], error[at] = contour.cells(middle[at], width[at])
         return mass, first, error
-
-
-def _blocks(law: Lognormal, w: Complex) -> tuple[Complex, FloatArray, FloatArray]:
-    """`log_transform` of many arguments, each block with the first as its head."""
-    found = [law.log_transform(np.append(w[:1], w[i : i + 256])) for i in range(0, w.size, 256)]
-    return (
-        np.concatenate([one[0][1:] for one in found]),
-        np.concatenate([one[1][1:] for one in found]),
-        np.concatenate([one[2][1:] for one in found]),
-    )
