@@ -15,14 +15,17 @@ import resource
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from tests.examples import PROFILE, examples
+from tests.truth.remembered import Remembered
 
 QUICK_SECONDS, SLOW_SECONDS = 0.05, 1.0
+YOUNG = 20_000  # objects that are made between two looks for garbage: numbers of many digits hold no cycles
 DURATIONS = Path(__file__).with_name("durations.json")
 
 settings.register_profile("default", deadline=None)
@@ -34,11 +37,19 @@ settings.load_profile(PROFILE)
 
 def pytest_addoption(parser):
     parser.addoption("--record-durations", metavar="FILE", help="write what each test took of one core")
+    parser.addoption("--record-truths", action="store_true", help="compute remembered truths anew and write them")
 
 
 def pytest_configure(config):
     if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Recorder(Path(config.getoption("--record-durations"))))
+    if config.getoption("--record-truths"):
+        Remembered.recording = True
+
+
+def pytest_sessionfinish():
+    for truths in Remembered.opened if Remembered.recording else ():
+        truths.write()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,6 +60,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG)
         gc.enable()
 
 
@@ -57,14 +69,18 @@ def function_of(nodeid):
     return nodeid.partition("[")[0]
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    of_file = Counter()
     for item in items:
         seconds = known.get(function_of(item.nodeid), 0.0)
+        of_file[item.path] += seconds
         if seconds < QUICK_SECONDS and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
         if seconds > SLOW_SECONDS:
             item.add_marker(pytest.mark.slow)
+    if hasattr(config, "workerinput"):  # the longest files first, so that all workers end together
+        items.sort(key=lambda item: -of_file[item.path])
 
 
 def _spent():

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
-from tests.examples import examples
+from tests.examples import PROFILE, examples
 from tests.ledger.forge import COLUMNS, TABLES, SqliteForger
 from tests.ledger.judging import Expected, altered, judged, none_of, same, swapped
 from tests.ledger.rich import KINDS, STATUSES, Rich, rich
@@ -79,7 +79,8 @@ def test_every_cell(forger, table):
         for column in COLUMNS[table]:
             values = altered(row[column])
             if len(rows) > 20:  # each row and column gets some, each column gets all
-                values = [values[(3 * turn + step) % len(values)] for step in range(3)]
+                kept = 3 if PROFILE == "campaign" else 1
+                values = [values[(kept * turn + step) % len(values)] for step in range(kept)]
             for value in values:
                 with forger.undone():
                     try:

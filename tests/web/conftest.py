@@ -9,20 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.tokens import cheap_tokens  # noqa: F401 - for every test of this folder
 
 if TYPE_CHECKING:
     from tests.web.served import House
-
-
-@pytest.fixture(scope="module", autouse=True)  # to its end, so that tests elsewhere see the true cost
-def cheap_tokens() -> Iterator[None]:
-    """Tokens whose hashes are quickly made and checked: tests/ledger/test_tokens.py is about their true cost."""
-    from quiltwork.ledger import tokens
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "MEMORY_COST", 64)
-        patch.setattr(tokens, "TIME_COST", 1)
-        yield
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from quiltwork.web.settings import Settings
 READERS, WRITERS, SECONDS = 200, 20, 30.0
 COST, TIGHT = 0.001, 40  # each spend, and how many of them fit into the tight budget
 PEOPLE = 5  # of each role
-PATIENCE = 120.0
+PATIENCE = 240.0
 PATHS = (
     "/api/balance?name=wide",
     "/api/history?name=wide&limit=25&last=true",
