@@ -3,10 +3,11 @@
 Choose how hypothesis searches with HYPOTHESIS_PROFILE: `ci` (what `make test` and CI use) draws few examples, the same
 ones each time, and prints how to reproduce a failure; `campaign` draws many new ones (`make campaign`); `dev` is a
 quick look while writing code; `default` is hypothesis as it comes. A test that needs another number of examples than a
-hundred says so by `max_examples=examples(40)`, which its profile scales.
+hundred says so by `max_examples=examples(40)`, which its profile scales; `seeds` and `some` do that for other cases.
 
 `--record-durations FILE` writes what each test took of one core, its child processes included; tests/durations.json is
-such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.
+such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.  Workers begin with
+the files that take longest.  `--record-truths` writes the truths of many digits that modules keep (tests/truth).
 """
 
 import gc

@@ -8,7 +8,7 @@ from tests.soundness.cases import FAMILIES
 from tests.soundness.checks import Check, Failure, examine
 from tests.truth import closed
 from tests.truth.numbers import mp
-from tests.truth.remembered import Remembered
+from tests.truth.remembered import Remembered, read
 
 import quiltwork as qw
 
@@ -56,3 +56,18 @@ def test_a_vector_of_questions_equals_its_scalars():
         alone = loss.epsilon(delta)
         assert max(lower, alone.lower) <= min(upper, alone.upper)
         assert math.isfinite(upper)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "many_responses", "many_discrete"])
+def test_kept_truths_are_what_is_computed(family):
+    """Those that take little; a campaign computes all of them."""
+    computed = {}
+
+    def compute(question, truth):
+        computed[question] = truth()
+        return computed[question]
+
+    assert list(examine(family, "test:0", tolerances=[None], remember=compute))
+    kept = {question: read(TRUTHS.kept[question]) for question in computed if question in TRUTHS.kept}
+    assert kept
+    assert all(abs(value - computed[question]) <= value * mp.mpf(2) ** -150 for question, value in kept.items())
