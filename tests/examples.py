@@ -20,6 +20,6 @@ def some(cases, number):
     return [cases[round(at * (len(cases) - 1) / max(number - 1, 1))] for at in range(number)]
 
 
-def seeds(number):
-    """The seeds of a test that draws its case by itself: this many under `default`, at least two in `ci`."""
-    return range(max(min(number, 2), round(number * SHARES.get(PROFILE, 1.0))))
+def seeds(number, least=2):
+    """The seeds of a test that draws its case by itself: this many under `default`, no fewer than `least` in `ci`."""
+    return range(max(min(number, least), round(number * SHARES.get(PROFILE, 1.0))))

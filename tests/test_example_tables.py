@@ -1,18 +1,18 @@
 """The tour of tables runs as a stranger would run it, says what it computes, and draws what it says."""
 
 import datetime
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.needs import Later, needs
 
 import quiltwork as qw
 
-pytest.importorskip("matplotlib")
-tables = importlib.import_module("examples.tables")
+pytestmark = needs("matplotlib")
+tables = Later("examples.tables")
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tables.py"
 

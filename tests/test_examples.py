@@ -1,15 +1,15 @@
 """The examples run as a stranger would run them, and draw what they say."""
 
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.needs import Later, needs
 
-pytest.importorskip("matplotlib")
-regions = importlib.import_module("examples.regions")
+pytestmark = needs("matplotlib")
+regions = Later("examples.regions")
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "regions.py"
 

@@ -106,7 +106,7 @@ def test_lower_bounds_hold_for_every_channel_of_a_grid(seed: int) -> None:
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_lower_bounds_hold_for_designs_with_other_cells(kind: str) -> None:
     rng = np.random.default_rng(7)
-    for _ in range(3):
+    for _ in seeds(3, least=1):
         case = finite_case(rng, kind)
         world = World(data=case["data"], values=case["values"])
         before = world.release(noise(kind, case["scale"]))

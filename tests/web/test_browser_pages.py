@@ -79,7 +79,7 @@ def opened(visit: Visit, path: str) -> Any:
     return page
 
 
-@pytest.mark.parametrize(("turn", "path"), enumerate(PAGES))
+@pytest.mark.parametrize(("turn", "path"), list(enumerate(PAGES)))
 def test_a_page_can_be_read_by_everybody(
     browser: Any, address: str, signed_in: dict[str | None, Any], turn: int, path: str
 ) -> None:
