@@ -7,9 +7,8 @@ REPORT := build/report.html
 MINUTES ?= 15
 BAR = $(shell awk 'BEGIN { if ($(MINUTES) >= 15) print "--checks 1000000" }')
 GALLERY := build/gallery
-# Two workers take files as tests/conftest.py orders them, the longest first; each of them computes on one core.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+# Two workers take files in the order of tests/conftest.py, the longest first.
+PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
 # Compiled modules are kept, whatever the surroundings say: hundreds of processes that tests start need not compile again.

@@ -12,6 +12,7 @@ the files that take longest.  `--record-truths` writes the truths of many digits
 
 import gc
 import json
+import os
 import resource
 import signal
 import threading
@@ -28,6 +29,10 @@ from tests.truth.remembered import Remembered
 QUICK_SECONDS, SLOW_SECONDS = 0.05, 1.0
 YOUNG = 20_000  # objects that are made between two looks for garbage: numbers of many digits hold no cycles
 DURATIONS = Path(__file__).with_name("durations.json")
+
+# Numpy is not loaded yet.  A worker computes on one core: threads that wait for each other take the others' time.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(100))
