@@ -118,14 +118,14 @@ def contracted(data: np.ndarray, joint: np.ndarray, odds: float) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_random_worlds(seed: int) -> None:
-    """750 in each part, many more in a campaign: truth <= Theorem B <= min(cap, privacy of the data).
+    """750 in each part, and many parts in a campaign: truth <= Theorem B <= min(cap, privacy of the data).
 
     The library is compared with plain floats.
 
     Ten laws of the data share a channel and are one World of ten priors; each is also looked at alone.  Ignoring the
     confounder says too little, too much, or both at different epsilons, each in more than one world of a hundred.
     """
-    rng, priors, groups = np.random.default_rng([6, seed]), 10, examples(300)
+    rng, priors, groups = np.random.default_rng([6, seed]), 10, 75
     counts = np.zeros(3, dtype=int)
     for _ in range(groups):
         data, parts, joint, epsilon = random_group(rng, priors)

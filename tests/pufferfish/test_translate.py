@@ -54,10 +54,10 @@ def heights(rng: np.random.Generator, first: np.ndarray, second: np.ndarray, eps
 
 @pytest.mark.parametrize("seed", seeds(6))
 def test_no_mechanism_leaks_more(seed: int) -> None:
-    """At least 1,000 random events a seed, in every ordered pair, at a random entry of a random chain."""
+    """At least 300 random events a seed, in every ordered pair, at a random entry of a random chain."""
     rng = np.random.default_rng(seed)
     checked, closest = 0, math.inf
-    while checked < examples(1200):
+    while checked < 300:
         matrix, length = random_chain(rng)
         k = len(matrix)
         kind, law = rng.choice(["stationary", "any", "given"], p=[0.6, 0.2, 0.2]), rng.dirichlet(np.ones(k))
