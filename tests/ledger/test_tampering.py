@@ -8,6 +8,7 @@ after it when the head names an entry beyond the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,9 +79,10 @@ def test_every_cell(forger, table):
     for turn, row in enumerate(rows):
         for column in COLUMNS[table]:
             values = altered(row[column])
-            if len(rows) > 20:  # each row and column gets some, each column gets all
-                kept = 3 if PROFILE == "campaign" else 1
-                values = [values[(kept * turn + step) % len(values)] for step in range(kept)]
+            kept = math.ceil(len(values) / len(rows))  # each cell gets some, each column gets all
+            if PROFILE == "campaign":
+                kept = 3 if len(rows) > 20 else len(values)
+            values = [values[(kept * turn + step) % len(values)] for step in range(kept)]
             for value in values:
                 with forger.undone():
                     try:
