@@ -75,7 +75,7 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
     """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function.
 
     A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
-    4e-16, or to the rounding noise they show. `symmetric` says that it is its own inverse: then only the half with
+    4e-16, or to the rounding noise they show: the function is lowered by it on the safe side. `symmetric` says that it is its own inverse: then only the half with
     f(alpha) > alpha is read, and tests in both directions keep their digits.
     """
     symmetric = checks.flag("symmetric", symmetric)
@@ -123,7 +123,11 @@ def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
 
 def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
     """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept."""
-    return Loss.of(TruncatedPoisson(_loss(loss).single("cut Poisson batches"), rate, most, of))
+    family = _loss(loss).single("cut Poisson batches")
+    if checks.probability("rate", rate, "it is the chance that a record is sampled") == 0:
+        TruncatedPoisson(family, 1.0, most, of)  # the rest of what was said must be right as well
+        return Loss(())
+    return Loss.of(TruncatedPoisson(family, rate, most, of))
 
 
 def gaussian_mixture(sensitivities: Any, weights: Any, sigma: float) -> Loss:

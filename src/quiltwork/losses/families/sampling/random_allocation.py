@@ -70,6 +70,9 @@ class AllocationPair(Pair):
 
     def __init__(self, mu: float, steps: int, removed: bool) -> None:
         self.mu, self.steps, self.removed = mu, steps, removed
+        self.tail_mu = (
+            mu  # moments of S, and of 1/S, are convex in what one step tells: no larger than those of one step
+        )
         self._last: tuple[bytes, list[Two]] = (b"", [])
 
     # ---- enclosures, by the loss l = log v of the record's removal
