@@ -75,7 +75,7 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
     """A release whose test has at least this type II error: vertices (alpha, beta), or a convex function.
 
     A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
-    4e-16, or to the rounding noise they show: the function is lowered by it on the safe side. `symmetric` says that it is its own inverse: then only the half with
+    4e-16, or to the rounding noise they show. `symmetric` says that it is its own inverse: then only the half with
     f(alpha) > alpha is read, and tests in both directions keep their digits.
     """
     symmetric = checks.flag("symmetric", symmetric)

@@ -75,7 +75,9 @@ def accuracy(function: Function) -> float:
     beta = _values(function, alpha.ravel()).reshape(alpha.shape)
     noise = 1.5 * float(np.max(_risen(alpha, beta)))
     stairs = np.geomspace(3e-19, 2.0**-49, 24)
-    steps = 4.0 * float(np.max(_risen(stairs, _values(function, stairs))))  # half a stair shows at least a quarter of it
+    steps = 4.0 * float(
+        np.max(_risen(stairs, _values(function, stairs)))
+    )  # half a stair shows at least a quarter of it
     return max(SLACK, min(max(noise, steps if steps > WORST else 0.0), NOISIEST))
 
 
