@@ -14,7 +14,7 @@ from quiltwork.losses.families.laplace import Laplace, LaplacePair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.families.sampling.gaussian_mixture import GaussianMixture
 from quiltwork.losses.families.sampling.sampled_group import SampledGroup, noise_of
-from quiltwork.losses.moved_noise import GaussianNoise, LaplaceNoise
+from quiltwork.losses.moved_ratio import GaussianNoise, LaplaceNoise
 from quiltwork.numbers.rounding import UNIT
 
 LEAST = 1e-280  # below, doubles lose digits

@@ -125,7 +125,11 @@ def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
 
 def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
     """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept."""
-    return Loss.of(TruncatedPoisson(_loss(loss).single("cut Poisson batches"), rate, most, of))
+    family = _loss(loss).single("cut Poisson batches")
+    if checks.probability("rate", rate, "it is the chance that a record is sampled") == 0:
+        TruncatedPoisson(family, 1.0, most, of)  # the rest of what was said must be right as well
+        return Loss(())
+    return Loss.of(TruncatedPoisson(family, rate, most, of))
 
 
 def gaussian_mixture(sensitivities: Any, weights: Any, sigma: float) -> Loss:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -16,9 +18,10 @@ from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import typed, typed_above
+from quiltwork.numbers.stated import DIGITS, typed, typed_above, typed_below
 
 DIRECTIONS = ("remove", "add")
+EXACT_BITS = 1 << 15  # of a composed reveal mass
 SUBNORMAL = 1e-310  # what a reveal mass near the smallest double may have lost
 
 
@@ -57,6 +60,7 @@ class Known:
     """What needs no composition: the reveal mass (delta at epsilon = inf) and the largest finite loss."""
 
     reveal: tuple[float, float]  # both ends
+    jump: tuple[float, float]  # the same to compare with a delta as typed: no epsilon below it, the largest loss at it
     top: float  # past its rounding: beyond it there is nothing but the reveal mass
     plain_top: float  # the same sum as it is computed
     log_top_mass: float  # at least this much P mass (log) sits at the largest loss
@@ -67,6 +71,8 @@ class Known:
         """Reveal mass 1 - prod (1 - r_j)^k_j, rounded outward, and the largest sum of finite losses."""
         logs = math.fsum(k * math.log1p(-min(pair.reveal, 1.0 - UNIT)) for pair, k in pairs)
         showing = [(pair, k) for pair, k in pairs if pair.reveal > 0]
+        masses = [(pair.exact[0], k) for pair, k in showing if pair.exact is not None]
+        plain, top = math.fsum(count * pair.high for pair, count in pairs), _largest(pairs)
         if sum(k for _, k in showing) == 1:  # nothing to compose: as exact as the release itself
             reveal, slack = showing[0][0].reveal, showing[0][0].reveal_error
         else:
@@ -76,8 +82,16 @@ class Known:
         low = reveal * (1 - slack)
         # below 1e-308 doubles lose digits: only what is above counts as certain
         low = max(low - SUBNORMAL, 0.0) if reveal < 1e-290 else low
-        plain = math.fsum(count * pair.high for pair, count in pairs)
-        return cls((low, min(1.0, reveal * (1 + slack))), _largest(pairs), plain, *_top_atom(pairs))
+        ends = low, min(1.0, reveal * (1 + slack))
+        jump = _composed_reveal(tuple(masses)) if len(masses) == len(showing) else ends
+        return cls(ends, jump, top, plain, *_top_atom(pairs))
+
+    @property
+    def least_top(self) -> float:
+        """No more than the largest loss that has mass; 0 where no atom is known to be there."""
+        if math.isinf(self.plain_top):
+            return self.plain_top
+        return max(self.plain_top - self.top_room, 0.0) if math.isfinite(self.log_top_mass) else 0.0
 
     def epsilon_ends(self, delta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Ends of epsilon for deltas well below the mass m at the largest loss: D(eps) >= m (1 - e^(eps - top)).
@@ -101,9 +115,27 @@ class Known:
         return floor
 
 
+@lru_cache(maxsize=256)
+def _composed_reveal(masses: tuple[tuple[Fraction, int], ...]) -> tuple[float, float]:
+    """1 - prod (1 - r_j)^k_j between doubles read as typed: one and the same where a double says it.
+
+    A decimal that nobody could type is not worth all its digits.
+    """
+    if sum(count * reveal.denominator.bit_length() for reveal, count in masses) <= EXACT_BITS:
+        kept = math.prod(((1 - reveal) ** count for reveal, count in masses), start=Fraction(1))
+        return typed_below(1 - kept), typed_above(1 - kept)
+    finest = min(reveal for reveal, _ in masses)
+    digits = DIGITS + finest.denominator.bit_length() // 3
+    with localcontext(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX):
+        logs = [count * (1 - Decimal(r.numerator) / Decimal(r.denominator)).ln() for r, count in masses if r < 1]
+        rest = Fraction(max(sum(logs, Decimal(0)), Decimal(-1000)).exp()) if len(logs) == len(masses) else Fraction(0)
+    room = Fraction(1, 10 ** (digits - 30))  # the logarithms, times at most 2^53 each, are off by far less
+    return max(typed_below(1 - rest - room), 0.0), min(typed_above(1 - rest + room), 1.0)
+
+
 def _largest(pairs: Counted) -> float:
     """The largest sum of finite losses, past its rounding; of stated losses the number that would be typed for it."""
-    if all(isinstance(pair, FinitePair) and pair.stated and math.isfinite(pair.high) for pair, _ in pairs):
+    if all(isinstance(pair, FinitePair) and pair.stated and pair.whole for pair, _ in pairs):
         return typed_above(sum((count * typed(pair.high) for pair, count in pairs), Fraction(0)))
     top = math.fsum(k * (pair.high + (pair.rounding if math.isfinite(pair.high) else 0.0)) for pair, k in pairs)
     return top + 4 * UNIT * abs(top)

@@ -8,6 +8,7 @@ Reference: theory/engine.md section 1.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 
@@ -57,6 +58,14 @@ class Pair(ABC):
     reveal_error: float = 4 * UNIT  # relative error of `reveal` and `vanish`
     relative: float = 8 * UNIT  # relative error of the masses of atoms
     scale: float = 2.0  # of an unbounded loss: where a search starts
+    tail_mu: float = np.inf  # E_P[e^(theta L); l < L < inf] <= e^(theta (1 + theta) mu^2 / 2) for theta, l >= 0
+    stated_masses: tuple[Fraction, Fraction] | None = None  # `reveal` and `vanish` as rationals, where they are known
+
+    @property
+    def exact(self) -> tuple[Fraction, Fraction] | None:
+        """Reveal and vanish mass without rounding, or None."""
+        nothing = self.reveal == 0 and self.vanish == 0
+        return (Fraction(0), Fraction(0)) if nothing else self.stated_masses
 
     @abstractmethod
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,6 +108,16 @@ class Pair(ABC):
     def lattice(self) -> Lattice | None:
         """All finite loss on one lattice, or None."""
         return None
+
+    def log_moment_bounds(self, theta: float) -> tuple[float, float]:
+        """Bounds of log E_P[e^(theta L); L < inf] in closed form, for theta > -1 and without reveal mass if theta > 0.
+
+        Beyond 0 by `tail_mu`; at most 1 up to it.
+        """
+        if theta <= 0:
+            return -math.inf, 0.0
+        grown = 0.5 * theta * (1.0 + theta) * self.tail_mu**2
+        return 0.0, grown * (1 + 8 * UNIT) + math.log1p(math.exp(-grown)) + 4 * UNIT
 
     def transform(self, count: int) -> Transform | None:
         """Moment generating function of `count` independent copies, or None."""

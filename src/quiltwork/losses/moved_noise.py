@@ -5,11 +5,7 @@ and the likelihood ratio rises with the output x.  Such a pair is the worst one 
 mean queries bounded by the places, the largest move in each component gives the largest hockey-stick divergence, at
 every epsilon and in any dimension (one test, many means).
 
-With r_k(x) = N(x - c_k) / N(x) and g_k = p_k - q_k, sum g_k = 0, the privacy loss is
-
-    L(x) = log1p(sum g_k (r_k - 1) / sum q_k r_k),
-
-which keeps its digits for small sampling rates. {L > l} is a half-line x > x(l). All masses are tails of N at x(l):
+The privacy loss L(x) (moved_ratio.py) rises with x: {L > l} is a half-line x > x(l). All masses are tails of N at x(l):
 an x that is off by a rounding is the place of a loss l' that is off by one, and `_place` says by how much at most.
 
 Reference: theory/sampling.md sections 1.1, 3 and 6.
@@ -18,95 +14,19 @@ Reference: theory/sampling.md sections 1.1, 3 and 6.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 
 import attrs
 import numpy as np
-from scipy.special import ndtr
 
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import EMPTY, TAIL_ULPS, Cells, Pair
+from quiltwork.losses.moved_ratio import MovedRatio, Noise
 from quiltwork.numbers.rounding import UNIT
 
-LARGE = 30.0  # ratios above e^30 are compared by their logarithms
 TABLE = 2048  # places at which the loss is known from the start
 NEWTON_STEPS, WIDENINGS = 60, 24
-FAR = 40.0  # a Gaussian has no double beyond it
 LARGEST_EXPONENT = 700.0
-
-
-class Noise(ABC):
-    """A symmetric log-concave law on the line of which ratios to its own moves are known."""
-
-    bounded: bool  # whether the ratio is constant beyond the outermost places
-    reach: float  # beyond the outermost places by that much nothing is left, or nothing changes
-
-    @abstractmethod
-    def log_ratio(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """log N(x - place) / N(x)."""
-
-    @abstractmethod
-    def log_ratio_ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """Absolute error of `log_ratio` in units of roundoff, for places that are rounded themselves."""
-
-    @abstractmethod
-    def slope(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """Its derivative in x."""
-
-    @abstractmethod
-    def above(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """The mass beyond x of the law at this place."""
-
-    @abstractmethod
-    def ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """Relative error of `above` in units of roundoff, also where it is small."""
-
-
-class GaussianNoise(Noise):
-    """Standard deviation 1."""
-
-    bounded, reach = False, FAR
-
-    def log_ratio(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        return place * (x - 0.5 * place)
-
-    def log_ratio_ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        found: FloatArray = 4.0 + 4.0 * np.abs(place) * (np.abs(x) + np.abs(place))
-        return found
-
-    def slope(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        return place + 0.0 * x
-
-    def above(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        mass: FloatArray = ndtr(place - x)
-        return mass
-
-    def ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """ndtr far out is e^(-a^2/2) of a rounded argument: it loses about a^2 ulps."""
-        return TAIL_ULPS + 24 * (np.abs(place) + np.minimum(np.abs(x), 1e6)) ** 2
-
-
-class LaplaceNoise(Noise):
-    """Scale 1."""
-
-    bounded, reach = True, 0.0
-
-    def log_ratio(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        return np.abs(x) - np.abs(x - place)
-
-    def log_ratio_ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        """x - place is rounded on the scale of both, however near to 0 the place is."""
-        return 4.0 + 4.0 * (np.abs(x) + np.abs(place))
-
-    def slope(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        return np.sign(x) - np.sign(x - place)
-
-    def above(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        far = x - place
-        return np.where(far > 0, 0.5 * np.exp(-np.maximum(far, 0.0)), 1.0 - 0.5 * np.exp(np.minimum(far, 0.0)))
-
-    def ulps(self, place: FloatArray, x: FloatArray) -> FloatArray:
-        return TAIL_ULPS + 4 * (np.abs(place) + np.minimum(np.abs(x), 1e6))
+SURE = 9.0  # standard deviations
 
 
 @attrs.frozen(eq=False)
@@ -119,68 +39,26 @@ class Spot:
     miss: FloatArray
 
 
-def _end(p: float, q: float, gap: float) -> float:
-    """log p / q of the outermost component: the loss far out under Gaussian noise."""
-    if p <= 0 or q <= 0:
-        return -math.inf if p <= 0 else math.inf
-    return math.log1p(gap / q) if gap > -0.5 * q else math.log(p) - math.log(q)
-
-
-class MovedNoisePair(Pair):
+class MovedNoisePair(MovedRatio, Pair):
     """Mixtures p and q of one noise at the same places; the likelihood ratio rises with the output."""
 
     def __init__(self, noise: Noise, places: FloatArray, p: FloatArray, q: FloatArray, gaps: FloatArray) -> None:
-        """`gaps` are p - q, known to a few roundings also where p and q are nearly alike."""
-        self.noise, self.places, self.p, self.q, self.gaps = noise, places, p, q, gaps
-        self._c, self._p, self._q, self._g = (v[:, None] for v in (places, p, q, gaps))
-        self._terms = 4.0 + places.size  # roundings of a sum over all components
+        super().__init__(noise, places, p, q, gaps)
         self._ends = float(places[0]) - noise.reach, float(places[-1]) + noise.reach
         if noise.bounded:
-            (low, high), wrong = self._loss(np.array(self._ends))
+            (low, high), wrong = self.loss(np.array(self._ends))
             self.low, self.high = float(low - wrong[0]), float(high + wrong[1])  # outward: there are atoms
             self._rounding = 2.0 * float(wrong.max())
         else:
-            # outward: beyond them nothing is left; weights that underflowed are not known to be 0
-            low = _end(p[0], q[0], gaps[0]) if p[0] > 0 else -math.inf
-            high = _end(p[-1], q[-1], gaps[-1]) if q[-1] > 0 else math.inf
+            low, high = self.far_ends()
             self.low, self.high = low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
+            # moments are jointly convex in both laws: no pair of moves is farther apart
+            self.tail_mu = float(places[-1] - places[0]) * (1 + 4 * UNIT)
             self._rounding = 16 * UNIT * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
         self._table = np.linspace(*self._ends, TABLE)
-        self._losses = np.maximum.accumulate(self._loss(self._table)[0])
+        self._losses = np.maximum.accumulate(self.loss(self._table)[0])
 
     # ---- the loss and its inverse
-
-    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """L at each x and a bound on its rounding."""
-        with np.errstate(all="ignore"):
-            logs = self.noise.log_ratio(self._c, x)
-            wrong = UNIT * self.noise.log_ratio_ulps(self._c, x)
-            off = np.expm1(np.minimum(wrong, 700.0))  # of each ratio, relative
-            grown, ratio = np.expm1(np.minimum(logs, LARGE)), np.exp(np.minimum(logs, LARGE))
-            below = (self._q * ratio).sum(axis=0)
-            change = (self._g * grown).sum(axis=0) / below
-            blur = (np.abs(self._g) * (self._terms * UNIT * np.abs(grown) + off * ratio)).sum(axis=0) / below
-            blur += np.abs(change) * (self._terms * UNIT + (self._q * ratio * off).sum(axis=0) / below)
-            near = np.log1p(np.maximum(change, -0.5))
-            room = 1.0 + np.maximum(change, -0.5) - blur
-            near_wrong = np.where(room > 0, blur / room, np.inf) * (1 + 1e-9) + 2 * UNIT * np.abs(near)
-            up, up_wrong = self._log_sum(self._p, logs, wrong)
-            down, down_wrong = self._log_sum(self._q, logs, wrong)
-        far_wrong = up_wrong + down_wrong + 2 * UNIT * np.abs(up - down)
-        plain = (logs.max(axis=0) < LARGE) & (change > -0.5) & (change < 1e6) & np.isfinite(near_wrong)
-        plain &= near_wrong < far_wrong
-        return np.where(plain, near, up - down), np.where(plain, near_wrong, far_wrong)
-
-    def _log_sum(self, weights: FloatArray, logs: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """log of a weighted sum; terms that are off by r each leave it off by log of the mean of e^r at most."""
-        terms = np.log(weights) + logs
-        top = terms.max(axis=0)
-        shares = np.exp(terms - top)
-        total = shares.sum(axis=0)
-        size = np.where(shares > 0, np.abs(terms) + np.abs(terms - top), 0.0)
-        off = np.expm1(np.minimum(wrong + 2 * UNIT * (1.0 + size), 700.0))
-        error = np.log1p((shares * off).sum(axis=0) / total) * (1 + 1e-9)
-        return top + np.log(total), error + UNIT * (2 * self._terms + 4 * np.abs(top))
 
     def _rate(self, x: FloatArray) -> FloatArray:
         """dL/dx: it steers, and certifies nothing."""
@@ -206,7 +84,7 @@ class MovedNoisePair(Pair):
         guess = low + np.clip(share, 0.0, 1.0) * (high - low)
         left = np.arange(at.size)
         for _ in range(NEWTON_STEPS):
-            value, wrong = self._loss(guess[left])
+            value, wrong = self.loss(guess[left])
             miss = value - at[left]
             low[left], high[left] = (
                 np.where(miss <= 0, guess[left], low[left]),
@@ -231,7 +109,7 @@ class MovedNoisePair(Pair):
         """
         ends, found = self._ends, []
         lost = np.zeros(x.size, dtype=bool)
-        value, wrong = self._loss(x)
+        value, wrong = self.loss(x)
         with np.errstate(all="ignore"):
             width = 2.0 * (np.abs(value - loss) + wrong) / self._rate(x) + 2 * UNIT * np.abs(x)
             width = np.where(width > 0, np.minimum(width, 2.0**-20), 2.0**-20)  # a flat loss asks for more below
@@ -241,7 +119,7 @@ class MovedNoisePair(Pair):
             left = np.arange(x.size)
             for _ in range(WIDENINGS):
                 tried = np.clip(x[left] + sign * away[left], *ends)
-                value, wrong = self._loss(tried)
+                value, wrong = self.loss(tried)
                 gap = sign * (value - loss[left])
                 sure = gap >= wrong
                 side[left[sure]] = tried[sure]
@@ -368,6 +246,35 @@ class MovedNoisePair(Pair):
             mass_error,
             np.where(known, error, whole + mass_error),
         )
+
+    # ---- moments
+
+    def log_moment_bounds(self, theta: float) -> tuple[float, float]:
+        """For Gaussian noise, bounds that meet at high orders, where one move decides.
+
+        Above: Q is at least one of its components, and the norm of a mixture at most the mixture of the norms,
+        M <= q_m^(-theta) (sum_k p_k e^(theta (c_k - c_m)^2 / 2))^(1 + theta).  Below: P is at least its last component,
+        and beyond t, where the other components of Q fade beside the last, Q <= f(t) N(. - c_m).
+        """
+        low, high = super().log_moment_bounds(theta)
+        if self.noise.bounded or theta <= 0:
+            return low, high
+        with np.errstate(all="ignore"):
+            log_p, log_q, c = np.log(self.p), np.log(self.q), self.places
+            norms = 0.5 * theta * np.subtract.outer(c, c) ** 2 + log_p[:, None]
+            above = (1.0 + theta) * np.logaddexp.reduce(norms, axis=0) - theta * log_q
+            size = (1.0 + theta) * (np.max(np.where(np.isfinite(norms), np.abs(norms), 0.0)) + self._terms)
+            hair = 8 * UNIT * (size + theta * np.abs(np.where(self.q > 0, log_q, 0.0)))
+            high = min(high, float(np.min(np.where(self.q > 0, above + hair, np.inf))))
+            last, base = int(np.flatnonzero(self.p > 0)[-1]), int(np.flatnonzero(self.q > 0)[-1])
+            gap, centre = c[last] - c[base], (1.0 + theta) * c[last] - theta * c[base]
+            t = centre - SURE  # all but 1e-18 of that component's tilted law lies beyond
+            fade = log_q - (c[base] - c) * (t - 0.5 * (c[base] + c))
+            kept = float(np.logaddexp.reduce(fade[self.q > 0]))
+            below = (1.0 + theta) * log_p[last] + 0.5 * theta * (1.0 + theta) * gap**2 - theta * kept
+            room = size + theta * float(np.max(np.where(self.q > 0, np.abs(fade) + np.abs(c[base] * t), 0.0))) + 64
+            below -= 16 * UNIT * (room + abs(below))
+        return (max(low, float(below)) if self.p[-1] > 0 and self.q[base] > 0 else low), high
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:
         if not self.noise.bounded:

@@ -9,15 +9,19 @@ Reference: Canonne, Kamath and Steinke 2020, Proposition 12; theory/engine.md se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.accountant.cell_moments import log_moment_ends
 from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
 from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored, sandwiched, telling
-from quiltwork.errors import Unsupported
+from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.families.mixture import MixturePair
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
+from quiltwork.losses.families.sampling.fixed_size import SymmetrisedPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 
@@ -25,6 +29,7 @@ METHOD = "Rényi moments"
 COARSE = np.geomspace(1e-4, 1e6, 121)
 NO_TILTS = np.zeros(0)
 NEAR_ONE = 1e-4  # orders so near to 1 are bounded by those this far away
+BESIDE_ONE = (NEAR_ONE, 30 * NEAR_ONE)  # a tiny divergence keeps more digits farther away
 LogMoments = Callable[[FloatArray], FloatArray]
 
 
@@ -53,7 +58,7 @@ def epsilon_ends(pairs: Counted, delta: FloatArray) -> tuple[FloatArray, FloatAr
     upper = np.full(delta.size, known.top)
     if log_mgf is not None:
         upper = np.fmin(upper, epsilon_bound(log_mgf, known.reveal[1], delta))
-    return np.zeros(delta.size), np.where(delta < known.reveal[1], np.inf, upper)
+    return np.zeros(delta.size), np.where(delta < known.jump[1], np.inf, upper)
 
 
 def delta_ends(pairs: Counted, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -217,23 +222,44 @@ def _divergence(pairs: Counted, order: float, outward: int) -> float:
     known = Known.of(pairs)
     if order >= 1 and known.reveal[1] > 0:
         return np.inf if outward > 0 or known.reveal[0] > 0 else 0.0
-    engine = ContourEngine.of(pairs)
-    if engine is None:
-        raise Unsupported(
-            "the Rényi divergence of these releases",
-            "not built here: the moments of their privacy losses have no certified transform",
-            "ask for epsilon, delta or beta",
-        )
     theta = order - 1.0
     if abs(theta) < NEAR_ONE and not known.reveal[1] > 0:  # with reveal mass orders above 1 bound nothing
-        theta = outward * NEAR_ONE
+        best: Callable[..., float] = min if outward > 0 else max
+        return best(_quotient(pairs, outward * tilt, outward) for tilt in BESIDE_ONE)
+    return _quotient(pairs, theta, outward)
+
+
+def _quotient(pairs: Counted, theta: float, outward: int) -> float:
+    """log M / theta, moved outward."""
+    up = outward * theta > 0  # which end of the moment gives this end of the divergence
+    log_mgf = math.fsum(_log_moment(pair, count, theta, up) for pair, count in pairs)
+    return log_mgf / theta if np.isfinite(log_mgf) else np.inf if outward > 0 else 0.0
+
+
+def _joined(logs: Sequence[tuple[float, float]], up: bool) -> float:
+    """log of a weighted sum of moments, outward."""
+    value = float(np.logaddexp.reduce([math.log(weight) + log for weight, log in logs]))
+    size = 8 * len(logs) + 8 * max(abs(log) for _, log in logs)
+    return value + (1 if up else -1) * UNIT * (size + 32)
+
+
+def _log_moment(pair: Pair, count: int, theta: float, up: bool) -> float:
+    """One end of log E_P[e^(theta L)] of `count` releases: from the transform, or from cells where there is none."""
+    engine = ContourEngine.of([(pair, count)])
+    if engine is None and isinstance(pair, MixturePair):
+        return count * _joined([(w, _log_moment(part, 1, theta, up)) for w, part in pair.parts], up)
+    if engine is None and isinstance(pair, SymmetrisedPair) and theta > 0:
+        # beside the positive losses of the sampled pair less than 1 is added, and less than 1 taken off
+        sampled, cells = _log_moment(pair.removed, 1, theta, up), log_moment_ends(pair, theta)[up]
+        if up:
+            return count * min(cells, float(np.logaddexp(sampled, 0.0)) * (1 + 4 * UNIT) + 4 * UNIT)
+        return count * max(cells, sampled + math.log1p(-math.exp(-sampled)) - 4 * UNIT if sampled > 1 else 0.0)
+    if engine is None:
+        return count * log_moment_ends(pair, theta)[up]
     try:
         with np.errstate(all="ignore"):
             log_mgf = float(engine.moments(np.array([theta]))[0][0])
-            room = float(np.abs(engine.room(np.array([abs(theta)]))[0]))
+            room = float(np.abs(engine.room(np.array([abs(theta)]))[0])) + 1e-11 * (1 + abs(log_mgf))
     except TooCostly:
-        log_mgf, room = np.nan, 0.0
-    if not np.isfinite(log_mgf):
-        return np.inf if outward > 0 else 0.0
-    room += 1e-11 * (1 + abs(log_mgf))
-    return float((log_mgf + np.sign(theta) * outward * room) / theta)
+        return math.nan
+    return log_mgf + room if up else log_mgf - room

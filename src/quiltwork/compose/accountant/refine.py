@@ -17,6 +17,7 @@ from quiltwork.compose.releases import Part, is_open, refined
 from quiltwork.curves.curve import Ends
 
 COARSEST, FINEST = 2.0**-4, 2.0**-20  # steps of a sandwich
+WIDEST = 64.0  # range of losses that counts, where a release in a mixture has no end
 MAX_CELLS, MAX_CELLS_TOGETHER = 1 << 16, 1 << 21  # of its grid, for one release and for all of them
 
 
@@ -51,7 +52,7 @@ def _finest(parts: Sequence[Part]) -> float:
     The standard deviation of one loss is about a seventeenth of its range, and an engine looks at 20 of the total.
     """
     held = refined([part for part in parts if is_open(part)], COARSEST)
-    widest = max(pair.high - pair.low for part in held for pair in part.family.pairs().values())
+    widest = max(min(pair.high - pair.low, WIDEST) for part in held for pair in part.family.pairs().values())
     count = sum(part.count for part in held)
     step = max(widest, COARSEST) * max(1 / MAX_CELLS, math.sqrt(count) / MAX_CELLS_TOGETHER)
     return min(max(2.0 ** math.ceil(math.log2(step)), FINEST), COARSEST)

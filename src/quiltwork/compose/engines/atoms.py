@@ -86,7 +86,7 @@ def _typed(atoms: Atoms, parts: Sequence[tuple[Pair, int]]) -> Atoms:
 
 
 def _listable(pair: Pair) -> bool:
-    return isinstance(pair, FinitePair) and math.isfinite(pair.high) and float(pair.p.max()) > 0
+    return isinstance(pair, FinitePair) and pair.whole and float(pair.p.max()) > 0
 
 
 def power(pair: FinitePair, count: int, most: int, least: float = -math.inf) -> Atoms | None:

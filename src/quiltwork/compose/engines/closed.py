@@ -152,7 +152,9 @@ class SingleEngine(ViewEngine):
         reach = 4 * self.pair.scale
         low = self.pair.low if math.isfinite(self.pair.low) else -reach
         high = self.pair.high if math.isfinite(self.pair.high) else reach
-        return SingleView(self.pair, -0.5 if complement else 1.0, (low + high) / 2, max((high - low) / 8, 1e-300))
+        centre = (low + high) / 2
+        spread = max((high - low) / 8, abs(centre) / 64, 1e-300)  # a loss that never varies is as wide as it is large
+        return SingleView(self.pair, -0.5 if complement else 1.0, centre, spread)
 
     def _beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> tuple[FloatArray, FloatArray]:
         atoms = enumerate_atoms(self.pairs, MAX_VALUES)

@@ -159,6 +159,7 @@ def constrained_pair(constraints: tuple[Constraint, ...]) -> FinitePair:
         reveal_error=0.0,
         lattice=_lattice(loss, p),
         stated=True,
+        stated_masses=(typed(reveal), typed(reveal)),
     )
 
 

@@ -88,7 +88,7 @@ class DiscreteGaussian(DiscreteFamily):
                 log_p=log_p[order],
                 lattice=lattice,
                 relative=relative,
-                unbounded=True,
+                ends=(-math.inf, math.inf),
             )
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
@@ -15,6 +16,7 @@ from quiltwork.losses.family import NUMBERS, Family, parameter
 from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform, mixed_loss
 from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 BLOCK = 1 << 20
 
@@ -25,6 +27,7 @@ class FinitePair(Pair):
     Both masses are kept: e^(-loss) overflows where Q does not. `relative` bounds the relative error of each mass,
     `loss_error` what a loss may be off beyond its own rounding, `reveal_error` the relative error of the reveal mass.
     `stated` losses are a user's own numbers, off by no more than the rounding of a decimal.
+    `ends` of the support are given where the list of atoms ends before: what it leaves out is below any double.
     """
 
     def __init__(
@@ -40,17 +43,17 @@ class FinitePair(Pair):
         relative: float = 8 * UNIT,
         loss_error: float = 0.0,
         reveal_error: float = 4 * UNIT,
-        unbounded: bool = False,
+        ends: tuple[float, float] | None = None,
         stated: bool = False,
+        stated_masses: tuple[Fraction, Fraction] | None = None,
     ) -> None:
         self.losses, self.p, self.q = losses, p, q
-        self.stated = stated
+        self.stated, self.stated_masses = stated, stated_masses
         self.reveal, self.vanish, self.relative = reveal, vanish, relative
         self.loss_error, self.reveal_error = loss_error, reveal_error
         self.log_p = np.log(p) if log_p is None else log_p
-        self.low, self.high = float(losses[0]), float(losses[-1])
-        if unbounded:
-            self.low, self.high = -math.inf, math.inf
+        self.low, self.high = ends or (float(losses[0]), float(losses[-1]))
+        self.whole = ends is None
         self._lattice = lattice
 
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,8 +97,9 @@ class FinitePair(Pair):
             relative=self.relative,
             loss_error=self.loss_error,
             reveal_error=self.reveal_error,
-            unbounded=math.isinf(self.high),
+            ends=None if self.whole else (-self.high, -self.low),
             stated=self.stated,
+            stated_masses=None if self.stated_masses is None else self.stated_masses[::-1],
         )
 
     @property
@@ -141,8 +145,20 @@ class FinitePair(Pair):
             log_p=log_p,
             relative=self.relative + 8 * UNIT,
             loss_error=self.loss_error + (4 * UNIT if rate > 0.5 else 0.0),
-            unbounded=math.isinf(self.high),
+            ends=None if self.whole else _mixed_ends(self, rate),
+            stated_masses=None if self.exact is None else (typed(rate) * self.exact[0], Fraction(0)),
         )
+
+
+def _mixed_ends(pair: FinitePair, rate: float) -> tuple[float, float]:
+    """Outward: past the rounding of the mapped ends."""
+    low = (
+        math.log1p(-rate)
+        if pair.vanish > 0 or math.isinf(pair.low)
+        else float(mixed_loss(np.array([pair.low]), rate)[0])
+    )
+    high = math.inf if math.isinf(pair.high) else float(mixed_loss(np.array([pair.high]), rate)[0])
+    return low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
 
 
 def _suffix(masses: FloatArray) -> FloatArray:
@@ -179,7 +195,7 @@ def _log_ratio(p: FloatArray, q: FloatArray) -> FloatArray:
     return np.where(near, np.log1p(change), np.where(far, np.log(a / b) + (i - j) * math.log(2.0), np.log(quotient)))
 
 
-def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
+def from_laws(p: FloatArray, q: FloatArray, stated_masses: tuple[Fraction, Fraction] | None = None) -> FinitePair:
     """The loss of two laws on the same outcomes: atoms merged where the ratio is the same float."""
     both = (p > 0) & (q > 0)
     values, where = np.unique(_log_ratio(p[both], q[both]), return_inverse=True)
@@ -193,6 +209,7 @@ def from_laws(p: FloatArray, q: FloatArray) -> FinitePair:
         vanish=math.fsum(q[p == 0]),
         log_p=None if both.any() else np.full(1, -745.0),
         loss_error=8 * UNIT,
+        stated_masses=stated_masses,
     )
 
 
@@ -201,6 +218,14 @@ def law(name: str, value: Any) -> tuple[float, ...]:
     masses = doubles(probabilities(name, value, 1, "a vector of probabilities that sum to 1", tolerance=1e-12))
     total = math.fsum(masses)
     return tuple(float(m) / total for m in masses)  # by at most 1e-12: what is left of the sum is rounding
+
+
+def _only_in(one: tuple[float, ...], other: tuple[float, ...]) -> Fraction | None:
+    """The mass of outcomes that the other law never shows; None if the decimals of this one do not sum to 1."""
+    masses = list(map(typed, one))
+    return (
+        sum((mass for mass, x in zip(masses, other, strict=True) if x == 0), Fraction(0)) if sum(masses) == 1 else None
+    )
 
 
 @attrs.frozen
@@ -221,7 +246,8 @@ class FiniteLaws(Family):
         return f"pair({len(self.p)} outcomes)"
 
     def pairs(self) -> dict[str, Pair]:
-        p, q = np.array(self.p), np.array(self.q)
+        p, q, shown = np.array(self.p), np.array(self.q), (_only_in(self.p, self.q), _only_in(self.q, self.p))
+        masses = None if shown[0] is None or shown[1] is None else (shown[0], shown[1])
         if sorted(self.p) == sorted(self.q) and sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True)):
-            return {"both": from_laws(p, q)}
-        return {"remove": from_laws(p, q), "add": from_laws(q, p)}
+            return {"both": from_laws(p, q, masses)}
+        return {"remove": from_laws(p, q, masses), "add": from_laws(q, p, masses and masses[::-1])}

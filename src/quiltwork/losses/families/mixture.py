@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
@@ -22,6 +23,7 @@ from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, entry, family_from_json
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import typed
 
 Weighted = list[tuple[float, Pair]]
 COMPONENTS = Rows(
@@ -40,6 +42,7 @@ class MixturePair(Pair):
         self.vanish = math.fsum(w * pair.vanish for w, pair in parts)
         self.relative = max(pair.relative for _, pair in parts) + 8 * UNIT
         self.reveal_error = max(pair.reveal_error for _, pair in parts) + 8 * UNIT
+        self.stated_masses = _stated_masses(parts)
 
     @property
     def rounding(self) -> float:
@@ -168,9 +171,24 @@ def mixed_pair(parts: Weighted) -> Pair:
         log_p=np.concatenate([math.log(w) + pair.log_p for w, pair in telling])[order],
         relative=max(pair.relative for _, pair in telling) + 4 * UNIT,
         loss_error=max(pair.loss_error for _, pair in telling),
-        unbounded=any(math.isinf(pair.high) for _, pair in telling),
+        ends=None if all(pair.whole for _, pair in telling) else _ends(telling),
         stated=all(pair.stated for _, pair in telling),
+        stated_masses=_stated_masses(parts),
     )
+
+
+def _ends(parts: list[tuple[float, FinitePair]]) -> tuple[float, float]:
+    return min(pair.low for _, pair in parts), max(pair.high for _, pair in parts)
+
+
+def _stated_masses(parts: Weighted) -> tuple[Fraction, Fraction] | None:
+    """Reveal and vanish mass, where those of the components are known and the weights, as typed, sum to 1."""
+    weights, masses = [typed(w) for w, _ in parts], [pair.exact for _, pair in parts]
+    known = [mass for mass in masses if mass is not None]
+    if len(known) < len(masses) or sum(weights) != 1:
+        return None
+    reveal, vanish = (sum((w * m[i] for w, m in zip(weights, known, strict=True)), Fraction(0)) for i in (0, 1))
+    return reveal, vanish
 
 
 def _components(value: Any) -> tuple[tuple[float, Family], ...]:
@@ -190,6 +208,11 @@ def _components(value: Any) -> tuple[tuple[float, Family], ...]:
     return tuple((w / total, family) for w, family in found)
 
 
+def _directed(found: list[tuple[float, dict[str, Pair]]]) -> dict[str, Pair]:
+    directions = ("both",) if all("both" in pairs for _, pairs in found) else ("remove", "add")
+    return {d: mixed_pair([(w, pairs.get(d) or pairs["both"]) for w, pairs in found]) for d in directions}
+
+
 @attrs.frozen
 class Mixture(Family):
     """One of several releases, chosen at random with the given weights and named in the output."""
@@ -202,13 +225,28 @@ class Mixture(Family):
         for _, family in self.components:
             if not family.pairs():
                 raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair", "mix what it bounds")
-            if family.sandwiched:
-                raise Unsupported("a mixture with a sandwiched trade-off function", "its pair is only a bound")
 
     def pairs(self) -> dict[str, Pair]:
-        found = [(w, family.pairs()) for w, family in self.components]
-        directions = ("both",) if all("both" in pairs for _, pairs in found) else ("remove", "add")
-        return {d: mixed_pair([(w, pairs.get(d) or pairs["both"]) for w, pairs in found]) for d in directions}
+        return _directed([(w, family.pairs()) for w, family in self.components])
+
+    def optimistic(self) -> dict[str, Pair]:
+        """Profiles add up, so that bounds of them do."""
+        return _directed([(w, family.optimistic()) for w, family in self.components])
+
+    @property
+    def sandwiched(self) -> bool:
+        return any(family.sandwiched for _, family in self.components)
+
+    @property
+    def slack(self) -> float:
+        return math.fsum(w * family.slack for w, family in self.components if family.sandwiched)
+
+    @property
+    def is_open(self) -> bool:
+        return any(family.is_open for _, family in self.components)
+
+    def refined(self, step: float) -> Family:
+        return attrs.evolve(self, components=tuple((w, family.refined(step)) for w, family in self.components))
 
     def group(self, size: int) -> Family:
         return Mixture(tuple((w, family.group(size)) for w, family in self.components))

@@ -25,6 +25,7 @@ from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransfor
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import times, typed
 
 
 class PoissonPair(Pair):
@@ -36,6 +37,7 @@ class PoissonPair(Pair):
         low = math.log1p(-rate) if math.isinf(base.low) else float(ends[0])
         high = math.inf if math.isinf(base.high) else float(ends[1])
         self.low, self.high = (low, high) if removed else (-high, -low)
+        self.tail_mu = base.mu if isinstance(base, GaussianPair) else math.inf
 
     def _threshold(self, loss: FloatArray) -> FloatArray:
         """The base loss that maps to this one; -inf below the least possible."""
@@ -208,9 +210,29 @@ class Poisson(Family):
         removed = subsampled_pair(self.base, self.rate)
         return {"remove": removed, "add": removed.swapped()}
 
+    def optimistic(self) -> dict[str, Pair]:
+        """Sampling keeps an order by strength: f is mapped to (1 - q)(1 - alpha) + q f, and that to its inverse."""
+        removed = subsampled_pair(self.base, self.rate, optimistic=True)
+        return {"remove": removed, "add": removed.swapped()}
+
+    @property
+    def sandwiched(self) -> bool:
+        return self.base.sandwiched
+
+    @property
+    def slack(self) -> float:
+        return self.base.slack
+
+    @property
+    def is_open(self) -> bool:
+        return self.base.is_open
+
+    def refined(self, step: float) -> Family:
+        return attrs.evolve(self, base=self.base.refined(step))
+
     def subsampled(self, rate: float) -> Family:
         """Sampling twice is sampling once at the product of the rates."""
-        return Poisson(self.base, self.rate * rate)
+        return Poisson(self.base, times(typed(rate), self.rate))
 
     def group(self, size: int) -> Family:
         """Records of a group enter the sample one by one."""
@@ -225,9 +247,9 @@ class Poisson(Family):
         return of if entries["rate"] == 1 else of.subsampled(entries["rate"])
 
 
-def subsampled_pair(base: Family, rate: float) -> Pair:
+def subsampled_pair(base: Family, rate: float, optimistic: bool = False) -> Pair:
     """The remove pair of a subsampled family."""
-    pairs = base.pairs()
+    pairs = base.optimistic() if optimistic else base.pairs()
     if not pairs:
         raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair", "subsample the mechanism")
     pair = pairs.get("both") or pairs["remove"]

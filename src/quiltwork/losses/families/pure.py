@@ -38,7 +38,17 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
         low, high = response_masses(typed_decimal(epsilon), keep)
     if epsilon == 0:
         losses, p = np.zeros(1), np.array([float(keep)])
-        return FinitePair(losses, p, p, reveal=delta, vanish=delta, reveal_error=0.0, relative=UNIT, stated=True)
+        return FinitePair(
+            losses,
+            p,
+            p,
+            reveal=delta,
+            vanish=delta,
+            reveal_error=0.0,
+            relative=UNIT,
+            stated=True,
+            stated_masses=(typed(delta), typed(delta)),
+        )
     log_high = -math.log1p(math.exp(-epsilon)) + math.log1p(-delta)
     p = np.array([low, high])
     exact = typed(epsilon)
@@ -53,6 +63,7 @@ def response_pair(epsilon: float, delta: float = 0.0) -> FinitePair:
         relative=UNIT,
         reveal_error=0.0,
         stated=True,
+        stated_masses=(typed(delta), typed(delta)),
     )
 
 
@@ -151,4 +162,5 @@ def group_delta(epsilon: float, delta: float, size: int) -> float:
 def nothing_hidden() -> FinitePair:
     """delta = 1: the adversary always knows."""
     tiny = np.array([0.0])
-    return FinitePair(np.zeros(1), tiny, tiny, reveal=1.0, vanish=1.0, log_p=np.array([-np.inf]))
+    masses = Fraction(1), Fraction(1)
+    return FinitePair(np.zeros(1), tiny, tiny, reveal=1.0, vanish=1.0, log_p=np.array([-np.inf]), stated_masses=masses)

@@ -331,13 +331,15 @@ class SteeredEngine(Engine):
     def epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         known = self.known
         lower, upper = np.zeros(delta.size), np.full(delta.size, known.top)
-        hopeless = delta < known.reveal[0]
+        hopeless = delta < known.jump[0]
         lower[hopeless] = upper[hopeless] = np.inf
         # at the reveal mass itself only the largest loss will do; a hair above it bounds epsilon from below
         asked, edge = delta, (delta <= known.reveal[1] * (1 + 1e-12)) & ~hopeless
         delta = np.where(edge, known.reveal[1] * (1 + 1e-9), delta)
         room = delta - known.reveal[1] * (1 + 2 * UNIT)
-        todo = (room > 0) & ~hopeless
+        on_jump = (asked == known.jump[0]) & (asked == known.jump[1])
+        lower[on_jump] = known.least_top
+        todo = (room > 0) & ~hopeless & ~(on_jump & (known.least_top > 0))
         place = landmarks(self)
         views = 0
         while todo.any():
@@ -362,7 +364,7 @@ class SteeredEngine(Engine):
             done = chosen[good]
             lower[done], upper[done] = np.maximum(lower[done], low[good]), np.minimum(upper[done], high[good])
             todo[done] = False
-        upper = np.where(edge, np.where(asked < known.reveal[1], np.inf, known.top), upper)
+        upper = np.where(edge, np.where(asked < known.jump[1], np.inf, known.top), upper)
         return Ends(np.minimum(np.maximum(lower, 0.0), upper), upper, self.method)
 
     def _epsilon_view(

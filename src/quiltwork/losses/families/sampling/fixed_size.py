@@ -26,8 +26,8 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.poisson import subsampled_pair
 from quiltwork.losses.family import RELEASE, WHOLE, Family, parameter
+from quiltwork.numbers import stated
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import double_above, double_below
 
 
 class SymmetrisedPair(Pair):
@@ -36,10 +36,11 @@ class SymmetrisedPair(Pair):
     def __init__(self, removed: Pair) -> None:
         """`removed` has no atom at 0 and at least as much P as Q mass on its positive losses."""
         self.removed, self.added = removed, removed.swapped()
-        self.high, self.low = removed.high, -removed.high
+        self.high, self.low, self.tail_mu = removed.high, -removed.high, removed.tail_mu
         zero = np.zeros(1)
         p, q = (float(mass[0]) for mass in removed.above(zero))
         self.reveal = self.vanish = removed.reveal  # what shows the record does so in both orders
+        self.stated_masses = None if removed.exact is None else (removed.exact[0], removed.exact[0])
         self.reveal_error, self.finite = removed.reveal_error, 1.0 - removed.reveal
         self.rest = max(self.finite - p - q, 0.0)
         self.rest_error = (float(removed.tail_error(zero)[0]) + 4 * UNIT) * (p + q) + 2 * UNIT
@@ -145,7 +146,7 @@ class FixedSize(Family):
 
     def _sampled(self, above: bool) -> Pair:
         ratio = Fraction(self.batch, self.of)
-        return subsampled_pair(self.base, double_above(ratio) if above else double_below(ratio))
+        return subsampled_pair(self.base, stated.above(ratio) if above else stated.below(ratio))
 
     def pairs(self) -> dict[str, Pair]:
         if self.batch == self.of:

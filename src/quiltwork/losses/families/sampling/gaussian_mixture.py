@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.families.sampling.sampled_group import one_sided
 from quiltwork.losses.family import NUMBERS, POSITIVE, Family, parameter
-from quiltwork.losses.moved_noise import GaussianNoise
+from quiltwork.losses.moved_noise import MovedNoisePair
+from quiltwork.losses.moved_ratio import GaussianNoise
 from quiltwork.numbers.laws import TOLERANCE
 
 if TYPE_CHECKING:
@@ -69,11 +72,20 @@ class GaussianMixture(Family):
         return sorted((move, weight) for move, weight in found.items() if weight or not move)
 
     def pairs(self) -> dict[str, Pair]:
+        return _pairs(self)
+
+    def _removed(self) -> Pair:
         moves = self._moves()
-        removed = one_sided(GaussianNoise(), [move for move, _ in moves], [weight for _, weight in moves])
-        return {"remove": removed, "add": removed.swapped()}
+        weights = [np.array(values) for values in one_sided([weight for _, weight in moves])]
+        return MovedNoisePair(GaussianNoise(), np.array([move for move, _ in moves]), *weights)
 
     def subsampled(self, rate: float) -> Family:
         """A record that is not sampled has sensitivity 0."""
         weights = (1.0 - rate, *(rate * weight for weight in self.weights))
         return GaussianMixture((0.0, *self.sensitivities), weights, self.sigma)
+
+
+@lru_cache(maxsize=32)
+def _pairs(mixture: GaussianMixture) -> dict[str, Pair]:
+    removed = mixture._removed()
+    return {"remove": removed, "add": removed.swapped()}

@@ -65,6 +65,8 @@ class AllocationPair(Pair):
 
     def __init__(self, mu: float, steps: int, removed: bool) -> None:
         self.mu, self.steps, self.removed = mu, steps, removed
+        # moments of S, and of 1/S, are convex in what one step tells: no larger than those of one step
+        self.tail_mu = mu
         self.bounds = _bounds(mu, steps)
         self.scale = math.log1p(2 * math.sqrt(math.expm1(min(mu**2, 4.0)) / steps))
         self._last_tails: tuple[bytes, list[Two]] = (b"", [])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
@@ -18,16 +19,31 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.errors import Unsupported
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
+from quiltwork.losses.families.sampling.moved_lattice import moved_lattice
 from quiltwork.losses.family import FLAG, RATE, RELEASE, WHOLE, Family, parameter
-from quiltwork.losses.moved_noise import GaussianNoise, LaplaceNoise, MovedNoisePair, Noise
+from quiltwork.losses.moved_noise import MovedNoisePair
+from quiltwork.losses.moved_ratio import GaussianNoise, LaplaceNoise, Noise
+from quiltwork.numbers.stated import times, typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
 
+DISCRETE = (DiscreteGaussian, DiscreteLaplace)
 MAX_SIZE = 256  # records whose binomial weights are kept apart
 LEAST_WEIGHT = Fraction(1, 10**290)  # doubles hold it with all digits
+
+
+def moved_pair(base: Family, moves: list[int], p: list[float], q: list[float], gaps: list[float]) -> Pair:
+    """Mixtures p and q of a release's noise, moved by so many records each; `gaps` are p - q."""
+    weights = [np.array(values) for values in (p, q, gaps)]
+    if isinstance(base, DISCRETE):
+        return moved_lattice(base, [i * base.sensitivity for i in moves], *weights)
+    noise, move = noise_of(base)
+    checks.moderate("the sensitivity of the group over its noise", move * max(moves))
+    return MovedNoisePair(noise, np.array([i * move for i in moves]), *weights)
 
 
 def noise_of(base: Family) -> tuple[Noise, float]:
@@ -37,19 +53,21 @@ def noise_of(base: Family) -> tuple[Noise, float]:
         return GaussianNoise(), pair.mu
     if base.linear and isinstance(pair, LaplacePair):
         return LaplaceNoise(), pair.top
+    if isinstance(base, DISCRETE):
+        gaussian = isinstance(base, DiscreteGaussian)
+        return (GaussianNoise() if gaussian else LaplaceNoise()), base.sensitivity / getattr(base, base.dial)
     raise Unsupported(
         f"group privacy, or an exchanged record, under Poisson sampling of {base.kind}",
         "not built here: its laws at several distances are not known together",
-        "take Gaussian or Laplace noise, or leave out the sampling",
+        "take Gaussian or Laplace noise, also discrete, or leave out the sampling",
     )
 
 
-def one_sided(noise: Noise, places: list[float], weights: list[Fraction]) -> MovedNoisePair:
-    """A mixture of moves, the first of them none, against the noise itself."""
+def one_sided(weights: list[Fraction]) -> tuple[list[float], list[float], list[float]]:
+    """A mixture of moves, the first of them none, against the noise itself: p, q and their gaps."""
     rest = -sum(weights[1:], Fraction(0))
-    q = np.array([1.0] + [0.0] * (len(places) - 1))
-    gaps = np.array([float(rest)] + [float(weight) for weight in weights[1:]])
-    return MovedNoisePair(noise, np.array(places), np.array([float(weight) for weight in weights]), q, gaps)
+    q = [1.0] + [0.0] * (len(weights) - 1)
+    return [float(weight) for weight in weights], q, [float(rest)] + [float(weight) for weight in weights[1:]]
 
 
 @attrs.frozen
@@ -90,23 +108,37 @@ class SampledGroup(Family):
         return [math.comb(size, i) * rate**i * (1 - rate) ** (size - i) for i in range(size + 1)]
 
     def pairs(self) -> dict[str, Pair]:
-        noise, move = noise_of(self.base)
-        checks.moderate("the sensitivity of the group over its noise", move * self.size)
+        return _pairs(self)
+
+    def _removed(self) -> Pair:
+        return moved_pair(self.base, list(range(self.size + 1)), *one_sided(self._weights()))
+
+    def _exchanged(self) -> Pair:
         size, weights = self.size, self._weights()
-        moves = [i * move for i in range(size + 1)]
-        if not self.exchanged:
-            removed = one_sided(noise, moves, weights)
-            return {"remove": removed, "add": removed.swapped()}
         side = [float(weight) for weight in weights[1:]]
         nothing = [0.0] * size
-        places = [-place for place in reversed(moves[1:])] + moves
         p, q = [*nothing, float(weights[0]), *side], [*reversed(side), float(weights[0]), *nothing]
         gaps = [*(-weight for weight in reversed(side)), 0.0, *side]
-        return {"both": MovedNoisePair(noise, *(np.array(values) for values in (places, p, q, gaps)))}
+        return moved_pair(self.base, list(range(-size, size + 1)), p, q, gaps)
+
+    def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
+        """That of the farthest move; moments are jointly convex in the two laws, so no mixture has a larger one."""
+        whole = self.base.group(self.size * (2 if self.exchanged else 1))
+        return whole.has_moment(
+            tilt, -math.expm1(self.size * math.log1p(-chance)) if (chance := rate * self.rate) < 1 else 1.0
+        )
 
     def group(self, size: int) -> Family:
         return attrs.evolve(self, size=self.size * size)
 
     def subsampled(self, rate: float) -> Family:
         """Sampling twice is sampling once at the product of the rates."""
-        return attrs.evolve(self, rate=self.rate * rate)
+        return attrs.evolve(self, rate=times(typed(rate), self.rate))
+
+
+@lru_cache(maxsize=32)
+def _pairs(group: SampledGroup) -> dict[str, Pair]:
+    if group.exchanged:
+        return {"both": group._exchanged()}
+    removed = group._removed()
+    return {"remove": removed, "add": removed.swapped()}

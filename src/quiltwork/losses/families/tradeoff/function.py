@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair, from_laws
 from quiltwork.losses.families.tradeoff.chords import chords
@@ -35,7 +35,8 @@ DENSE = 4  # samples in one step of the grid
 WIDE = 1 / 64  # spacing of the first samples
 MOST = 1 << 16  # samples
 ROUNDS = 24
-WORST = 1e-12  # a function that bends the wrong way by more is not convex
+WORST = 1e-12  # a function that bends the wrong way by more, and by more than its rounding noise, is not convex
+NOISIEST = 1e-6  # rounding noise of a function that can still be held
 TAIL = 6  # slacks of P or Q mass at either end that count as revealed: their losses would be noise
 USUAL = 1 / 64  # step when nobody asked for a width
 
@@ -64,14 +65,27 @@ def _value(function: Function, alpha: float) -> float:
 
 @lru_cache(maxsize=64)
 def accuracy(function: Function) -> float:
-    """SLACK, or the rounding noise of f: how far it rises above chords so short that nothing else could bend it up."""
+    """SLACK, or the rounding noise of f: how far it rises above chords so short that nothing else could bend it up.
+
+    A function of 1 - alpha is a staircase where alpha is below the roundoff, and may be steep there: its stairs count.
+    """
     centre = np.concatenate((np.geomspace(1e-16, 0.47, 30), np.geomspace(2e-4, 0.47, 10)))[:, None]
     near = centre * (1 + np.arange(12) * 2.0**-36)
     alpha = np.where(np.arange(40)[:, None] < 30, near, 1.0 - near)
     beta = _values(function, alpha.ravel()).reshape(alpha.shape)
-    share = (alpha[:, 1:-1] - alpha[:, :-2]) / (alpha[:, 2:] - alpha[:, :-2])
-    risen = beta[:, 1:-1] - (beta[:, :-2] + share * (beta[:, 2:] - beta[:, :-2]))
-    return max(SLACK, min(1.5 * float(np.max(risen)), WORST))
+    noise = 1.5 * float(np.max(_risen(alpha, beta)))
+    stairs = np.geomspace(3e-19, 2.0**-49, 24)
+    steps = 4.0 * float(
+        np.max(_risen(stairs, _values(function, stairs)))
+    )  # half a stair shows at least a quarter of it
+    return max(SLACK, min(max(noise, steps if steps > WORST else 0.0), NOISIEST))
+
+
+def _risen(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    """How far each point lies above the chord of its neighbours."""
+    share = (alpha[..., 1:-1] - alpha[..., :-2]) / (alpha[..., 2:] - alpha[..., :-2])
+    risen: FloatArray = beta[..., 1:-1] - (beta[..., :-2] + share * (beta[..., 2:] - beta[..., :-2]))
+    return risen
 
 
 @lru_cache(maxsize=64)
@@ -126,18 +140,19 @@ def _checked(function: Function, alpha: FloatArray, beta: FloatArray) -> FloatAr
     if abs(beta[-1]) <= slack:
         beta[-1] = 0.0
     allowed = "convex and falling with 0 <= f(alpha) <= 1 - alpha"
-    wrong = ~((beta >= -slack) & (beta <= 1 - alpha + WORST))
+    worst = max(WORST, slack)
+    wrong = ~((beta >= -slack) & (beta <= 1 - alpha + worst))
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidParameter("trade-off", function, allowed, f"f({alpha[i]:.4g}) = {beta[i]:.4g}")
     if np.any(np.diff(beta) > max(1e-14, 2 * slack)):
         place = float(alpha[np.argmax(np.diff(beta))])
-        raise InvalidParameter("trade-off", function, allowed, f"it rises near {place:.4g}, if only by rounding")
+        raise InvalidParameter("trade-off", function, allowed, f"it rises near {place:.4g}, by more than rounding")
     slopes = np.diff(beta) / np.diff(alpha)
     dent = (slopes[:-1] - slopes[1:]) * np.minimum(np.diff(alpha)[:-1], np.diff(alpha)[1:])
-    if np.any(dent > 4 * WORST):
+    if np.any(dent > 4 * worst):  # three values, each off by that much
         place = float(alpha[1:-1][np.argmax(dent)])
-        hint = f"it bends the wrong way near {place:.4g}, if only by rounding"
+        hint = f"it bends the wrong way near {place:.4g}, by more than rounding"
         raise InvalidParameter("trade-off", function, allowed, hint)
     return np.maximum(beta, 0.0)
 
@@ -326,9 +341,6 @@ class Sandwich(Family):
     @property
     def slack(self) -> float:
         return self._held().slack
-
-    def subsampled(self, rate: float) -> Family:
-        raise Unsupported("Poisson subsampling of a sandwiched trade-off function", "its pair is only a bound")
 
     def fields(self) -> dict[str, Any]:
         """A program cannot be written down: polygons on both sides of it can."""

@@ -12,10 +12,11 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair, from_laws
 from quiltwork.losses.family import VERTICES, Entry, Family, Fields
+from quiltwork.numbers.stated import typed
 
 Vertices = tuple[tuple[float, float], ...]
 SLACK = 1e-15  # vertices of a stated sandwich are rounded: sup norm, per release
@@ -26,7 +27,8 @@ def polygon_pair(vertices: Vertices) -> FinitePair:
     alpha, beta = np.array([a for a, _ in vertices]), np.array([b for _, b in vertices])
     q = np.concatenate(([0.0], np.diff(alpha)))
     p = np.concatenate(([1.0 - beta[0]], -np.diff(beta)))
-    return from_laws(np.maximum(p, 0.0), q)
+    end = min((a for a, b in vertices if b == 0), default=1.0)
+    return from_laws(np.maximum(p, 0.0), q, (1 - typed(vertices[0][1]), 1 - typed(end)))
 
 
 def _vertices(value: Any) -> Vertices:
@@ -80,11 +82,6 @@ class TradeOffFunction(Family):
     @property
     def sandwiched(self) -> bool:
         return self.below != self.above
-
-    def subsampled(self, rate: float) -> Family:
-        if self.sandwiched:
-            raise Unsupported("Poisson subsampling of a sandwiched trade-off function", "its pair is only a bound")
-        return super().subsampled(rate)
 
     def optimistic(self) -> dict[str, Pair]:
         """Pairs of a mechanism that the function still allows: the lower end of every bracket."""
