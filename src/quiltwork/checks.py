@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Callable, Collection
@@ -167,3 +168,20 @@ def field(check: Callable[..., Any], *more: Any) -> Callable[[Any, Any, Any], No
         check(attribute.name, value, *more)
 
     return validate
+
+
+def strict_json(text: str) -> Any:
+    """The value of a JSON text; ValueError also for keys that come twice, NaN and infinities."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        # parsers disagree on which of two equal keys counts, so that one text would have two meanings
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")

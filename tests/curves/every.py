@@ -45,6 +45,16 @@ def chain():
     return pf.MarkovChain([[0.8, 0.2], [0.2, 0.8]])
 
 
+def under_chain():
+    """A plan of three hourly counts under a Markov chain."""
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, 2), state=qw.Cat(0, 1))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    here = qw.on_input(qw.add_remove())
+    plan.split("hours", by=t.hour, where=t.state == 1, count=True, loss=qw.gaussian(20.0), holds=here)
+    prior = pf.MarkovChain([[0.8, 0.2], [0.3, 0.7]], length=3)
+    return plan.guarantee(prior=prior, person=t.person, when=t.hour).curve
+
+
 MAKERS = {
     "Amplified": lambda: MARKER.bound(qw.laplace(1.0)),
     "Bounds": RELEASE.bound,
@@ -58,6 +68,7 @@ MAKERS = {
     "Leaks": lambda: pf.guarantee(10 * qw.gaussian(50.0), chain()).curve,
     "Loss": lambda: 3 * qw.gaussian(1.0) + qw.laplace(2.0),
     "NoisyAfter": noisy_after,
+    "UnderChain": under_chain,
     "PlanGuarantee": plan_guarantee,
     "Profile": lambda: PROFILE,
     "Readout": lambda: READOUT,

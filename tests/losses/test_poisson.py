@@ -139,11 +139,6 @@ def test_bases_with_two_directions_sample_the_removed_one():
                 assert law.stick(epsilon) in loss.direction(side).delta(epsilon)
 
 
-def test_functions_known_only_between_polygons_are_refused():
-    with pytest.raises(Unsupported, match="sandwiched"):
-        qw.poisson(qw.tradeoff(lambda a: (1 - a) ** 2), 0.5)
-
-
 def test_groups_are_refused_with_a_reason():
     with pytest.raises(Unsupported, match="group privacy"):
         qw.poisson(qw.pure(1.0), 0.5).group(2)

@@ -82,10 +82,13 @@ def wrong_base(patch: pytest.MonkeyPatch) -> None:
     """Samples of a law that is not symmetric are made of the other direction."""
     real = poisson.subsampled_pair
 
-    def swapped(base: Any, rate: float) -> Any:
-        pairs = base.pairs()
+    def swapped(base: Any, rate: float, optimistic: bool = False) -> Any:
+        pairs = base.optimistic() if optimistic else base.pairs()
         turned = {"remove": pairs["add"]} if "add" in pairs else pairs
-        return real(types.SimpleNamespace(pairs=lambda: turned, kind=base.kind), rate)
+        other = types.SimpleNamespace(
+            pairs=lambda: turned, optimistic=lambda: turned, kind=base.kind, sandwiched=base.sandwiched
+        )
+        return real(other, rate)
 
     patch.setattr(poisson, "subsampled_pair", swapped)
 

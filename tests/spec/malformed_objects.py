@@ -109,7 +109,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
         ("line 2", "true_positives", "'many'"),
     ),
     ("an attacker of another mind", "schema: quiltwork/fixed_threshold/1\nname: 3\n", ("line 2", "name", "a text")),
-    ("knowledge nobody has", "schema: quiltwork/knows/1\nname: T9\n", ("line 2", "name", "T1, T2, T3")),
+    ("knowledge nobody has", "schema: quiltwork/knows/1\nname: T9\n", ("line 2", "name", "'T1', 'T2', 'T3'")),
     (
         "totals of text",
         "schema: quiltwork/pufferfish_totals/1\nnaive: a\ntheorem_7: 1\none_size: 1\nbest: 1\n",

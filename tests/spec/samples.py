@@ -7,6 +7,7 @@ import numpy as np
 import quiltwork as qw
 from quiltwork import confounding, pufferfish
 from quiltwork.compose.filters.opening import filter_for
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.confounding.papers.penalty import Penalised
 from quiltwork.mechanisms import Noise
 from quiltwork.pufferfish.priors.joint.supermodular import Gauge
@@ -34,7 +35,9 @@ def curves():
         polygon,
         qw.Region.of(qw.Profile([0.5], [1e-3])),
         (3 * qw.laplace(2.0)).guarantee(protects="one visit", assumes=["noise is fresh"], witness="nobody"),
-        *(filter_for(kind, 1.0, 1e-6) for kind in ("pure", "zcdp", "renyi", "gdp")),
+        *(filter_for(kind, 1.0, 1e-6) for kind in ("pure", "zcdp", "renyi", "gdp", "several_orders")),
+        filter_for("several_orders", 1.0, 1e-6).chosen_for(qw.gaussian(40.0)),
+        WorstOf((qw.pure(0.5), 3 * qw.gaussian(4.0))),
     ]
 
 

@@ -146,6 +146,8 @@ def limited(case: dict[str, Any]) -> Iterator[Any]:
     scheme, sigma, count, size = case["scheme"], case["sigma"], max(case["count"], 1), max(case["size"], 1)
     if sigma <= 0:
         return
+    if scheme == "shuffled":
+        sigma = sigma**0.3  # noise at which an attack on one epoch tells something
     if scheme == "response":
         yield from _responses(case, min(count, 60), size + 1)
         return
@@ -173,11 +175,20 @@ def limited(case: dict[str, Any]) -> Iterator[Any]:
             yield inside(f"{scheme}: delta", lower, value - room, value + room, upper, note)
             continue
         yield at_most("shuffled: at most the full release", mp.mpf(lower), value * (1 + NEAR), note)
-        if count == 1:  # the largest of a hundred outputs beyond a place
-            s, c = 1 / mp.mpf(sigma), mp.mpf(case["place"])
-            p, q = (-mp.expm1(99 * mp.log(_below(c)) + mp.log(_below(c - k * s))) for k in (2, 1))
-            yield at_most("shuffled: an attack", p - mp.exp(mp.mpf(place)) * q, mp.mpf(upper), note)
+    if scheme == "shuffled":
+        yield from _attacked(loss, sigma, case)
     yield ordered(f"{scheme}: delta falls", found, places)
+
+
+def _attacked(loss: Loss, sigma: float, case: dict[str, Any]) -> Iterator[Check]:
+    """One epoch of a hundred shuffled batches: is the largest output beyond a place?"""
+    s = 1 / mp.mpf(sigma)
+    places = [float(s) * (float(s) / 2 + 4) * part for part in case["epsilons"]]
+    for place, (_, upper) in zip(places, ends(loss.delta(np.array(places))), strict=True):
+        for c in (mp.mpf(case["place"]), 3 + s, 4 + s):
+            p, q = (-mp.expm1(99 * mp.log(_below(c)) + mp.log(_below(c - k * s))) for k in (2, 1))
+            found = p - mp.exp(mp.mpf(place)) * q
+            yield at_most("shuffled: an attack", found, mp.mpf(upper), f"epsilon {place!r}, beyond {float(c):.3g}")
 
 
 def _responses(case: dict[str, Any], count: int, values: int) -> Iterator[Check]:

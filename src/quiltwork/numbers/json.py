@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -27,23 +26,6 @@ def plain_numbers(value: Any) -> float | FloatArray:
     """The inverse of `json_numbers`: a float, or an array for a (nested) list."""
     array = _nested(value)
     return array if isinstance(array, float) else np.asarray(array, dtype=float)
-
-
-def strict_json(text: str) -> Any:
-    """The value of a JSON text; ValueError also for keys that come twice, NaN and infinities."""
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        # parsers disagree on which of two equal keys counts, so that one text would have two meanings
-        raise ValueError("a key occurs twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def check_schema(data: Any, schema: str) -> None:

@@ -33,12 +33,12 @@ from typing import Any, Final
 
 import attrs
 
+from quiltwork.checks import strict_json
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.chain.keys import SigningKey, is_public_key, signed_by
-from quiltwork.numbers.json import strict_json
 
 SCHEMA: Final = "quiltwork/entry/1"
 RECEIPT_SCHEMA: Final = "quiltwork/receipt/1"

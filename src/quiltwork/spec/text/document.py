@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import attrs
 import yaml
 
+from quiltwork.checks import strict_json
 from quiltwork.errors import InvalidPlan
-from quiltwork.numbers.json import strict_json
 
 Path = tuple[str | int, ...]
 
