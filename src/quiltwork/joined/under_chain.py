@@ -80,6 +80,7 @@ class Profile:
 class UnderChain(FromDelta):
     """A curve: the worst entry and pair of values, for queries whose windows are known."""
 
+    method = "coupling and propagation along the chain"
     close = 1e-9
 
     def __init__(self, windows: Windows, chain: MarkovChain) -> None:
