@@ -7,6 +7,8 @@ REPORT := build/report.html
 MINUTES ?= 15
 BAR = $(shell awk 'BEGIN { if ($(MINUTES) >= 15) print "--checks 1000000" }')
 GALLERY := build/gallery
+# Two workers take files in the order of tests/conftest.py, the longest first.
+PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 SOURCES := src tests docs $(wildcard benchmarks examples)
 
 # Compiled modules are kept, whatever the surroundings say: hundreds of processes that tests start need not compile again.
@@ -39,20 +41,20 @@ run: .venv/run.stamp  ## a tour over everything: prints the answers and writes a
 	$(BIN)/quiltwork demo --out $(REPORT)
 
 test: .venv/dev.stamp  ## run every test; ROOM=compose for those that a change in that room can break
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))
+	$(PYTEST) $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))
 
 quick: .venv/dev.stamp  ## run the four fifths of the tests that take less than 50 ms each, in under two minutes
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m quick
+	$(PYTEST) -m quick
 
 durations: .venv/dev.stamp  ## run every test and record what each takes of one core, for `make quick`
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --record-durations tests/durations.json
+	$(PYTEST) --record-durations tests/durations.json
 
 campaign: .venv/dev.stamp  ## every property with many new examples, and the soundness campaign: for a night
-	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	HYPOTHESIS_PROFILE=campaign $(PYTEST)
 	$(MAKE) soundness
 
 coverage: .venv/dev.stamp  ## run every test and say which lines none of them reached (half as long again)
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --cov --cov-report=term:skip-covered
+	$(PYTEST) --cov --cov-report=term:skip-covered
 
 lint: .venv/dev.stamp  ## check style, types and the doors between rooms
 	$(BIN)/ruff check $(SOURCES)

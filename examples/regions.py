@@ -12,16 +12,17 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.special import ndtr, ndtri
 
 import quiltwork as qw
 from quiltwork.compose.papers.simple_rules import one_at_a_time, with_total_variation
 from quiltwork.losses.papers.two_constraints import chords, tangents
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK, MUTED, BLUE, RED, GOLD = "#24292f", "#8b929c", "#1f5f99", "#b3342d", "#b07d12"
 STYLE: dict[Any, Any] = {
@@ -104,6 +105,8 @@ def gaussian(counts: Sequence[int] = (3, 10)) -> Figure:
 
 def squares(count: int) -> tuple[Figure, list[Any]]:
     """Panels of equal scale, with the line of perfect privacy."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(4.7 * count, 4.9), layout="constrained")
     figure.get_layout_engine().set(wspace=0.04)
     panels = list(np.ravel(figure.subplots(1, count, sharey=True)))
@@ -135,6 +138,8 @@ def lower(axes: Any, vertices: Any, colour: str, label: str, style: Any = "-", *
 
 def main(folder: str = "build/figures") -> list[Path]:
     """Write fig1, fig2 and fig3 as PNG and SVG; the same numbers give the same bytes."""
+    import matplotlib
+
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []

@@ -3,27 +3,36 @@
 Choose how hypothesis searches with HYPOTHESIS_PROFILE: `ci` (what `make test` and CI use) draws few examples, the same
 ones each time, and prints how to reproduce a failure; `campaign` draws many new ones (`make campaign`); `dev` is a
 quick look while writing code; `default` is hypothesis as it comes. A test that needs another number of examples than a
-hundred says so by `max_examples=examples(40)`, which its profile scales.
+hundred says so by `max_examples=examples(40)`, which its profile scales; `seeds` and `some` do that for other cases.
 
 `--record-durations FILE` writes what each test took of one core, its child processes included; tests/durations.json is
-such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.
+such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.  Workers begin with
+the files that take longest.  `--record-truths` writes the truths of many digits that modules keep (tests/truth).
 """
 
 import gc
 import json
+import os
 import resource
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from tests.examples import PROFILE, examples
+from tests.truth.remembered import Remembered
 
 QUICK_SECONDS, SLOW_SECONDS = 0.05, 1.0
+YOUNG = 20_000  # objects that are made between two looks for garbage: numbers of many digits hold no cycles
 DURATIONS = Path(__file__).with_name("durations.json")
+
+# Numpy is not loaded yet.  A worker computes on one core: threads that wait for each other take the others' time.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(100))
@@ -34,11 +43,19 @@ settings.load_profile(PROFILE)
 
 def pytest_addoption(parser):
     parser.addoption("--record-durations", metavar="FILE", help="write what each test took of one core")
+    parser.addoption("--record-truths", action="store_true", help="compute remembered truths anew and write them")
 
 
 def pytest_configure(config):
     if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Recorder(Path(config.getoption("--record-durations"))))
+    if config.getoption("--record-truths"):
+        Remembered.recording = True
+
+
+def pytest_sessionfinish():
+    for truths in Remembered.opened if Remembered.recording else ():
+        truths.write()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,6 +66,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG)
         gc.enable()
 
 
@@ -57,14 +75,18 @@ def function_of(nodeid):
     return nodeid.partition("[")[0]
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    of_file = Counter()
     for item in items:
         seconds = known.get(function_of(item.nodeid), 0.0)
+        of_file[item.path] += seconds
         if seconds < QUICK_SECONDS and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
         if seconds > SLOW_SECONDS:
             item.add_marker(pytest.mark.slow)
+    if hasattr(config, "workerinput"):  # the longest files first, so that all workers end together
+        items.sort(key=lambda item: -of_file[item.path])
 
 
 def _spent():

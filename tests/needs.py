@@ -13,10 +13,12 @@ def needs(*packages):
 
 
 class Later:
-    """A package that is loaded when a name is first taken from it."""
+    """A package that is loaded when a name is first taken from it; pytest looks for private ones in all it collects."""
 
     def __init__(self, package):
         self._package = package
 
     def __getattr__(self, name):
+        if name.startswith("_") and name != "_":
+            raise AttributeError(name)
         return getattr(import_module(self._package), name)

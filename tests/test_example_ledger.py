@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 import quiltwork as qw
 
 pytest.importorskip("sqlalchemy")
-pytest.importorskip("matplotlib")
+pytestmark = needs("matplotlib")
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "ledger_hospital.py"
 

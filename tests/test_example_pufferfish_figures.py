@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.needs import Later, needs
 
-pytest.importorskip("matplotlib")
-figures = importlib.import_module("examples.pufferfish_figures")
+pytestmark = needs("matplotlib")
+figures = Later("examples.pufferfish_figures")
 printed = importlib.import_module("tests.errata.printed_pufferfish")
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "pufferfish_figures.py"

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.curves.every import MAKERS, MARKER, PROFILE, READOUT, RELEASE, chain, curve_classes
+from tests.examples import some
+from tests.needs import Later, needs
 
 import quiltwork as qw
 from quiltwork import audit, game
@@ -21,11 +23,15 @@ from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.report.answers.account import account
 from quiltwork.spec import parse_plan
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-figures = pytest.importorskip("matplotlib.figure")
+pytestmark = needs("matplotlib")
+matplotlib, figures = Later("matplotlib"), Later("matplotlib.figure")
 
 HOSTILE = '<script>alert("1")</script>&'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_screen():
+    matplotlib.use("Agg")
 
 
 def test_every_curve_of_the_package_is_tried_below():
@@ -83,7 +89,7 @@ def curve(request):
     return made
 
 
-@pytest.mark.parametrize("kind", [None, "tradeoff", "profile"])
+@pytest.mark.parametrize("kind", some([None, "profile", "tradeoff"], 2))
 def test_axes_in_axes_out(curve, kind):
     """Nothing but the given axes is touched: no figure of pyplot, no style."""
     from matplotlib import pyplot

@@ -31,13 +31,18 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def sources():
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield module_of(path), ast.parse(path.read_text(encoding="utf-8"))
+    return [(module_of(path), ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(SOURCE.rglob("*.py"))]
 
 
+@cache
 def stated(tree):
     """Every string that looks like a home; docstrings are no strings of the program."""
+    return tuple(_stated(tree))
+
+
+def _stated(tree):
     bodies = (node.body for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)))
     docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
     for node in ast.walk(tree):

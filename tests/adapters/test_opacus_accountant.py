@@ -6,14 +6,17 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from tests.needs import Later
 
 import quiltwork as qw
-from quiltwork.adapters.opacus import Accountant, from_opacus
+from quiltwork.adapters.opacus import from_opacus
 from quiltwork.errors import InvalidParameter, Unsupported
+
+opacus = Later("quiltwork.adapters.opacus")  # its accountant loads torch, where Opacus is installed
 
 
 def trained(*entries):
-    found = Accountant()
+    found = opacus.Accountant()
     for noise, rate, steps in entries:
         for _ in range(steps):
             found.step(noise_multiplier=noise, sample_rate=rate)
@@ -26,12 +29,12 @@ def test_steps_of_the_same_kind_are_one_entry():
     assert len(found) == 6
     expected = 4 * qw.poisson(qw.gaussian(1.1), 0.01) + 2 * qw.poisson(qw.gaussian(1.0), 0.01)
     assert found.loss == from_opacus(found) == from_opacus(found.state_dict()) == expected
-    assert Accountant().get_epsilon(1e-5) == 0 == len(Accountant())
+    assert opacus.Accountant().get_epsilon(1e-5) == 0 == len(opacus.Accountant())
 
 
 def test_epsilon_is_the_upper_end():
     """Opacus 1.6.0 says 1.7118 (rdp) and 1.5255 (prv) for this history."""
-    found = Accountant()
+    found = opacus.Accountant()
     found.history = [(1.1, 0.01, 1000)]  # as `get_noise_multiplier` assigns it
     epsilon = found.get_epsilon(1e-5, eps_error=0.01, delta_error=1e-9, alphas=[2])
     bracket = found.loss.epsilon(1e-5)
@@ -41,7 +44,7 @@ def test_epsilon_is_the_upper_end():
 
 
 def test_a_search_for_noise_as_opacus_does_it():
-    found, low, high = Accountant(), 0.0, 20.0
+    found, low, high = opacus.Accountant(), 0.0, 20.0
     while high - low > 1e-4:
         middle = (low + high) / 2
         found.history = [(middle, 0.01, 1000)]
@@ -52,11 +55,11 @@ def test_a_search_for_noise_as_opacus_does_it():
 
 
 def test_rates_beyond_one_are_full_batches():
-    hook = (found := Accountant()).get_optimizer_hook_fn(sample_rate=0.4)
+    hook = (found := opacus.Accountant()).get_optimizer_hook_fn(sample_rate=0.4)
     for batches in (1, 2, 3):
         hook(SimpleNamespace(noise_multiplier=2.0, accumulated_iterations=batches))
     assert found.history == [(2.0, 0.4, 1), (2.0, 0.8, 1), (2.0, 1.0, 1)]
-    assigned = Accountant()
+    assigned = opacus.Accountant()
     assigned.history = [(2.0, 1.5, 3)]
     assert assigned.loss == 3 * qw.gaussian(2.0)
 
@@ -73,14 +76,14 @@ def test_steps_without_noise():
 
 
 def test_checkpoints():
-    found, again = trained((1.1, 0.01, 5)), Accountant()
+    found, again = trained((1.1, 0.01, 5)), opacus.Accountant()
     state = found.state_dict()
     again.load_state_dict(state)
     found.step(noise_multiplier=1.1, sample_rate=0.01)
     assert (len(found), len(again), again.history) == (6, 5, [(1.1, 0.01, 5)])
     kept = found.state_dict({"epoch": 3})
     assert kept == {"epoch": 3, "history": [(1.1, 0.01, 6)], "mechanism": "quiltwork"}
-    assert Accountant.mechanism() == "quiltwork"
+    assert opacus.Accountant.mechanism() == "quiltwork"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +109,12 @@ def test_other_states_are_refused_and_change_nothing(state):
 @pytest.mark.parametrize("noise", [-1.0, math.nan, math.inf, True, "1", None])
 def test_bad_noise(noise):
     with pytest.raises(InvalidParameter, match="noise"):
-        Accountant().step(noise_multiplier=noise, sample_rate=0.1)
+        opacus.Accountant().step(noise_multiplier=noise, sample_rate=0.1)
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.1, math.nan, True, "1", None])
 def test_bad_rates(rate):
-    found = Accountant()
+    found = opacus.Accountant()
     with pytest.raises(InvalidParameter, match="sample_rate"):
         found.step(noise_multiplier=1.0, sample_rate=rate)
     assert found.history == []
@@ -121,7 +124,7 @@ def test_bad_rates(rate):
 
 
 def test_bad_histories():
-    found = Accountant()
+    found = opacus.Accountant()
     for history in (None, "abc", [3], [(1.0, 0.1)], [(1.0, 0.1, -1)], [(1.0, 0.1, 1.5)]):
         found.history = history
         with pytest.raises(InvalidParameter):
@@ -147,4 +150,4 @@ def test_opacus_knows_it_by_name(order, tmp_path):
         "from opacus.accountants.registry import KNOWN; from opacus.accountants.accountant import IAccountant;"
         "assert KNOWN == {'quiltwork': A}; assert isinstance(KNOWN['quiltwork'](), IAccountant)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -72,4 +72,4 @@ def test_the_room_is_light():
         "assert not {'opacus', 'torch', 'dp_accounting', 'opendp'} & set(sys.modules);"
         "assert not hasattr(a, 'from_nowhere')"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import cases, engine, everybody, report, verdicts
+from benchmarks import everybody, report, verdicts
 from benchmarks.beside import costs, measured
 from benchmarks.beside.asks import Peer
 from benchmarks.report import Bar, Line
@@ -36,6 +36,8 @@ def test_a_wrong_answer_fails_without_being_asked_and_a_slow_one_only_then(
 
 
 def judged(bracket: tuple[float, float], rounding: float = verdicts.OUR_ROUNDING) -> Line:
+    from benchmarks import cases, engine  # these load a peer
+
     name = f"{engine.OURS} (x)"
     return engine.judged(cases.GAUSSIAN, name, Timing(0.01, None, 1), bracket, 1.0, verdicts.BOTH, rounding)
 
@@ -43,6 +45,8 @@ def judged(bracket: tuple[float, float], rounding: float = verdicts.OUR_ROUNDING
 def test_the_engine_fails_when_a_bracket_misses_the_truth(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from benchmarks import cases, engine
+
     truth = cases.GAUSSIAN.truth
     for bracket, code in (((truth * 0.9, truth * 0.99), 1), ((truth * 0.9, math.inf), 1), ((1.0, 100.0), 0)):
         line = judged(bracket)
@@ -53,6 +57,8 @@ def test_the_engine_fails_when_a_bracket_misses_the_truth(
 
 
 def test_what_a_method_claims_does_not_depend_on_its_answer() -> None:
+    from benchmarks import cases
+
     truth = cases.GAUSSIAN.truth
     below = judged((truth * 0.5, truth * 0.9))
     assert (below.certified, below.fails) == (verdicts.BOTH, "below truth")
@@ -61,7 +67,7 @@ def test_what_a_method_claims_does_not_depend_on_its_answer() -> None:
 
 
 def test_every_script_with_bars_lets_wrong_answers_fail() -> None:
-    from benchmarks import confounding, cover, data, game, ledger, pufferfish, regions, tables, tables_peers
+    from benchmarks import confounding, cover, data, engine, game, ledger, pufferfish, regions, tables, tables_peers
 
     for script in (confounding, cover, data, engine, game, ledger, pufferfish, regions, tables, tables_peers):
         assert "report.exit_code(" in inspect.getsource(script.main), script.__name__

@@ -1,4 +1,4 @@
-"""Two thousand random command lines against one ledger: no traceback, and what is refused changes nothing."""
+"""Random command lines against one ledger: no traceback, and what is refused changes nothing."""
 
 import os
 import sqlite3
@@ -8,13 +8,14 @@ from contextlib import closing
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.cli import _command, main
 
 pytest.importorskip("sqlalchemy")
 
-LINES = 2000
+LINES = examples(2000)
 BUDGETS = ("pure", "renyi", "planned", "blocks", "fresh")
 NAMES = [*3 * BUDGETS, "none", "a", "", " ", "über", "\u202e", "a\nb", "\x00", "x" * 300]
 NUMBERS = [*("1", "2", "3", "0", "-1", "nan", "inf", "-inf", "1e-6", "0.5", "1e400", "1e-400", "0x1", "", "\u0967")]

@@ -3,14 +3,12 @@
 import contextlib
 import os
 import re
-import resource
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
-from benchmarks.start import BAR, BASE, COMMANDS, least
 
 pty = pytest.importorskip("pty")
 
@@ -25,7 +23,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         check=False,
         encoding="utf-8",
         env={**os.environ, **environment},
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -42,24 +40,19 @@ def on_terminal(*arguments: str, cwd: Path | None = None, columns: int = 100) ->
         while part := os.read(master, 65536):
             parts.append(part)
     os.close(master)
-    return process.wait(timeout=120), ESCAPES.sub("", b"".join(parts).decode("utf-8", "replace"))
+    return process.wait(timeout=600), ESCAPES.sub("", b"".join(parts).decode("utf-8", "replace"))
 
 
-# ---- how fast
+# ---- how little is loaded
 
 
-def test_help_takes_at_most_three_times_the_import_of_numpy():
-    """A ratio of processor times, minima over runs that take turns: other work on the machine is not counted."""
-    chosen = {name: COMMANDS[name] for name in (BASE, "quiltwork --help", "quiltwork --version")}
-    found = least(chosen, 7, lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]))
-    assert all(seconds <= BAR * found[BASE] for seconds in found.values())
-
-
-def test_help_loads_neither_rich_nor_a_command():
-    after = "import sys; from quiltwork.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_loads_neither_rich_nor_a_command(option):
+    """How long it takes, beside the import of numpy, is told by `benchmarks`."""
+    after = f"import sys; from quiltwork.cli import main; main([{option!r}]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", after], capture_output=True, check=True, encoding="utf-8")
     loaded = set(done.stderr.split())
-    assert "typer" in loaded
+    assert "quiltwork.cli" in loaded
     assert not loaded & {"rich", "numpy", "quiltwork.spec", "quiltwork.cli.ledger"}
     assert not any(name.startswith("quiltwork.cli.commands.") for name in loaded)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.losses.laws import mp
+from tests.truth.remembered import Remembered
 
 import quiltwork as qw
 from quiltwork.compose.papers.simple_rules import (
@@ -26,6 +27,7 @@ from quiltwork.errors import InvalidParameter
 
 FIGURE_2 = [(0.3, 0.0), (0.15, 0.02)]
 GOLDEN = json.loads((Path(__file__).parents[1] / "reference_multi_constraints.json").read_text())["fig2"]
+TRUTHS = Remembered(__file__)
 EXACT = 1e-11  # relative error of what is computed exactly
 HAIR = mp.mpf("1e-45")  # rounding of the truth itself
 
@@ -162,7 +164,7 @@ def test_large_counts_and_losses_neither_overflow_nor_lose_digits(epsilon, delta
     place = (count - 2 * i) * epsilon
     found = kairouz_oh_viswanath(epsilon, delta, count).delta(place).upper
     with mp.workdps(1500):
-        true = kov(epsilon, delta, count, i)
+        true = TRUTHS(f"{epsilon} {delta} {count} {i}", lambda: kov(epsilon, delta, count, i))
         assert true <= found <= true * (1 + mp.mpf(EXACT))
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.examples import seeds
 from tests.truth import constraints as truth
 from tests.truth import convolution
 from tests.truth.numbers import mp
@@ -157,7 +158,7 @@ def test_faces_by_brute_force(seed):
         assert max(upper - delta, delta - lower) <= BAR * delta + blur, (float(epsilon), lower, upper)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_many_copies_of_two_kinds(seed):
     """Up to 40 releases, by a dictionary of exact sums; epsilons on a common lattice or not."""
     rng = random.Random(2000 + seed)
@@ -414,7 +415,7 @@ def mixed_by_conjugates(weighted, alpha):
     return max(alpha * y - sum(w * conjugate(corners, y) for w, corners in weighted) for y in slopes)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_mixture_by_profiles_and_by_conjugates(seed):
     rng = random.Random(seed)
     polygons = [random_polygon(rng) for _ in range(rng.randint(1, 4))]

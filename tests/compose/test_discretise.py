@@ -1,12 +1,13 @@
 """One pair on a grid: the upper measure above the profile, the lower below, for every pair and any grid."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import examples, some
 from tests.losses.laws import mp
 from tests.losses.test_pair import CASES
 
@@ -36,8 +37,7 @@ def check_order(pair, law, step, low, high, spots):
     return found
 
 
-@pytest.mark.parametrize("name", MODERATE)
-@pytest.mark.parametrize("step", [0.02, 0.11, 0.5])
+@pytest.mark.parametrize(("name", "step"), some(itertools.product(MODERATE, [0.02, 0.11, 0.5]), len(MODERATE)))
 def test_order_principle(name, step):
     """phi is convex and psi is piecewise linear in t: checked on, beside and between knots, and beyond the ends."""
     pair, law, centre, scale = CASES[name]

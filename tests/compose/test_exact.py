@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.compose.rationals import Composition, number
-from tests.examples import examples
+from tests.examples import examples, seeds
 from tests.truth import constraints as truth
 from tests.truth.numbers import mp
 
@@ -145,7 +145,7 @@ def assert_holds(lower, upper, true, case):
     )
 
 
-SEEDS = range(40)
+SEEDS = seeds(40)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

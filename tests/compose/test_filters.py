@@ -193,7 +193,7 @@ CASES = {
 def test_adaptive_trees_keep_the_promise(name):
     filter_, makers = CASES[name]
     rng = np.random.default_rng(8)
-    trees = [random_tree(filter_, makers, rng) for _ in range(12)]
+    trees = [random_tree(filter_, makers, rng) for _ in range(examples(24))]
     assert max(len(tree.p) for tree in trees) >= 8
     assert all(abs(math.fsum(tree.p) - 1) < 1e-12 and abs(math.fsum(tree.q) - 1) < 1e-12 for tree in trees)
     assert all(not broken_promises(filter_, tree) for tree in trees)
@@ -204,7 +204,7 @@ def test_a_filter_that_admits_a_fifth_more_is_caught(name):
     filter_, makers = CASES[name]
     rng = np.random.default_rng(8)
     beyond = tuple(amount * Fraction(6, 5) for amount in filter_.limit)
-    trees = [random_tree(filter_, makers, rng, beyond, depth) for depth in (1, 2, 3) for _ in range(6)]
+    trees = (random_tree(filter_, makers, rng, beyond, depth) for depth in (1, 2, 3) for _ in range(6))
     assert any(broken_promises(filter_, tree) for tree in trees)
 
 

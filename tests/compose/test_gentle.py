@@ -2,18 +2,21 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from tests.compose.naive import convolution as listed
 from tests.compose.naive import stick
 from tests.losses.laws import mp
+from tests.truth.remembered import Remembered
 from tests.truth.twofold import TwoSubsampledGaussians, TwoSubsampledLaplaces
 
 import quiltwork as qw
 from quiltwork.compose.engines import low_tilt as gentle
 from quiltwork.compose.releases import directed
 
+TRUTHS = Remembered(__file__)
 DIRECTIONS = ("remove", "add")
 
 
@@ -43,7 +46,7 @@ def test_two_gaussians_against_an_integral(sigma, rate, direction):
     truth = TwoSubsampledGaussians(sigma, rate, direction)
     loss = 2 * qw.poisson(qw.gaussian(sigma), rate)
     epsilon = rate * np.array([-20.0, 0.0, 0.5, 1.2])
-    exact = [truth.delta(float(e)) for e in epsilon]
+    exact = [TRUTHS(f"gaussians {sigma} {rate} {direction} {e!r}", partial(truth.delta, e)) for e in epsilon.tolist()]
     routed = loss.direction(direction).delta(epsilon)
     for low, high in (both(engine_of(loss, direction).delta(epsilon, 1e-3)), (routed.lower, routed.upper)):
         assert all(a <= v <= b for a, v, b in zip(low, exact, high, strict=True))
@@ -55,7 +58,8 @@ def test_two_laplaces_against_an_integral(direction):
     loss = 2 * qw.poisson(qw.laplace(2.0), 0.01)
     epsilon = np.array([-0.003, 0.0, 0.002, 0.004, 0.007])
     low, high = both(engine_of(loss, direction).delta(epsilon, 1e-3))
-    assert all(a <= truth.delta(float(e)) <= b for a, e, b in zip(low, epsilon, high, strict=True))
+    exact = [TRUTHS(f"laplaces {direction} {e!r}", partial(truth.delta, e)) for e in epsilon.tolist()]
+    assert all(a <= v <= b for a, v, b in zip(low, exact, high, strict=True))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 from tests.compose.rationals import Composition, number
+from tests.examples import seeds
 from tests.truth import constraints as truth
 from tests.truth.closed import gaussian_delta
 from tests.truth.numbers import mp
@@ -261,7 +262,7 @@ def places(rng, *laws):
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_one_direction_of_random_pairs(seed):
     """Negative epsilons too: nothing is mirrored there."""
     rng, exact, loss = drawn(seed)
@@ -273,7 +274,7 @@ def test_one_direction_of_random_pairs(seed):
         assert_region(region, law.delta, places(rng, law), known=2e-13 * scale, shared=2e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_worse_direction_of_random_pairs(seed):
     rng, exact, loss = drawn(seed)
     both = (exact, exact.swapped())

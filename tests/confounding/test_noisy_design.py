@@ -10,6 +10,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from tests.confounding.noisy_truth import Noisy, binned_delta
+from tests.examples import seeds
 
 from quiltwork.confounding.line.laws.components import Mixture, Normal
 from quiltwork.confounding.line.readings import noise
@@ -54,7 +55,7 @@ def assert_meets(found: Any, real: Any, delta: float, slack: Any) -> None:
 # ---- finite data
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_everything_together_meets_the_target(kind: str, seed: int) -> None:
     rng = np.random.default_rng([seed, kind == "laplace"])
@@ -72,7 +73,7 @@ def test_everything_together_meets_the_target(kind: str, seed: int) -> None:
     assert mp.mpf(float(ends.lower)) - HAIR <= real <= mp.mpf(float(ends.upper)) + HAIR
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_lower_bounds_hold_for_every_channel_of_a_grid(seed: int) -> None:
     """Two values, two outputs: all channels of a fine grid that meet the target cost at least the lower bound."""
     rng = np.random.default_rng(seed)
@@ -105,7 +106,7 @@ def test_lower_bounds_hold_for_every_channel_of_a_grid(seed: int) -> None:
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_lower_bounds_hold_for_designs_with_other_cells(kind: str) -> None:
     rng = np.random.default_rng(7)
-    for _ in range(3):
+    for _ in seeds(3, least=1):
         case = finite_case(rng, kind)
         world = World(data=case["data"], values=case["values"])
         before = world.release(noise(kind, case["scale"]))
@@ -188,7 +189,7 @@ def test_epsilon_and_beta_after_a_design() -> None:
 # ---- continuous data in bins
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_bins_of_continuous_data_meet_the_target(seed: int) -> None:
     rng = np.random.default_rng(seed)
     parts = int(rng.integers(1, 3))

@@ -2,15 +2,24 @@
 
 import pytest
 from tests.contract import bounds_cases, same
+from tests.examples import some
 
 RECORDED = same.HERE / "bounds.json"
+
+
+# kinds with cases of more than half a second: these many of them, all in a campaign
+LONG = {"compose/gaussian-beside": 5, "compose/two-kinds": 6, "ledger/filters": 4, "pufferfish/chain": 3}
+LONG |= {"confounding/amplified": 3, "losses/poisson-laplace": 3, "pufferfish/chain-zeros": 2}
 
 
 @pytest.mark.parametrize("kind", bounds_cases.KINDS)
 def test_bounds_are_the_recorded_ones(kind):
     recorded, exact = same.read(RECORDED)
-    expected = {name: answer for name, answer in recorded.items() if name.rpartition("/")[0] == kind}
-    same.check(expected, bounds_cases.answers(kind), exact, f"bounds of {kind}")
+    count = bounds_cases.KINDS[kind][1]
+    assert {name for name in recorded if name.rpartition("/")[0] == kind} == {f"{kind}/{n}" for n in range(count)}
+    asked = some(range(count), LONG.get(kind, count))
+    expected = {f"{kind}/{n}": recorded[f"{kind}/{n}"] for n in asked}
+    same.check(expected, bounds_cases.answers(kind, asked), exact, f"bounds of {kind}")
 
 
 def test_every_recorded_bound_is_asked():

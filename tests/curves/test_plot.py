@@ -4,17 +4,20 @@ import sys
 
 import numpy as np
 import pytest
+from tests.needs import Later, needs
 
 from quiltwork.curves import Guarantee, Profile, Region, TradeOff, plot_profile, plot_tradeoff
 from quiltwork.errors import MissingExtra
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-pyplot = pytest.importorskip("matplotlib.pyplot")
+pytestmark = needs("matplotlib")
+pyplot = Later("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
 def _closed_figures() -> object:
+    import matplotlib
+
+    matplotlib.use("Agg")
     yield
     pyplot.close("all")
 

@@ -6,7 +6,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import ibis
 import pytest
 
 from quiltwork.data import Counts, Engine, sequences
@@ -60,6 +59,8 @@ def test_settings_reach_the_engine():
 
 def test_a_connection_of_the_caller_stays_open_and_clean(tmp_path, monkeypatch):
     monkeypatch.setattr(sequences, "ROWS_A_PART", 1)
+    import ibis
+
     connection = ibis.duckdb.connect()
     with Engine.using(connection) as engine:
         assert counted(engine).people == 2

@@ -5,20 +5,18 @@ import datetime
 import glob
 import gzip
 
-import ibis
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 from tests.data import naive
 from tests.data.services import need_spark
+from tests.needs import Later
 
 from quiltwork.data import Counts, Engine, sequences
 from quiltwork.errors import InvalidParameter
 
 pytestmark = pytest.mark.slow
+ibis, pd, pa = Later("ibis"), Later("pandas"), Later("pyarrow")
+parquet = Later("pyarrow.parquet")
 NAMES = {"who": 'a "person"; DROP TABLE t --', "when": "it's `when`", "state": "état 1.x", "group": "group by"}
 
 
@@ -84,8 +82,8 @@ def test_parts_and_files_change_nothing(spark, duck, rows, tmp_path, monkeypatch
     expected = read(duck, rows).transition_counts()
     folder = tmp_path / "it's a [folder] {of} files"
     folder.mkdir()
-    pa.parquet.write_table(rows.slice(0, 1000), folder / "one.parquet")
-    pa.parquet.write_table(rows.slice(1000), folder / "two *.parquet")
+    parquet.write_table(rows.slice(0, 1000), folder / "one.parquet")
+    parquet.write_table(rows.slice(1000), folder / "two *.parquet")
     (folder / "_SUCCESS").touch()
     monkeypatch.setattr(sequences, "ROWS_A_PART", rows.num_rows // 3)
     for source in (folder, f"{glob.escape(str(folder))}/*.parquet", sorted(folder.glob("*.parquet"))):
@@ -131,7 +129,7 @@ def test_csv_headers_that_differ_are_not_mixed_up(spark, tmp_path):
 
 
 def test_files_that_spark_would_skip_are_refused(spark, rows, tmp_path):
-    pa.parquet.write_table(rows, tmp_path / "_hidden.parquet")
+    parquet.write_table(rows, tmp_path / "_hidden.parquet")
     with pytest.raises(InvalidParameter, match="begin with _"):
         read(spark, tmp_path / "_hidden.parquet")
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -67,6 +68,7 @@ def named(text: str, file: str = "") -> Iterator[tuple[str, str]]:
             yield file, match[2]
 
 
+@cache
 def functions(file: Path) -> set[str]:
     """Test functions of a file, those in classes too."""
     tree = ast.parse(file.read_text(encoding="utf-8"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from examples.gallery.confounding import STUDIES, copulas, tables
@@ -54,9 +56,15 @@ VERDICTS = {
 FAST = [study for study in STUDIES if study not in tables.STUDIES]
 
 
+@cache
+def quickly(study):
+    """A study once, for all who look at it."""
+    return study.measure(Effort(quick=True))
+
+
 @pytest.mark.parametrize("study", FAST, ids=lambda study: study.name.removeprefix("examples.gallery.confounding."))
 def test_the_verdicts_follow_the_theory_and_what_was_corrected_holds(study):
-    found = study.measure(Effort(quick=True))
+    found = quickly(study)
     assert set(found) == {item.key for item in study.items}
     for key, finding in found.items():
         assert finding.verdict == VERDICTS[key.removeprefix("confounding-")]
@@ -116,7 +124,7 @@ def test_the_claim_of_a_row_holds_what_the_ceiling_refutes():
 def test_nothing_is_said_to_be_larger_that_was_not_compared():
     """What stands in the column "ours" is a number, or two: a sign between them would be typed by hand."""
     for study in FAST:
-        for key, finding in study.measure(Effort(quick=True)).items():
+        for key, finding in quickly(study).items():
             for check in finding.checks:
                 assert not {"<", ">"} & set(check.ours), (key, check.ours)
 

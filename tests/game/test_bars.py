@@ -5,6 +5,7 @@ best attacker is close: 0.848 against 0.84.
 """
 
 import pytest
+from tests.examples import PROFILE
 from tests.needs import needs
 
 from quiltwork import game
@@ -37,6 +38,7 @@ def test_the_default_defence_at_an_error_of_one_fortieth(people):
     assert game.ladder(attackers, game.Gaussian.at_error(0.025), people, test=150).best.auc.estimate > 0.99
 
 
+@pytest.mark.skipif(PROFILE != "campaign", reason="takes long; a small one is in test_generative_example")
 def test_a_network_fools_the_attacker_it_was_trained_with_and_no_other(people):
     """The paper's arm at kappa = 0: near 0.5 in the loop, above 0.9 for a ridge regression fitted afterwards."""
     pytest.importorskip("torch")

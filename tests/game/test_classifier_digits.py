@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.needs import needs
 
 from quiltwork.errors import InvalidParameter, MissingExtra
 from quiltwork.game.attackers.features import SupportVector
@@ -23,7 +24,7 @@ from quiltwork.game.ladder import ladder
 from quiltwork.game.people.population import Independent
 from quiltwork.game.people.sources.digits import digit_images
 
-pytest.importorskip("sklearn")
+pytestmark = needs("sklearn")
 
 
 @pytest.fixture(scope="module")

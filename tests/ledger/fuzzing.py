@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.ledger.junk import either, junk, losses, rather
 
 import quiltwork as qw
@@ -149,8 +150,8 @@ def with_tokens() -> Iterator[Fuzzed]:
 
 
 def cases(name: str, strategy: st.SearchStrategy[Any], act: Callable[[Any], None], on: Fuzzed) -> None:
-    """Run as many examples as planned, in every profile; then everything must still hold."""
-    wanted, before = CASES[name], on.tried
+    """Run as many examples as planned for this profile; then everything must still hold."""
+    wanted, before = examples(CASES[name]), on.tried
 
     @settings(
         max_examples=wanted, deadline=None, database=None, phases=(Phase.generate,),

@@ -24,7 +24,7 @@ from typing import Any
 OLDEST = 13
 SUPERUSER = "quiltwork"
 SUBREAPER = 36  # of prctl(2)
-PATIENCE = 60.0  # seconds for a start, with recovery after a crash
+PATIENCE = 240.0  # seconds for a start, with recovery after a crash
 SETTINGS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -145,7 +145,7 @@ class PostgresServer:
         import psycopg
 
         return psycopg.connect(
-            host=str(self.folder), port=self.port, user=SUPERUSER, dbname=name, autocommit=True, connect_timeout=10
+            host=str(self.folder), port=self.port, user=SUPERUSER, dbname=name, autocommit=True, connect_timeout=60
         )
 
     def execute(self, statement: str, name: str = "postgres") -> list[tuple[Any, ...]]:

@@ -9,12 +9,10 @@ from tests.ledger.books import START, Clock, kinds, refused
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, InvalidParameter
-from quiltwork.ledger import Ledger, tokens
+from quiltwork.ledger import Ledger
 
 
-def test_the_first_principal_and_the_last_admin(ledger_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "MEMORY_COST", 64)  # test_tokens.py is about the true cost of a hash
-    monkeypatch.setattr(tokens, "TIME_COST", 1)
+def test_the_first_principal_and_the_last_admin(ledger_url: str) -> None:
     clock = Clock()
     with Ledger(ledger_url, clock=clock) as free:
         free.open("b", epsilon=1.0, protects="x")
@@ -53,11 +51,3 @@ def test_the_first_principal_and_the_last_admin(ledger_url: str, monkeypatch: py
         assert float(after.balance("b").left.lower) == 0.5
         assert kinds(after).count("admit") == 3
         assert after.verify().holds
-
-
-def test_a_token_at_its_true_cost(fast_sqlite: str) -> None:
-    with Ledger(fast_sqlite, clock=Clock()) as free:
-        free.open("b", epsilon=1.0, protects="x")
-        with Ledger(fast_sqlite, clock=Clock(), token=free.admit("ada", "admin")) as ada:
-            assert ada.spend("b", qw.pure(0.25)).principal == "ada"
-            assert "$argon2id$v=19$m=65536,t=3,p=4$" in [entry.body for entry in ada.history()][2]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from tests.examples import seeds
 from tests.ledger.books import Clock, refused, spent_until_refused
 
 import quiltwork as qw
@@ -105,7 +106,7 @@ def bound(base: Fraction, tallies: dict[str, Fraction], most: int) -> Fraction:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_granted_if_and_only_if_no_choice_of_blocks_passes_the_limit(ledger: Ledger, most: int, seed: int) -> None:
     chance = random.Random(1000 * most + seed)
     names = ["mon", "tue", "wed", "thu", "fri"]

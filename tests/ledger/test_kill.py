@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.examples import examples
 from tests.ledger.crew import launched
 from tests.ledger.kill_worker import BUDGETS, Request, make, read, work
 
@@ -32,12 +33,12 @@ PAUSE = 0.15  # mean seconds between two deaths
 
 @pytest.mark.slow
 def test_workers_die_on_sqlite(sqlite_url, tmp_path, capsys):
-    besieged(sqlite_url, tmp_path, capsys, ["worker"] * 46 + ["everybody"] * 6)
+    besieged(sqlite_url, tmp_path, capsys, ["worker"] * examples(46) + ["everybody"] * examples(6))
 
 
 @pytest.mark.slow
 def test_workers_and_server_die_on_postgresql(postgres, postgres_url, tmp_path, capsys):
-    besieged(postgres_url, tmp_path, capsys, ["worker"] * 90 + ["server"] * 40, postgres)
+    besieged(postgres_url, tmp_path, capsys, ["worker"] * examples(90) + ["server"] * examples(40), postgres)
 
 
 def besieged(url: str, folder: Path, capsys: Any, deaths: list[str], server: Any = None) -> None:
@@ -80,7 +81,10 @@ def siege(url: str, folder: Path, deaths: list[str], seed: int, server: Any) -> 
                 lives[who] += 1
             for who in victims:
                 crew[who] = launched(work, url, folder, who, lives[who], seed)
-        time.sleep(PAUSE)
+        # however slow the machine: until budgets are used up
+        while not (story := Story(folder)).refused and not story.crashes:
+            assert all(process.is_alive() for process in crew)
+            time.sleep(PAUSE)
     finally:
         for process in crew:
             process.kill()
@@ -197,7 +201,7 @@ def test_a_maker_dies(place, request, tmp_path, capsys):
     """Whoever is killed while it makes the tables leaves either no ledger or a whole one."""
     rng = np.random.default_rng(8)
     longest, found = 0.0, []
-    for turn in range(14):
+    for turn in range(examples(28)):
         if place == "sqlite":
             url = f"sqlite:///{tmp_path}/{turn}.db"
         else:

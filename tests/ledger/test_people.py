@@ -14,7 +14,7 @@ from tests.ledger.books import START, Clock, chain, kinds
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, AlreadyRun, InvalidParameter
-from quiltwork.ledger import Ledger, tokens
+from quiltwork.ledger import Ledger
 
 READ, SPEND, MANAGE, OWN = "read", "spend", "manage", "own"  # own: what the owners of a budget may do besides admins
 MAY = {
@@ -67,12 +67,9 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with pytest.MonkeyPatch.context() as patch:  # test_tokens.py is about the true cost of a hash
-        patch.setattr(tokens, "MEMORY_COST", 64)
-        patch.setattr(tokens, "TIME_COST", 1)
-        made = World(f"sqlite:///{tmp_path_factory.mktemp('world')}/b.db")
-        yield made
-        made.nobody.dispose()
+    made = World(f"sqlite:///{tmp_path_factory.mktemp('world')}/b.db")
+    yield made
+    made.nobody.dispose()
 
 
 Act = Callable[[Ledger, Any], Any]

@@ -8,6 +8,7 @@ after it when the head names an entry beyond the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import DBAPIError
-from tests.examples import examples
+from tests.examples import PROFILE, examples
 from tests.ledger.forge import COLUMNS, TABLES, SqliteForger
 from tests.ledger.judging import Expected, altered, judged, none_of, same, swapped
 from tests.ledger.rich import KINDS, STATUSES, Rich, rich
@@ -78,8 +79,10 @@ def test_every_cell(forger, table):
     for turn, row in enumerate(rows):
         for column in COLUMNS[table]:
             values = altered(row[column])
-            if len(rows) > 20:  # each row and column gets some, each column gets all
-                values = [values[(3 * turn + step) % len(values)] for step in range(3)]
+            kept = math.ceil(len(values) / len(rows))  # each cell gets some, each column gets all
+            if PROFILE == "campaign":
+                kept = 3 if len(rows) > 20 else len(values)
+            values = [values[(kept * turn + step) % len(values)] for step in range(kept)]
             for value in values:
                 with forger.undone():
                     try:

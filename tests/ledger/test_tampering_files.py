@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import pytest
+from tests.examples import some
 from tests.ledger.forge import COLUMNS, FIELDS, TABLES, Row, chained, sealed
 from tests.ledger.judging import none_of, same
 
@@ -81,7 +82,7 @@ def test_whoever_has_it_open_is_told(opened):
     """verify() of a ledger in use returns; opening it again refuses or says so. Nothing else is ever raised."""
     problems: list[str] = []
     for table in TABLES:
-        for row in opened.rows(table):
+        for row in some(opened.rows(table), 8):
             for column in COLUMNS[table]:
                 for value in (None, b"\xff\xfe", -7 if isinstance(row[column], int) else "x", b"\x80"):
                     cell = "CAST(? AS TEXT)" if value == b"\x80" else "?"  # bytes that are no Unicode, stored as text

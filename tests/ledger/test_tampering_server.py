@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
+from tests.examples import some
 from tests.ledger.forge import COLUMNS, TABLES, PostgresForger, chained, sealed
 from tests.ledger.judging import Expected, judged, none_of, same, swapped
 from tests.ledger.rich import Rich, rich
@@ -99,7 +100,9 @@ def test_every_cell_of_a_server(served, table):
     _, forger = served
     expected, problems, tried = Expected(forger), [], 0
     rows = forger.rows(table)
-    for row in rows[:: 4 if len(rows) > 20 else 1]:  # each kind of change to each column, as test_tampering does to all
+    for row in some(
+        rows[:: 4 if len(rows) > 20 else 1], 6
+    ):  # each kind of change to each column, as test_tampering does to all
         for column in COLUMNS[table]:
             for value in other_texts(row[column]):
                 with forger.undone():

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.ledger.books import Clock
 
+import quiltwork as qw
 from quiltwork.errors import InvalidParameter, MissingExtra
-from quiltwork.ledger import tokens
+from quiltwork.ledger import Ledger, tokens
 from quiltwork.ledger.book.rules import ROLES, may
 from quiltwork.ledger.tokens import decoy, identity_of, matches, new_token
 
@@ -209,3 +211,11 @@ def test_an_unknown_role_may_nothing(role: Any) -> None:
 def test_an_unknown_act_is_a_mistake_of_the_caller(act: Any) -> None:
     with pytest.raises(InvalidParameter, match="act"):
         may("admin", act)
+
+
+def test_a_token_at_its_true_cost(fast_sqlite: str) -> None:
+    with Ledger(fast_sqlite, clock=Clock()) as free:
+        free.open("b", epsilon=1.0, protects="x")
+        with Ledger(fast_sqlite, clock=Clock(), token=free.admit("ada", "admin")) as ada:
+            assert ada.spend("b", qw.pure(0.25)).principal == "ada"
+            assert "$argon2id$v=19$m=65536,t=3,p=4$" in [entry.body for entry in ada.history()][2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import examples, some
 from tests.losses import laws
 from tests.losses.laws import mp
 
@@ -208,8 +208,9 @@ def wrong_cells(pair, law, edges):
     return out
 
 
-@with_density
-@pytest.mark.parametrize("width", [1e-4, 0.03, 0.7])
+@pytest.mark.parametrize(
+    ("name", "width"), some([(name, width) for name in WITH_DENSITY for width in (1e-4, 0.03, 0.7)], len(WITH_DENSITY))
+)
 def test_cells_lie_within_their_claimed_errors(name, width):
     pair, law, centre, scale = CASES[name]
     for start in (-8.0, -2.5, -0.4, 0.3, 1.9, 5.0):

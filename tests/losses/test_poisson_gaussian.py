@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.losses import laws
 from tests.losses.laws import mp
+from tests.truth.remembered import Remembered
 
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.transform import TooCostly
+
+TRUTHS = Remembered(__file__)
 
 
 @settings(max_examples=examples(60))
@@ -73,7 +76,8 @@ def test_left_of_zero_no_mass_is_forgotten(mu, rate, removed, theta):
     """The tilted density and P itself live far apart when mu is large; log M needs both ends."""
     found = PoissonPair(GaussianPair(mu), rate, removed).transform(1).spectrum(theta, np.array([0.0, 0.5]))
     assert found is not None
-    true = mp.log(laws.Poisson(laws.Gaussian(mu), rate, removed).mgf(mp.mpf(theta)))
+    law = laws.Poisson(laws.Gaussian(mu), rate, removed)
+    true = TRUTHS(f"{mu} {rate} {removed} {theta}", lambda: mp.log(law.mgf(mp.mpf(theta))))
     assert abs(found.log_mgf - true) <= found.log_mgf_error
     assert found.log_mgf_error < 1e-11
 

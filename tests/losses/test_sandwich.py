@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
-from tests.examples import examples
+from tests.examples import examples, some
 from tests.truth import closed
 from tests.truth.numbers import mp
 
@@ -153,10 +153,10 @@ drawn = pytest.mark.parametrize("drawn", CASES, ids=lambda case: case.name)
 def places(vertices):
     """Alphas of all sizes, some inside the edges of a polygon."""
     x = np.array(vertices)[:, 0]
-    few = x[np.linspace(0, x.size - 1, 25).astype(int)]
-    found = np.concatenate(
-        (np.geomspace(1e-90, 0.5, 25), 1 - np.geomspace(1e-16, 0.5, 15), np.linspace(0.01, 0.99, 15), few, few * 1.01)
-    )
+    many = examples(40)
+    few = x[np.linspace(0, x.size - 1, many).astype(int)]
+    tails = np.geomspace(1e-90, 0.5, many), 1 - np.geomspace(1e-16, 0.5, many)
+    found = np.concatenate((*tails, np.linspace(0.01, 0.99, many), few, few * 1.01))
     return [float(a) for a in np.unique(found) if 0 < a < 1]
 
 
@@ -447,9 +447,10 @@ def holds(found, true):
     return bool(np.all(lower <= upper))
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("count", [2, 10, 100, 1000, 100_000])
-@pytest.mark.parametrize("mu", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("count", "mu", "symmetric"),
+    some(itertools.product([2, 10, 100, 1000, 100_000], [0.05, 0.3, 1.0], [False, True]), 10),
+)
 def test_composed_gaussians(mu, count, symmetric):
     loss = count * qw.tradeoff(gaussian(mu).function, symmetric=symmetric)
     total = mp.mpf(mu) * mp.sqrt(count)
@@ -492,8 +493,7 @@ def race(n, count, epsilon, direction):
         return p - mp.exp(epsilon) * q if sign > 0 else q - mp.exp(epsilon) * p
 
 
-@pytest.mark.parametrize("n", [1.1, 2, 7])
-@pytest.mark.parametrize("count", [1, 4, 60])
+@pytest.mark.parametrize(("n", "count"), some(itertools.product([1.1, 2, 7], [1, 4, 60]), 5))
 def test_composed_powers_in_both_directions(n, count):
     """An asymmetric function with a closed form for every count."""
     both = count * qw.tradeoff(power(n).function)
@@ -511,18 +511,21 @@ def test_composed_powers_in_both_directions(n, count):
                 assert mp.mpf(found.lower) <= true <= mp.mpf(found.upper)
 
 
-@pytest.mark.parametrize("count", [2, 30])
+OWN_FAMILIES = [
+    (laplace(0.4), qw.laplace(2.5)),
+    (laplace(3.0), qw.laplace(1 / 3)),
+    (response(0.5, 0.01), qw.approximate(0.5, 0.01)),
+    (response(0.37, 0.0), qw.pure(0.37)),
+    (subsampled(1.0, 0.1), qw.poisson(qw.gaussian(1.0), 0.1)),
+    (HALF_REVEALED, qw.pair([0.5, 0.5], [0.0, 1.0])),
+    (ENDS_EARLY, qw.pair([1.0, 0.0], [1 / 3, 2 / 3])),
+]
+
+
+# each of them in ci, half with two copies and half with thirty
 @pytest.mark.parametrize(
-    ("drawn", "same"),
-    [
-        (laplace(0.4), qw.laplace(2.5)),
-        (laplace(3.0), qw.laplace(1 / 3)),
-        (response(0.5, 0.01), qw.approximate(0.5, 0.01)),
-        (response(0.37, 0.0), qw.pure(0.37)),
-        (subsampled(1.0, 0.1), qw.poisson(qw.gaussian(1.0), 0.1)),
-        (HALF_REVEALED, qw.pair([0.5, 0.5], [0.0, 1.0])),
-        (ENDS_EARLY, qw.pair([1.0, 0.0], [1 / 3, 2 / 3])),
-    ],
+    ("drawn", "same", "count"),
+    some([(drawn, same, count) for drawn, same in OWN_FAMILIES for count in (2, 30)], len(OWN_FAMILIES)),
     ids=lambda case: getattr(case, "name", ""),
 )
 def test_composed_functions_against_their_own_families(drawn, same, count):

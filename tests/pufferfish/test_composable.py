@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
+from tests.examples import examples
 from tests.pufferfish import naive_channels as naive
 
 from quiltwork.errors import InvalidParameter
@@ -130,7 +131,7 @@ def test_an_impossible_dataset_does_not_count():
 
 def test_the_bracket_holds_the_optimum_found_by_its_corners():
     rng = np.random.default_rng(2)
-    for _ in range(40):
+    for _ in range(examples(40)):
         channel, prior, secrets = random_setting(rng, 2, 2, int(rng.integers(2, 5)))
         one = max(naive.least_rate_of_two(channel, d, [2, 3]) for d in (0, 1))
         two = max(naive.least_rate_of_two(channel, d, [0, 1]) for d in (2, 3))
@@ -141,7 +142,7 @@ def test_the_bracket_holds_the_optimum_found_by_its_corners():
 
 def test_the_loss_per_run_tends_to_the_rate():
     rng = np.random.default_rng(3)
-    for _ in range(20):
+    for _ in range(examples(40)):
         channel, prior, secrets = random_setting(rng, 2, 2)
         one, two = laws(prior, secrets)
         verdict = composable(channel, secrets, prior=prior)
@@ -208,10 +209,10 @@ def test_a_solver_that_lies_widens_the_bracket_and_breaks_nothing(answer, monkey
 
 
 def test_no_composition_exceeds_its_rate_and_constant():
-    """300 random cases, with and without a transport, six numbers of runs; a missing constant is caught."""
+    """Random cases, with and without a transport, six numbers of runs; a missing constant is caught."""
     rng = np.random.default_rng(4)
-    without = 0
-    for _ in range(300):
+    without, cases = 0, examples(300)
+    for _ in range(cases):
         channel, prior, secrets = random_setting(rng)
         one, two = laws(prior, secrets)
         case = setting(channel, secrets, prior)
@@ -227,12 +228,12 @@ def test_no_composition_exceeds_its_rate_and_constant():
             assert loss <= runs * rate + constant(kernel, case.cases[0]) + 1e-11
             assert loss <= runs * program.rates(linear)[0] + 1e-11
         without += any(loss > runs * rate + 1e-6 for runs, loss in losses.items())
-    assert without > 50
+    assert without > cases // 6
 
 
 def test_verdicts_bound_exact_composition_in_both_orders():
     rng = np.random.default_rng(5)
-    for _ in range(25):
+    for _ in range(examples(25)):
         channel, prior, secrets = random_setting(rng)
         verdict = composable(channel, secrets, prior=prior)
         for runs in (1, 2, 4, 9):
@@ -278,7 +279,7 @@ def adaptive_losses(channels, choose, prior, secrets, runs):
 def test_adaptive_composition_stays_within_the_bound():
     """Three channels, the next one a random function of all earlier outputs; 20 rules, all 81 paths of 4 runs."""
     rng = np.random.default_rng(7)
-    for _ in range(20):
+    for _ in range(examples(40)):
         _, prior, secrets = random_setting(rng)
         channels = [rng.dirichlet(np.ones(size), 5) for size in (2, 3, 3)]
         verdict = composable(channels, secrets, prior=prior)
@@ -316,7 +317,7 @@ def test_post_processing_keeps_every_constraint():
 
 def test_a_transport_is_exact_and_composes_without_a_constant():
     rng = np.random.default_rng(9)
-    for _ in range(25):
+    for _ in range(examples(25)):
         channel, prior, secrets = random_setting(rng, 3, 3)
         verdict = composable(channel, secrets, prior=prior)
         case = setting(channel, secrets, prior).cases[0]
@@ -429,7 +430,7 @@ def test_transports_are_found_whenever_there_are_any(data):
 def test_a_witness_of_a_rate_is_a_finite_number_of_runs():
     """Exactly, in rationals: these outputs tell more than the asked epsilons allow."""
     rng = np.random.default_rng(11)
-    for _ in range(10):
+    for _ in range(examples(20)):
         _, prior, secrets = random_setting(rng)
         channels = [rng.dirichlet(np.ones(3), 5), rng.dirichlet(np.ones(2), 5)]
         free = composable(channels, secrets, (0.2, 0.7), prior)

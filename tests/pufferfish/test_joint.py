@@ -105,7 +105,7 @@ def test_no_mechanism_leaks_more_than_any_bound(sizes):
             (theorem,) = law.translations(secrets)
             bounds = theorem.epsilons(epsilon)
             assert np.all(bounds <= curve + 1e-9), "the program is exact, Theorem 6 is not"
-            for _ in range(15):
+            for _ in range(examples(30)):
                 channel = random_channel(rng, sizes, epsilon)
                 for index, case in enumerate(law.cases(secrets)):
                     found = leak(channel, law.law * case.first, law.law * case.second)

@@ -49,7 +49,7 @@ def test_no_mechanism_leaks_more(epsilon):
         if not (first.sum() and second.sum()):
             continue
         bracket = worst_leak(first, second, epsilon)
-        for _ in range(40):
+        for _ in range(examples(40)):
             assert leak(random_channel(rng, sizes, epsilon), first, second) <= bracket.upper + 1e-13
             assert leak_of(random_likelihood(rng, sizes, epsilon), first, second) <= bracket.upper + 1e-13
 

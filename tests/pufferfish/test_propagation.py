@@ -9,6 +9,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.examples import examples
 from tests.pufferfish import brute
 
 from quiltwork.numbers.matrices import stationary
@@ -152,7 +153,7 @@ def test_rare_states_with_steep_slopes_are_not_lost(rare: float) -> None:
 
 def test_a_settled_side_bounds_every_length() -> None:
     rng = np.random.default_rng(7)
-    for _ in range(60):
+    for _ in range(examples(60)):
         k = int(rng.integers(2, 6))
         side = one_side(random_matrix(rng, k))
         entry = own(k, float(np.exp(rng.uniform(-6, 1.5))))
@@ -227,7 +228,7 @@ def test_two_states_are_exact() -> None:
 def test_more_states_are_bounded() -> None:
     rng = np.random.default_rng(11)
     ratios = []
-    for _ in range(25):
+    for _ in range(examples(25)):
         k = int(rng.integers(3, 5))
         matrix, length, epsilon = random_matrix(rng, k), int(rng.integers(2, 5)), float(np.exp(rng.uniform(-3, 1)))
         if k == 4:

@@ -16,7 +16,7 @@ import quiltwork as qw
 
 TOLERANCES = (*[None] * 6, 1e-6, 1e-8)
 PATIENCE = 10
-"""Seconds after which a question counts as not answered."""
+"""Seconds of a processor after which a question counts as not answered."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,26 @@ class Worst:
         return min(t.beta(alpha) for t in self.truths)
 
 
-def examine(family, seed, tolerances=TOLERANCES):
-    """All checks of one random case; the seed (any hashable text) fixes it."""
+class Kept:
+    """The truth of one direction, whose values are remembered."""
+
+    def __init__(self, truth, name, remember):
+        self.truth, self.name, self.remember = truth, name, remember
+        self.reveal = getattr(truth, "reveal", mp.zero)
+
+    def delta(self, epsilon):
+        return self.remember(f"{self.name} delta {epsilon!r}", lambda: self.truth.delta(epsilon))
+
+    def beta(self, alpha):
+        return self.remember(f"{self.name} beta {alpha!r}", lambda: self.truth.beta(alpha))
+
+
+def examine(family, seed, tolerances=TOLERANCES, remember=None):
+    """All checks of one random case; the seed (any hashable text) fixes it; truths may be remembered."""
     rng = random.Random(f"{family}:{seed}")
     case = FAMILIES[family](rng)
+    if remember is not None:
+        case.truths = {d: Kept(truth, f"{family} {seed} {d}", remember) for d, truth in case.truths.items()}
     for direction in [None, *(d for d in case.truths if d != "both")]:
         truth = Worst(list(case.truths.values()) if direction is None else [case.truths[direction]])
         code = f"({case.code})" + (f".direction({direction!r})" if direction else "")
@@ -164,15 +180,15 @@ def patience(seconds):
     """Raise TimeoutError in the main thread when the body takes too long."""
 
     def ring(*_):
-        raise TimeoutError(f"no answer within {seconds} s")
+        raise TimeoutError(f"no answer within {seconds} s of a processor")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _rows(bracket, count):

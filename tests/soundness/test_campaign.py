@@ -165,26 +165,30 @@ def test_the_dealer_asks_each_kind_once_and_then_gives_them_the_same_time():
 
 
 def test_a_worker_that_dies_or_hangs_is_an_error_with_its_title_and_block(tmp_path):
-    """One kind ends its process, one never ends, one answers: the run goes on, and says which."""
+    """One kind ends its process, one never ends, one answers: the run goes on, and says which.
+
+    On a busy machine any of them may be late at first; it is asked again until each was told as what it is.
+    """
     titles = [f"curves: {name}" for name in ("dies", "hangs", "answers", "raises")]
     kept = []
 
-    def until_all_were_asked(elapsed, outcome):
-        if outcome.all_asked:
+    def until_each_was_told(elapsed, outcome):
+        notes = [failure["note"] for failure in outcome.failures]
+        told = (
+            any(note.startswith("curves: dies, block") and note.endswith("exit code 9") for note in notes),
+            any("curves: hangs" in note and "no end within 1 s" in note for note in notes),
+            any("no kind of this name" in note for note in notes),
+            outcome.kinds["curves: answers"].checks,
+        )
+        if all(told):
             kept.append(outcome)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        deal.campaign(titles, 3, 60.0, 2, until_all_were_asked, job=unreliable.work, stuck=1.0)
+        deal.campaign(titles, 3, 600.0, 2, until_each_was_told, job=unreliable.work, stuck=1.0)
     found = kept[0]
-    errors = {title: tally.errors for title, tally in found.kinds.items()}
-    assert errors["curves: answers"] == 0
-    assert found.kinds["curves: answers"].checks
-    assert all(errors[title] for title in titles if title != "curves: answers")
-    notes = [failure["note"] for failure in found.failures]
-    assert any(note.startswith("curves: dies, block") and note.endswith("exit code 9") for note in notes)
-    assert any("curves: hangs" in note and "no end within 1 s" in note for note in notes)
-    assert any("no kind of this name" in note for note in notes)
+    assert all(found.kinds[title].errors for title in titles if title != "curves: answers")
+    assert all(not found.kinds[title].checks for title in titles if title != "curves: answers")
     assert command.save(found, tmp_path, 3)
 
 

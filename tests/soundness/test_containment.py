@@ -3,20 +3,26 @@
 import math
 
 import pytest
+from tests.examples import examples
 from tests.soundness.cases import FAMILIES
 from tests.soundness.checks import Check, Failure, examine
 from tests.truth import closed
 from tests.truth.numbers import mp
+from tests.truth.remembered import Remembered, read
 
 import quiltwork as qw
 
-SLOW_TRUTHS = ("subsampled_gaussian", "subsampled_few", "subsampled_laplace", "smooth_mixture", "heterogeneous")
+TRUTHS = Remembered(__file__)
+CHEAP_TRUTHS = ("response", "commensurable", "incommensurable", "finite_pair", "discrete", "subsampled_finite")
+CHEAP_TRUTHS += ("constraints", "declared", "finite_mixture")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_bracket_holds_the_truth(family):
-    cases = 1 if family == "subsampled_few" else 2 if family in SLOW_TRUTHS else 6
-    results = [result for n in range(cases) for result in examine(family, f"test:{n}", tolerances=[None])]
+    cheap = family in CHEAP_TRUTHS
+    cases = examples(15) if cheap else 1 if family == "subsampled_few" else 2
+    remember = None if cheap else TRUTHS
+    results = [r for n in range(cases) for r in examine(family, f"test:{n}", tolerances=[None], remember=remember)]
     wrong = [r for r in results if isinstance(r, Failure) or (isinstance(r, Check) and not r.holds)]
     assert not wrong, "\n".join(f"{r.question}: {r.note}" for r in sorted(wrong, key=lambda r: r.releases)[:5])
     assert any(isinstance(r, Check) for r in results), "no check had a truth"
@@ -50,3 +56,18 @@ def test_a_vector_of_questions_equals_its_scalars():
         alone = loss.epsilon(delta)
         assert max(lower, alone.lower) <= min(upper, alone.upper)
         assert math.isfinite(upper)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "many_responses", "many_discrete"])
+def test_kept_truths_are_what_is_computed(family):
+    """Those that take little; a campaign computes all of them."""
+    computed = {}
+
+    def compute(question, truth):
+        computed[question] = truth()
+        return computed[question]
+
+    assert list(examine(family, "test:0", tolerances=[None], remember=compute))
+    kept = {question: read(TRUTHS.kept[question]) for question in computed if question in TRUTHS.kept}
+    assert kept
+    assert all(abs(value - computed[question]) <= value * mp.mpf(2) ** -150 for question, value in kept.items())

@@ -160,9 +160,11 @@ def _words(
 def campaign(
     name: str, seed: int, plans: int, claim: Claim = guarantee, kinds: tuple[str, ...] = KINDS, rounds: int = 3
 ) -> Tally:
-    """Many plans of one notion."""
+    """Many plans of one notion, to the first violation."""
     rng = np.random.default_rng([seed, *map(ord, name)])
     tally = Tally()
     for _ in range(plans):
         check_plan(rng, name, tally, claim, kinds, rounds=rounds)
+        if tally.violations:
+            break
     return tally

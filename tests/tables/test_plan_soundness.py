@@ -14,6 +14,7 @@ import math
 import attrs
 import numpy as np
 import pytest
+from tests.examples import examples, seeds
 from tests.tables.enumeration import Universe, distances, steps
 from tests.tables.plan_checks import Tally, campaign, check_plan, guarantee
 from tests.tables.random_channels import Channel, Seen, Stated, hockey, joint, respects
@@ -53,8 +54,8 @@ from quiltwork.tables import (
     window,
 )
 
-PLANS = 45  # of each notion
-LEAST_CASES = 2_000
+PLANS = examples(60)  # of each notion
+LEAST_CASES = 45 * PLANS
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -73,7 +74,7 @@ def test_most_refusals_are_right(name):
 
 
 @pytest.mark.parametrize("notion", [add_remove(), replace_one(), entry(), user("person", 2)], ids=str)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_splits_and_members_are_as_sound_as_single_queries(notion, seed):
     """The parts of a split and of `each`, by hand: values, then NULL; every member of a set."""
     rng = np.random.default_rng([seed, 3])
@@ -134,7 +135,7 @@ def test_symmetric_difference_is_the_distance_of_added_and_removed_rows():
     assert np.array_equal(distances(steps(add_remove(), universe)), far)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_conversions_are_never_below_shortest_paths(seed):
     rng = np.random.default_rng([seed, 2])
     name = NOTIONS[seed % len(NOTIONS)]

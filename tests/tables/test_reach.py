@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.examples import seeds
 from tests.tables import naive
 
 import quiltwork as qw
@@ -136,7 +137,7 @@ def test_windows_against_every_position(seed, length):
     naive.check_equal(found, naive.maximal(losses))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_windows_of_few_records_against_every_choice(seed):
     """At most two records of a stretch, each query moved once for each that it keeps."""
     plan = naive.random_plan(

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from mpmath import mp
+from tests.examples import seeds
 
 import quiltwork as qw
 from quiltwork.compose.filters.costs import pure_to_gdp
@@ -214,7 +215,7 @@ def played(budget, choices, policy, region, depth):
 REGIONS = [TABLE.region == "N", TABLE.region == "S", TABLE.region.isin(["N", "S"])]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize(
     ("budget", "strengths"),
     [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.examples import seeds
 from tests.tables import golden, naive
 
 import quiltwork as qw
@@ -43,7 +44,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("name", STEPS)
 def test_pairs_against_brute_force(name, seed):
     notion, allowed = STEPS[name]
@@ -53,7 +54,7 @@ def test_pairs_against_brute_force(name, seed):
     naive.check_equal(found, naive.pair_losses(plan.queries, naive.records(plan.table), allowed))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, least=1))
 @pytest.mark.parametrize("name", ["any", "fixed", "entry", "entry n", "metric"])
 @pytest.mark.parametrize("elements", [0, 8])
 def test_too_many_pairs_are_bounded_from_above(monkeypatch, name, seed, elements):
@@ -70,7 +71,7 @@ def test_too_many_pairs_are_bounded_from_above(monkeypatch, name, seed, elements
     naive.check_above(Worst((), found.found.bounds), losses)  # the bounds alone stand above every pair
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_bounds_hold_when_cells_are_left_out_too(monkeypatch, seed):
     monkeypatch.setattr(swaps, "MOST_WORK", 0)
     monkeypatch.setattr(fronts, "MOST_LISTED", 0)
@@ -82,7 +83,7 @@ def test_bounds_hold_when_cells_are_left_out_too(monkeypatch, seed):
     naive.check_above(Worst((), found.found.bounds), losses)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_alike_members_lose_no_pair(seed):
     """The same loss for every member: only windows of members are looked at, brute force looks at all sets."""
     rng = np.random.default_rng(seed)
@@ -223,7 +224,7 @@ def test_one_way_losses_are_refused_when_not_all_pairs_can_be_looked_at(monkeypa
         two_sides(replace_one(), count=True, holds=on_table).guarantee()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_one_way_counts_against_brute_force(seed):
     losses = [ONE_WAY, qw.pair([0.7, 0.3], [0.2, 0.8]), qw.pure(0.3)]
     plan = naive.random_plan(

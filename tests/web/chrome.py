@@ -23,7 +23,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--no-first-run",
 )
-PATIENCE = 60_000.0  # milliseconds, on a busy machine
+PATIENCE = 240_000.0  # milliseconds, on a busy machine
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 # told to the page before its own scripts: what the policy blocked is an event, not always a console line
 BREACHES = """

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.tokens import cheap_tokens  # noqa: F401 - for every test of this folder
 
 if TYPE_CHECKING:
     from tests.web.served import House
 
 
-@pytest.fixture(scope="module", autouse=True)  # to its end, so that tests elsewhere see the true cost
-def cheap_tokens() -> Iterator[None]:
-    """Tokens whose hashes are quickly made and checked: tests/ledger/test_tokens.py is about their true cost."""
-    from quiltwork.ledger import tokens
+@pytest.fixture(scope="module", autouse=True)
+def no_process_in_advance() -> Iterator[None]:
+    """Services in this process start one that computes when it is asked for; most tests never do."""
+    from quiltwork.web.app import Site
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "MEMORY_COST", 64)
-        patch.setattr(tokens, "TIME_COST", 1)
+        patch.setattr(Site, "start", lambda self: None)
         yield
 
 
@@ -34,17 +34,31 @@ def place() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="module")
+def furniture(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], House]:
+    """Copies of a ledger that is made once for each module."""
+    from tests.web.served import House, furnished
+
+    made: dict[bool, tuple[Path, House]] = {}
+
+    def moved_in(place: str, guarded: bool) -> House:
+        if guarded not in made:
+            folder = tmp_path_factory.mktemp("furniture")
+            made[guarded] = folder, furnished(f"sqlite:///{folder}/budgets.db", guarded=guarded)
+        folder, house = made[guarded]
+        shutil.copytree(folder, Path(place.removeprefix("sqlite:///")).parent, dirs_exist_ok=True)
+        return House(place, house.tokens)
+
+    return moved_in
+
+
 @pytest.fixture
-def house(place: str) -> House:
+def house(place: str, furniture: Callable[[str, bool], House]) -> House:
     """A ledger with budgets and a principal of each role."""
-    from tests.web.served import furnished
-
-    return furnished(place)
+    return furniture(place, True)
 
 
 @pytest.fixture
-def open_house(place: str) -> House:
+def open_house(place: str, furniture: Callable[[str, bool], House]) -> House:
     """The same without principals: everybody may do everything."""
-    from tests.web.served import furnished
-
-    return furnished(place, guarded=False)
+    return furniture(place, False)

@@ -28,7 +28,7 @@ from quiltwork.web.settings import Settings
 READERS, WRITERS, SECONDS = 200, 20, 30.0
 COST, TIGHT = 0.001, 40  # each spend, and how many of them fit into the tight budget
 PEOPLE = 5  # of each role
-PATIENCE = 120.0
+PATIENCE = 240.0
 PATHS = (
     "/api/balance?name=wide",
     "/api/history?name=wide&limit=25&last=true",
@@ -89,11 +89,13 @@ def settings(url: str) -> Settings:
     return Settings(ledger=url, **NEVER_TOO_MANY)
 
 
-def run(url: str, readers: int = READERS, writers: int = WRITERS, seconds: float = SECONDS) -> tuple[Load, list[str]]:
+def run(
+    url: str, readers: int = READERS, writers: int = WRITERS, seconds: float = SECONDS, turns: int = 1
+) -> tuple[Load, list[str]]:
     """Load a fresh service on a fresh ledger, then check the ledger; what is wrong with it, in words."""
     tokens = furnish(url)
     with Process(settings(url)) as server:
-        load = asyncio.run(loaded(server.port, tokens, readers, writers, seconds))
+        load = asyncio.run(loaded(server.port, tokens, readers, writers, seconds, turns))
     return load, [*load.wrong, *checked(url, tokens["admin"][0], load)]
 
 
@@ -115,8 +117,10 @@ def checked(url: str, token: str, load: Load) -> Iterator[str]:
             yield f"tight: {len(load.granted['tight'])} spends were granted and {refused} refused where {TIGHT} fit"
 
 
-async def loaded(port: int, tokens: dict[str, list[str]], readers: int, writers: int, seconds: float) -> Load:
-    """Everybody asks until the time is over, one request after the other."""
+async def loaded(
+    port: int, tokens: dict[str, list[str]], readers: int, writers: int, seconds: float, turns: int
+) -> Load:
+    """Everybody asks until the time is over, and so many times at least, one request after the other."""
     load = Load(seconds, defaultdict(list), defaultdict(Counter), {"wide": set(), "tight": set()}, [])
     for token in (*tokens["viewer"], *tokens["spender"]):  # checking a token is slow on purpose, and happens once
         async with await Line.to(port, token) as line:
@@ -124,19 +128,19 @@ async def loaded(port: int, tokens: dict[str, list[str]], readers: int, writers:
     begin = time.perf_counter()
     until = begin + seconds
     viewers, spenders = cycle(tokens["viewer"]), cycle(tokens["spender"])
-    tasks = [read(load, port, next(viewers), until, index) for index in range(readers)]
-    tasks += [write(load, port, next(spenders), until, index) for index in range(writers)]
+    tasks = [read(load, port, next(viewers), until, turns, index) for index in range(readers)]
+    tasks += [write(load, port, next(spenders), until, turns, index) for index in range(writers)]
     for problem in await asyncio.gather(*tasks, return_exceptions=True):
         if problem is not None:
             load.wrong.append(f"a connection failed: {problem!r}")
     return attrs.evolve(load, wall=time.perf_counter() - begin)
 
 
-async def read(load: Load, port: int, token: str, until: float, index: int) -> None:
+async def read(load: Load, port: int, token: str, until: float, turns: int, index: int) -> None:
     """One reader; each begins with another path."""
     async with await Line.to(port, token) as line:
         for turn in count(index):
-            if time.perf_counter() >= until:
+            if turn >= index + turns and time.perf_counter() >= until:
                 return
             path = PATHS[turn % len(PATHS)]
             status, body = await timed(load, path.partition("?")[0], line, "GET", path)
@@ -144,11 +148,11 @@ async def read(load: Load, port: int, token: str, until: float, index: int) -> N
                 load.wrong.append(f"{path}: {status} {body[:200]!r}")
 
 
-async def write(load: Load, port: int, token: str, until: float, index: int) -> None:
+async def write(load: Load, port: int, token: str, until: float, turns: int, index: int) -> None:
     """One writer. Half of the writers also try the tight budget."""
     async with await Line.to(port, token) as line:
         for turn in count():
-            if time.perf_counter() >= until:
+            if turn >= turns and time.perf_counter() >= until:
                 return
             name = "tight" if index % 2 and turn % 2 else "wide"
             sent = {"name": name, "loss": {"pure": {"epsilon": COST}}, "key": f"{index} {turn}"}

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 LEAST, LEAST_LARGE = 4.5, 3.0  # WCAG 2.2, success criterion 1.4.3
+PATIENCE = 240.0  # seconds, on a busy machine
 NAMED = {"button", "checkbox", "combobox", "link", "listbox", "radio", "searchbox", "slider", "spinbutton", "textbox"}
 NAMED |= {"img", "image", "table", "group", "form"}
 
@@ -105,11 +106,16 @@ FOCUS = """
 """
 
 
-def faint(page: Any) -> list[dict[str, Any]]:
-    """Texts that are hard to read."""
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10, "hardly any text was seen"
-    return [text for text in found if text["ratio"] < (LEAST_LARGE if text["large"] else LEAST)]
+def faint(page: Any, patience: float = PATIENCE) -> list[dict[str, Any]]:
+    """Texts that are hard to read; a chart follows a change of colours a moment later."""
+    deadline = time.monotonic() + patience
+    while True:
+        found = page.evaluate(CONTRAST)
+        assert len(found) > 10, "hardly any text was seen"
+        hard = [text for text in found if text["ratio"] < (LEAST_LARGE if text["large"] else LEAST)]
+        if not hard or time.monotonic() > deadline:
+            return hard
+        page.wait_for_timeout(50)
 
 
 def nameless(page: Any) -> list[str]:
@@ -130,7 +136,7 @@ def nameless(page: Any) -> list[str]:
     return found
 
 
-def structure(page: Any, patience: float = 20.0) -> dict[str, Any]:
+def structure(page: Any, patience: float = PATIENCE) -> dict[str, Any]:
     """Headings, landmarks, ids and widths; a chart follows a new width a moment later."""
     deadline = time.monotonic() + patience
     while True:

@@ -29,7 +29,7 @@ from quiltwork.web.settings import Rate, Settings
 
 ROOT = Path(__file__).parents[2]
 ROLES = ("viewer", "spender", "admin")
-PATIENCE = 60.0  # seconds for a start or an end, on a busy machine
+PATIENCE = 240.0  # seconds for a start or an end, on a busy machine
 FREELY = Rate(1e6, 1_000_000)
 NEVER_TOO_MANY = dict.fromkeys(("reads", "writes", "works", "sign_ins", "guesses", "denials"), FREELY)
 

@@ -50,17 +50,19 @@ def address(house: House) -> Iterator[str]:
         yield service.address
 
 
-@pytest.fixture(params=["light", "dark"])
-def visit(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Visit]:
-    with Visit(browser, address, color_scheme=request.param) as visit:
-        yield visit
+@pytest.fixture(scope="module")
+def signed_in(browser: Any, address: str, house: House) -> dict[str | None, Any]:
+    """What a browser keeps of each role after it signed in."""
+    kept: dict[str | None, Any] = {None: None}
+    for role in sorted({role for role in PAGES.values() if role}):
+        with Visit(browser, address) as visit:
+            visit.sign_in(house.tokens[role])
+            kept[role] = visit.context.storage_state()
+    return kept
 
 
-def opened(visit: Visit, house: House, path: str) -> Any:
-    """The page with everything on it: signed in, answered, drawn, unfolded."""
-    role = PAGES[path]
-    if role is not None:
-        visit.sign_in(house.tokens[role])
+def opened(visit: Visit, path: str) -> Any:
+    """The page with everything on it: answered, drawn, unfolded."""
     visit.go(path)
     page = visit.page
     if path in ANSWERS:
@@ -77,47 +79,56 @@ def opened(visit: Visit, house: House, path: str) -> Any:
     return page
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_can_be_read_by_everybody(visit: Visit, house: House, path: str) -> None:
-    page = opened(visit, house, path)
-    for size in (WIDE, NARROW):
-        page.set_viewport_size(size)
-        found = looks.structure(page)
-        assert found["lang"] == "en"
-        assert "quiltwork" in found["title"]
-        assert (found["h1"], found["main"], found["header"], found["footer"]) == (1, 1, 1, 1)
-        assert found["nav"] >= 1
-        for name in ("unnamed", "images", "scopes", "inline"):
-            assert found[name] == 0, name
-        assert not found["twice"], found["twice"]
-        assert not found["lost"], found["lost"]
-        steps = [two - one for one, two in zip(found["levels"], found["levels"][1:], strict=False)]
-        assert found["levels"][0] == 1
-        assert max(steps, default=0) <= 1, found["levels"]
-        assert found["wide"] <= 0, f"{found['wide']} pixels too wide at {size}: {found['out']}"
-        faint = looks.faint(page)
-        assert not faint, faint[:5]
-        nameless = looks.nameless(page)
-        assert not nameless, nameless
-    refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
-    visit.calm(*refused)
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_the_focus_is_seen_wherever_it_goes(browser: Any, address: str, house: House, path: str) -> None:
-    with Visit(browser, address) as visit:
-        page = opened(visit, house, path)
+@pytest.mark.parametrize(("turn", "path"), list(enumerate(PAGES)))
+def test_a_page_can_be_read_by_everybody(
+    browser: Any, address: str, signed_in: dict[str | None, Any], turn: int, path: str
+) -> None:
+    """Light and dark, wide and narrow, by eye, keyboard and screen reader; every second page begins dark."""
+    schemes = ("light", "dark") if turn % 2 else ("dark", "light")
+    with Visit(browser, address, color_scheme=schemes[0], storage_state=signed_in[PAGES[path]]) as visit:
+        page = opened(visit, path)
+        for scheme in schemes:
+            page.emulate_media(color_scheme=scheme)
+            for size in (WIDE, NARROW):
+                page.set_viewport_size(size)
+                readable(page, size)
+        page.set_viewport_size(WIDE)
         places = looks.walked(page)
         assert len(places) >= 8
         hidden = [place["words"] for place in places if not place["seen"]]
         assert not hidden, hidden
+        refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
+        visit.calm(*refused)
 
 
-def test_a_page_at_twice_the_size_of_its_letters_fits(browser: Any, address: str, house: House) -> None:
+def readable(page: Any, size: dict[str, int]) -> None:
+    """Landmarks, headings, names, widths and contrast."""
+    found = looks.structure(page)
+    assert found["lang"] == "en"
+    assert "quiltwork" in found["title"]
+    assert (found["h1"], found["main"], found["header"], found["footer"]) == (1, 1, 1, 1)
+    assert found["nav"] >= 1
+    for name in ("unnamed", "images", "scopes", "inline"):
+        assert found[name] == 0, name
+    assert not found["twice"], found["twice"]
+    assert not found["lost"], found["lost"]
+    steps = [two - one for one, two in zip(found["levels"], found["levels"][1:], strict=False)]
+    assert found["levels"][0] == 1
+    assert max(steps, default=0) <= 1, found["levels"]
+    assert found["wide"] <= 0, f"{found['wide']} pixels too wide at {size}: {found['out']}"
+    faint = looks.faint(page)
+    assert not faint, faint[:5]
+    nameless = looks.nameless(page)
+    assert not nameless, nameless
+
+
+def test_a_page_at_twice_the_size_of_its_letters_fits(
+    browser: Any, address: str, signed_in: dict[str | None, Any]
+) -> None:
     """As at 200 percent zoom: half the pixels for the same words."""
-    with Visit(browser, address, device_scale_factor=2) as visit:
+    with Visit(browser, address, device_scale_factor=2, storage_state=signed_in["admin"]) as visit:
         for path in ("/budget?name=patients", "/plan", "/explore/tradeoff"):
-            page = opened(visit, house, path)
+            page = opened(visit, path)
             page.set_viewport_size({"width": 640, "height": 450})
             found = looks.structure(page)
             assert found["wide"] <= 0, (path, found["out"])

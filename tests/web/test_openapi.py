@@ -15,11 +15,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.examples import PROFILE
+from tests.needs import needs
 from tests.web.served import House, Service, furnished
 
-pytest.importorskip("schemathesis")
+pytestmark = needs("schemathesis")
 METHODS = ("get", "put", "post", "delete", "patch", "trace")
-EXAMPLES = {"admin": 6, "open": 4, "spender": 3, "viewer": 2, "none": 2}
+SHARE = 20 if PROFILE == "campaign" else 1
+EXAMPLES = {"admin": 3 * SHARE, "open": 2 * SHARE, "spender": SHARE, "viewer": SHARE, "none": SHARE}
 LOSSES = [
     {"gaussian": {"sigma": 40}},
     {"laplace": {"scale": 100.0}},

@@ -18,6 +18,8 @@ import pytest
 from tests.ledger.servers import children
 from tests.web.served import PATIENCE, furnished
 
+from quiltwork.cli import main
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and /proc of a Unix system")
 COMMAND = [sys.executable, "-c", "import sys; from quiltwork.cli import main; sys.exit(main())"]
 WORDS = re.compile(r"quiltwork serves (http://\S+:(\d+)/) \((.*)\); Ctrl\+C ends it")
@@ -125,14 +127,13 @@ def test_a_port_that_is_taken_is_one_line() -> None:
         assert service.interrupted()[0] == 0
 
 
-def test_a_public_service_needs_names_and_principals(tmp_path: Path) -> None:
+def test_a_public_service_needs_names_and_principals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     furnished(f"sqlite:///{tmp_path / 'open.db'}", guarded=False)
     for arguments in (
         ["--host", "0.0.0.0"],
         ["--public"],
         ["--public", "--name", "budgets.example", "--ledger", str(tmp_path / "open.db")],
     ):
-        command = [*COMMAND, "serve", "--port", "0", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert done.returncode == 2, done.stderr
-        assert "Traceback" not in done.stderr
+        code, (_, err) = main(["serve", "--port", "0", *arguments]), capsys.readouterr()
+        assert code == 2, err
+        assert "Traceback" not in err

@@ -1,7 +1,7 @@
 """Kinds of questions whose answers are frozen: numbers drawn from a name, and answers as JSON has them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -77,10 +77,10 @@ def kind(name: str, count: int) -> Callable[[Ask], Ask]:
     return keep
 
 
-def answers(name: str) -> dict[str, Any]:
-    """All answers of a kind, by the names of their cases."""
+def answers(name: str, numbers: Iterable[int] | None = None) -> dict[str, Any]:
+    """The answers of a kind, of all or of these cases, by the names of the cases."""
     ask, count = KINDS[name]
-    return {f"{name}/{number}": _answer(ask, f"{name}/{number}") for number in range(count)}
+    return {f"{name}/{n}": _answer(ask, f"{name}/{n}") for n in (range(count) if numbers is None else numbers)}
 
 
 def _answer(ask: Ask, name: str) -> Any:
