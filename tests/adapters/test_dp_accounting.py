@@ -49,7 +49,13 @@ FIELDS = {
     "PermuteAndFlipDpEvent": ["epsilon"],
     "RandomAllocationDpEvent": ["event", "num_selected", "num_steps"],
 }
-NODES = ("SelfComposedDpEvent", "ComposedDpEvent", "PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent")
+NODES = (
+    "SelfComposedDpEvent",
+    "ComposedDpEvent",
+    "PoissonSampledDpEvent",
+    "SampledWithoutReplacementDpEvent",
+    "RepeatAndSelectDpEvent",
+)
 # attrs classes, as the peer's are
 EVENTS = SimpleNamespace(**{name: attrs.make_class(name, fields, frozen=True) for name, fields in FIELDS.items()})
 GAUSSIAN = EVENTS.GaussianDpEvent(1.5)
@@ -414,7 +420,7 @@ EVERY = {
     "PoissonSampledDpEvent": ((0.1, GAUSSIAN), "yyy"),
     "SampledWithoutReplacementDpEvent": ((1000, 10, GAUSSIAN), "nyn"),
     "SampledWithReplacementDpEvent": ((1000, 10, GAUSSIAN), "nnn"),
-    "RepeatAndSelectDpEvent": ((GAUSSIAN, 3.0, 1.0), "nnn"),
+    "RepeatAndSelectDpEvent": ((GAUSSIAN, 3.0, 1.0), "yyy"),
     "RandomAllocationDpEvent": ((GAUSSIAN, 1, 100), "nnn"),
 }
 
@@ -452,7 +458,6 @@ def test_tree_depths_are_the_peers():
         (sampled(0.5, EVENTS.PermuteAndFlipDpEvent(1.0)), "replace", "PoissonSampledDpEvent of anything"),
         (sampled(0.5, EVENTS.EpsilonDeltaDpEvent(1.0, 0.0)), "replace", "PoissonSampledDpEvent of anything"),
         (sampled(0.5, EVENTS.EpsilonDeltaDpEvent(1.0, 0.0)), "replace_special", "PoissonSampledDpEvent of anything"),
-        (sampled(0.5, EVENTS.DiscreteLaplaceDpEvent(1.0, 1)), "replace", "PoissonSampledDpEvent of discrete"),
         (sampled(0.5, MIXED), "add_remove", "PoissonSampledDpEvent of MixtureOfGaussians"),
         (sampled(0.5, CUT), "add_remove", "PoissonSampledDpEvent of Truncated"),
         (MIXED, "replace", "MixtureOfGaussiansDpEvent for exchanged"),
@@ -469,6 +474,11 @@ def test_a_release_inside_and_outside_of_a_sample():
     """The same event, exchanged: inside it moves by one norm on each side, outside by two."""
     loss = from_dp_accounting(together(GAUSSIAN, sampled(0.5, GAUSSIAN)), neighbors="replace")
     assert loss == qw.gaussian(1.5, 2.0) + qw.poisson(qw.gaussian(1.5), 0.5, "replace_one")
+
+
+def test_discrete_noise_on_an_exchanged_sample():
+    event = sampled(0.5, EVENTS.DiscreteLaplaceDpEvent(1.0, 1))
+    assert from_dp_accounting(event, neighbors="replace") == qw.poisson(qw.discrete_laplace(1.0), 0.5, "replace_one")
 
 
 def test_several_gaussians_on_one_exchanged_sample():

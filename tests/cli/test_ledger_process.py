@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from importlib import import_module
 
 import pytest
 from tests.cli.lines import one_line
@@ -49,6 +50,7 @@ def test_a_bar_on_a_terminal_only(monkeypatch):
         def isatty(self):
             return True
 
+    import_module("quiltwork.cli.app")  # the command line draws its own bars
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Terminal())
     with reporting("verifying") as advance:

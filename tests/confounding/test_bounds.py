@@ -279,7 +279,7 @@ CASES = [
 ]  # fmt: skip
 
 
-DATA = [
+WITH_A_LOSS = [
     [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]],
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
     [[0.4, 0.6, 0.0], [0.4, 0.599999, 1e-6]],
@@ -287,7 +287,9 @@ DATA = [
 ]
 
 
-@pytest.mark.parametrize(("case", "data"), some([(case, data) for case in range(len(CASES)) for data in DATA], 16))
+@pytest.mark.parametrize(
+    ("case", "data"), some([(case, data) for case in range(len(CASES)) for data in WITH_A_LOSS], 16)
+)
 def test_the_bound_with_a_loss_holds_the_truth(case: int, data: Any) -> None:
     """Mechanisms that truly have the loss, in fractions."""
     channel, loss, distance = CASES[case]

@@ -81,7 +81,10 @@ def siege(url: str, folder: Path, deaths: list[str], seed: int, server: Any) -> 
                 lives[who] += 1
             for who in victims:
                 crew[who] = launched(work, url, folder, who, lives[who], seed)
-        time.sleep(PAUSE)
+        # however slow the machine: until budgets are used up
+        while not (story := Story(folder)).refused and not story.crashes:
+            assert all(process.is_alive() for process in crew)
+            time.sleep(PAUSE)
     finally:
         for process in crew:
             process.kill()

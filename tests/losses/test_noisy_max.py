@@ -118,7 +118,6 @@ def test_noise_on_a_number_is_not_a_choice():
         lambda: qw.truncated_poisson(loss, 0.1, 5, 10),
         lambda: qw.random_allocation(loss, 5),
         lambda: Poisson(NoisyMax(0.5), 0.1),
-        lambda: qw.mixture([(0.5, loss), (0.5, qw.pure(1.0))]),
     ):
         with pytest.raises(Unsupported):
             ask()

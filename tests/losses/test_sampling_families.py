@@ -190,7 +190,6 @@ def test_extreme_noise_gives_ordered_ends(scale):
         (lambda: qw.randomized_response(1, 1), InvalidParameter, "at least 2"),
         (lambda: qw.exponential(0), InvalidParameter, "epsilon"),
         (lambda: qw.exponential(math.inf), InvalidParameter, "epsilon"),
-        (lambda: qw.mixture([(0.5, qw.exponential(1)), (0.5, qw.pure(1))]), Unsupported, "only a bound"),
     ],
 )
 def test_refusals(make, kind, words):

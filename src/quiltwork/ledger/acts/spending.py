@@ -132,7 +132,7 @@ def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
         )
     if words.same_words(given.protects) != words.same_words(terms.protects):
         said = f"a guarantee for {given.protects!r}"
-        raise InvalidParameter("loss", said, f"one for what budget {terms.name!r} protects, {terms.protects!r}")
+        raise InvalidParameter("loss", said, f"for what budget {terms.name!r} protects, {terms.protects!r}")
     if isinstance(given.curve, Loss):
         return words.loss(given.curve)
     found = given.curve.reach
