@@ -3,12 +3,13 @@
 import io
 import json
 import sys
-from importlib import import_module
 
 import pytest
 from tests.cli.lines import one_line
 from tests.cli.test_process import quiltwork
 
+from quiltwork import progress
+from quiltwork.cli.terminal import draw_bar
 from quiltwork.progress import reporting
 
 pytest.importorskip("sqlalchemy")
@@ -50,7 +51,7 @@ def test_a_bar_on_a_terminal_only(monkeypatch):
         def isatty(self):
             return True
 
-    import_module("quiltwork.cli.app")  # the command line draws its own bars
+    monkeypatch.setattr(progress, "_drawers", [draw_bar])  # as every command sets it
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Terminal())
     with reporting("verifying") as advance:
