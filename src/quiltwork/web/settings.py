@@ -82,6 +82,10 @@ class Settings:
         """The name of the session's cookie: bound to this very host, or to this port of this machine."""
         return "__Host-quiltwork" if self.public else f"quiltwork-{self.port}"
 
+    def most(self, path: str) -> int:
+        """The most bytes that may be sent to a path."""
+        return self.most_upload if path in UPLOADS else self.most_bytes
+
     @property
     def hosts(self) -> tuple[str, ...]:
         """Every host name that a request may carry."""

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -54,16 +55,17 @@ def policy(script: bytes) -> str:
     return "; ".join((*POLICY, styles))
 
 
-def most(settings: Settings, path: str) -> int:
-    """The most bytes that may be sent to a path."""
-    return settings.most_upload if path in UPLOADS else settings.most_bytes
+def _most(settings: Settings) -> Callable[[str], int]:
+    """The most bytes that may be sent to each path."""
+    sizes = {path: settings.most(path) for path in UPLOADS}
+    return lambda path: sizes.get(path, settings.most_bytes)
 
 
 class Guard:
     """Checks host and length first, adds the headers, and notes the request without anything that was sent with it."""
 
     def __init__(self, app: ASGIApp, settings: Settings, script: bytes) -> None:
-        self.app, self.hosts, self.settings = app, settings.hosts, settings
+        self.app, self.hosts, self.most = app, settings.hosts, _most(settings)
         self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -102,9 +104,7 @@ class Guard:
         if name.lower() not in self.hosts:
             return PlainTextResponse("this service is not reached under that name", 421)
         given = headers.get("content-length")
-        if given is not None and (
-            not (given.isascii() and given.isdigit()) or int(given) > most(self.settings, scope["path"])
-        ):
+        if given is not None and (not (given.isascii() and given.isdigit()) or int(given) > self.most(scope["path"])):
             return _too_large(scope)
         return None
 
@@ -113,12 +113,12 @@ class Bodies:
     """Stops reading a request that grows beyond what its path takes, whatever length it claimed."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.settings = settings
+        self.most = _most(settings)
         sizes = (settings.most_bytes, settings.most_upload)
         self.limited = {size: RequestBodyLimitMiddleware(app, max_body_size=size) for size in sizes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.limited[most(self.settings, scope.get("path", ""))](scope, receive, send)
+        await self.limited[self.most(scope.get("path", ""))](scope, receive, send)
 
 
 def _too_large(scope: Scope) -> Response:
