@@ -77,9 +77,8 @@ class _State:
         start = max(1e-12 * end, 1e-290)
         if start < end and self._slope(end, epsilon)[0] > 0:  # still rising there: the largest loss is reached first
             return self._value(end, epsilon)
-        if (
-            start >= end or sum(self._slope(start, epsilon)) <= 0
-        ):  # falls from the start; the sum is least at z = epsilon
+        if start >= end or sum(self._slope(start, epsilon)) <= 0:
+            # it falls: 1 - e^(epsilon - z) is below z - epsilon, and the sum is least at z = epsilon
             return math.log(end) - self._log_sum(0.0, epsilon)
         peak = end
         if sum(self._slope(end, epsilon)) < 0:
@@ -260,6 +259,8 @@ class SeveralOrdersFilter(Filter):
     def left(self, spent: Cost, shares: int = 1) -> Cost:
         """epsilon that is not spent, and what is left of the share for reveals."""
         gone = self.limit[0] if math.isinf(one := self.spent(spent)) else typed(one)
+        if gone > self.limit[0] and self.admits(spent):  # past it by the rounding of what is shown only
+            gone = self.limit[0]
         return self.limit[0] - gone, self.reveal - spent[-1]
 
     def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
