@@ -16,7 +16,7 @@ moved.answer()
 
 _ROOMS = ("adapters", "audit", "compose", "confounding", "data", "game", "ledger", "mechanisms", "pufferfish", "tables")
 DOCUMENTED = (  # loaded one after the other when a document names a kind that nobody has declared yet
-    "compose.loss", "compose.filters.opening", "curves", "tables", "pufferfish", "confounding",
+    "compose.loss", "compose.filters.opening", "curves", "tables", "release.released", "pufferfish", "confounding",
     "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite", "ledger.ledger",
 )  # fmt: skip
 _NAMES = {  # by the room or the module that they are taken from
@@ -185,6 +185,8 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return import_module(f"quiltwork.{name}")  # a room; that of compositions is callable
+    if name == "noise":
+        return import_module("quiltwork.mechanisms.noise")
     raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
 
 

@@ -15,7 +15,7 @@ from quiltwork import checks
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import managing, spending
+from quiltwork.ledger.acts import managing, results, spending
 from quiltwork.ledger.acts.connection import connect
 from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
@@ -227,7 +227,15 @@ class Ledger:
         self.settle(held.seq)
         return result
 
+    def keep_result(self, name: str, key: str, value: Any) -> Any:
+        """Keep the numbers of a release under the key that paid for it; what was kept first stays, and is returned."""
+        return results.keep(self._session, name, key, value)
+
     # ---- questions, which spend nothing and wait for no writer
+
+    def result(self, name: str, key: str) -> Any:
+        """The numbers that were kept under the key of a release; None when nothing was."""
+        return results.result(self._session, name, key)
 
     def would_exceed(
         self, name: str, loss: Any = None, *, release: str | None = None, times: int = 1, blocks: Any = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import attrs
@@ -21,8 +22,14 @@ from quiltwork.tables.query import Asked, Query
 from quiltwork.tables.schema.columns import Id, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
+from quiltwork.tables.statistics.calibrate import calibrated
+from quiltwork.tables.statistics.intervals import errors
+from quiltwork.tables.statistics.price import queries
+from quiltwork.tables.statistics.statistic import Statistic, statistic
 
 if TYPE_CHECKING:
+    from quiltwork.mechanisms.noise import Noise
+    from quiltwork.release.released import Released
     from quiltwork.tables.session import Session
 
 
@@ -41,6 +48,7 @@ class Plan:
         neighbors.check(table)
         self.table, self.neighbors = table, neighbors
         self._queries: list[Query] = []
+        self._statistics: list[Statistic] = []
         self._names: set[str] = set()
         if table.fixed_size and isinstance(neighbors, (AddRemove, Edge, Node, User, Window)):
             warnings.warn(
@@ -53,8 +61,14 @@ class Plan:
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """What was added so far."""
-        return tuple(self._queries)
+        """What was added so far, stated losses first; a statistic is one query for each of its groups."""
+        made = [query for one in self._statistics for query in queries(one, self.table, self.neighbors)]
+        return (*self._queries, *made)
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What a release computes: counts, sums, means, distinct persons, quantiles and keys."""
+        return tuple(self._statistics)
 
     def add(
         self,
@@ -138,6 +152,83 @@ class Plan:
     ) -> Query:  # fmt: skip
         """A query that does not look at earlier outputs, checked and not added."""
         return self.query(name, loss, holds, where, reads, count, via, False)
+
+    # ---- numbers from data: loss, sensitivity and notion are derived
+
+    def count(self, name: str, *, by: Any = None, where: Predicate | None = None, noise: Noise) -> Plan:
+        """How many records there are, in all or `by` groups."""
+        return self._measure("count", name, by=by, where=where, noise=noise)
+
+    def distinct(self, name: str, *, of: Any, by: Any = None, where: Predicate | None = None, noise: Noise) -> Plan:
+        """How many different persons (an Id column) have records."""
+        return self._measure("distinct", name, of=of, by=by, where=where, noise=noise)
+
+    def sum(
+        self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
+    ) -> Plan:
+        """The sum of a column, each value first moved into `clip`; by default into its declared range."""
+        return self._measure("sum", name, of=of, clip=clip, by=by, where=where, noise=noise)
+
+    def mean(
+        self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
+    ) -> Plan:
+        """The mean of a column; the noise is that of its sum, and the count beside it gets a share of its own."""
+        return self._measure("mean", name, of=of, clip=clip, by=by, where=where, noise=noise)
+
+    def quantiles(
+        self, name: str, *, of: Any, q: Any, clip: Any = None, by: Any = None, where: Predicate | None = None,
+        noise: Noise,
+    ) -> Plan:  # fmt: skip
+        """Quantiles of a column by the exponential mechanism, its scale counted in records."""
+        return self._measure("quantiles", name, of=of, q=q, clip=clip, by=by, where=where, noise=noise)
+
+    def keys(
+        self, name: str, *, of: Any, delta: float, by: Any = None, where: Predicate | None = None, noise: Noise
+    ) -> Plan:
+        """Values of a column that nobody listed beforehand, with their counts: those of enough records are shown."""
+        return self._measure("keys", name, of=of, delta=delta, by=by, where=where, noise=noise)
+
+    def _measure(self, verb: str, name: str, **asked: Any) -> Plan:
+        if asked.get("where") is not None:
+            self._check_condition(_predicate(asked["where"]))
+        made = statistic(self.table, self.neighbors, verb, name, **asked)
+        if made.name in self._names:
+            raise InvalidParameter("name", name, "new", "each query of a plan has its own name")
+        self._names.add(made.name)
+        self._statistics.append(made)
+        return self
+
+    def calibrate(self, epsilon: float, delta: float = 0.0) -> Plan:
+        """The same plan with every `auto` noise chosen, so that the whole of it costs at most (epsilon, delta)."""
+        def guarantee(statistics: Sequence[Statistic]) -> PlanGuarantee:
+            return self._with(statistics).guarantee()
+
+        return self._with(calibrated(self.statistics, self.table, self.neighbors, guarantee, epsilon, delta))
+
+    def _with(self, statistics: Sequence[Statistic]) -> Plan:
+        """The same table, notion and stated queries with other statistics."""
+        plan = copy(self)
+        plan._queries, plan._statistics, plan._names = [*self._queries], [*statistics], {*self._names}
+        return plan
+
+    def errors(self, confidence: float = 0.95) -> list[dict[str, Any]]:
+        """How far noise will move each statistic, before any data are read."""
+        return errors(self.statistics, self.table, confidence)
+
+    def release(
+        self, data: Any, *, engine: Any = "duckdb://", ledger: Any = None, budget: str | None = None,
+        key: str | None = None, confidence: float = 0.95, progress: bool | None = None,
+    ) -> Released:  # fmt: skip
+        """Publish the statistics of this plan: pay from the budget, scan the data once, draw noise, keep, show.
+
+        `data`: a parquet or CSV file (or folder or pattern), a pandas, polars or Arrow table, a dict of columns, or an
+        ibis table of the engine. The same `key` gives the same numbers again and is paid for once. Without a ledger
+        every call is a release of its own.
+        """
+        from quiltwork.release.run import release
+
+        options: dict[str, Any] = {"engine": engine, "ledger": ledger, "budget": budget, "key": key}
+        return release(self, data, confidence=confidence, progress=progress, **options)
 
     @overload
     def guarantee(self) -> PlanGuarantee: ...
@@ -236,7 +327,7 @@ class Plan:
             )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"<Plan of {len(self._queries)} queries, hiding {self.neighbors.protects}>"
+        return f"<Plan of {len(self._queries) + len(self._statistics)} queries, hiding {self.neighbors.protects}>"
 
 
 def _predicate(value: Any) -> Predicate:
@@ -262,13 +353,25 @@ def _conjunction(condition: Predicate) -> bool:
 # ---- as a document
 
 
-def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...]) -> Plan:
+def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...], statistics: tuple[Any, ...] = ()) -> Plan:
     """Every query is checked again by the plan, as when it was added."""
     plan = Plan(table, neighbors)
     for one in queries:
-        said: dict[str, Any] = {"where": one.where, "reads": one.reads, "via": one.via, "adaptive": one.adaptive}
-        plan.add(one.name, loss=one.loss, holds=one.holds, **said)
+        checked = plan.query(one.name, one.loss, one.holds, one.where, one.reads, False, one.via, one.adaptive)
+        plan._extend([attrs.evolve(checked, inside=one.inside)])
+    for measured in statistics:
+        fields = {field.name: getattr(measured, field.name) for field in attrs.fields(type(measured))}
+        plan._measure(fields.pop("verb"), fields.pop("name"), **{k: v for k, v in fields.items() if v not in (None, ())})
     return plan
+
+
+def _written(plan: Plan) -> dict[str, Any]:
+    return {
+        "table": plan.table,
+        "neighbors": plan.neighbors,
+        "queries": tuple(plan._queries),
+        "statistics": plan.statistics or None,
+    }
 
 
 def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
@@ -281,7 +384,7 @@ def _read_promise(table: Table, neighbors: Notion, queries: tuple[Query, ...], *
     return attrs.evolve(_read(table, neighbors, queries).guarantee(), **words)
 
 
-document("table_plan/1", fields="table neighbors queries", read=_read)(Plan)
+document("table_plan/1", fields="table neighbors queries", optional="statistics", write=_written, read=_read)(Plan)
 document(
     "plan_guarantee/1",
     fields="table neighbors queries protects assumes because",

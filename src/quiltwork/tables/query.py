@@ -32,7 +32,8 @@ class Query:
     """A filter, a projection and a protected release.
 
     `reads` are the columns that matter beyond the filter: none for a count, None for all of them. `adaptive` says that
-    whether or where it runs depends on earlier outputs, so that it counts as touching every record.
+    whether or where it runs depends on earlier outputs, so that it counts as touching every record. `inside` is its
+    loss when a kept record turns into another kept one, where that is known to be less than that of two records.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Query:
     reads: frozenset[str] | None = None
     via: Via | None = None
     adaptive: bool = False
+    inside: Loss | None = None
     boxes: tuple[Box, ...] | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:

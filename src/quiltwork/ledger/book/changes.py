@@ -191,4 +191,5 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "revoke": _revoke,
     "denied": _nothing,
     "clock": _nothing,
+    "result": _nothing,
 }

@@ -45,6 +45,7 @@ from quiltwork.tables.notions.transformations import ClipRows, FlatMap, Via
 from quiltwork.tables.schema.predicates import opaque_parts
 
 if TYPE_CHECKING:
+    from quiltwork.compose.loss import Loss
     from quiltwork.tables.query import Query
     from quiltwork.tables.schema.table import Table
 
@@ -217,6 +218,7 @@ class Response:
     least: float  # as soon as one record of a person is touched
     most: float  # whatever the number of records
     signed: bool
+    inside: Loss | None = None  # at the distance `both`, where less than two records is known
 
     def many(self, records: float) -> float:
         """The distance when `records` of a person's records are touched."""
@@ -263,7 +265,10 @@ def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Respo
     if isinstance(stated, RECORD_STEPS):
         clipped = _clipped(query, step)
         each, most = (rows, math.inf) if clipped is None else (1.0, float(clipped))
-        return Response(rows, 2 * rows, each, 0.0, most, signed=one_way(step) and query.record_by_record)
+        signed, inside = one_way(step) and query.record_by_record, query.inside if query.via is None else None
+        return Response(
+            rows, 2 * rows, each, 0.0, most, signed, inside if isinstance(step, SWAP_STEPS) and rows == 1 else None
+        )
     if isinstance(stated, FreeLunch):
         return Response(1.0, 1.0, 0.0, 1.0, 1.0, signed=False)
     one, both, whole = math.inf, math.inf, math.inf

@@ -81,7 +81,15 @@ class Pricing:
             self._made[key] = self._scaled(query, distance)
         return self._made[key]
 
+    def _inside(self, query: int, distance: float) -> Loss | None:
+        """What is known of a kept record that turns into another kept one."""
+        found = self.responses[query]
+        return found.inside if distance == found.both else None
+
     def _scaled(self, query: int, distance: float) -> Loss:
+        inside = self._inside(query, distance)
+        if inside is not None:
+            return inside
         name, loss, stated = self.queries[query].name, self.queries[query].loss, self.queries[query].holds.notion
         directed = self.responses[query].signed and distance == self.responses[query].one  # which world has the row
         if not self.symmetric[query] and not directed:
@@ -117,7 +125,8 @@ class Pricing:
             loss = self.at(query, distance)
             if loss is not None:
                 losses.append(turned(loss) if query in added else loss)
-                real.append(losses[-1] if distance == 1 else attained(self.queries[query].loss, distance))
+                known = distance == 1 or self._inside(query, distance) is not None
+                real.append(losses[-1] if known else attained(self.queries[query].loss, distance))
         return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))
 
 

@@ -1,0 +1,105 @@
+"""`Released`: published numbers with their intervals, the guarantee that they carry, and the receipt that paid for them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.data.engines.engine import pyarrow
+from quiltwork.errors import InvalidParameter, imported
+from quiltwork.kinds import document
+from quiltwork.tables.statistics.statistic import Statistic
+
+if TYPE_CHECKING:
+    from quiltwork.ledger.chain.entries import Receipt
+
+LAST = ("value", "lower", "upper")
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+
+
+@document("released/1", fields="rows confidence words plan_hash statistics guarantee", optional="receipt engine")
+@attrs.frozen(eq=False, repr=False)
+class Released:
+    """The numbers of one release. They are public: noise is in them, and everything here may be shown to anybody."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    statistics: tuple[Statistic, ...]
+    guarantee: Guarantee
+    confidence: float
+    words: tuple[str, ...]
+    plan_hash: str
+    engine: str = "duckdb"
+    receipt: Receipt | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """query, a column for each grouping, q of quantiles, keys, then value, lower and upper."""
+        found = dict.fromkeys(name for row in self.rows for name in row if name not in LAST)
+        groups = [by.column for one in self.statistics for by in one.by]
+        return tuple(dict.fromkeys(["query", *groups, *found, *LAST]))
+
+    def table(self) -> Any:
+        """The numbers as an Arrow table; its metadata say what they guarantee."""
+        arrow = pyarrow()
+        columns = {}
+        for name in self.columns:
+            values = [row.get(name) for row in self.rows]
+            if name in LAST and any(isinstance(value, float) for value in values):
+                values = [None if value is None else float(value) for value in values]
+            elif name not in (*LAST, "q"):
+                values = [None if value is None else str(value) for value in values]
+            columns[name] = values
+        return arrow.table(columns).replace_schema_metadata({"quiltwork": json.dumps(self.about(), ensure_ascii=False)})
+
+    def to_pandas(self) -> Any:
+        """The numbers as a pandas frame."""
+        imported("pandas", "pandas", "data")
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The numbers as a polars frame."""
+        return imported("polars", "polars", "data").from_arrow(self.table())
+
+    def about(self) -> dict[str, Any]:
+        """What goes with the numbers: guarantee, noise, plan and receipt, in plain values."""
+        paid = None if self.receipt is None else self.receipt.to_json()
+        return {
+            "protects": self.guarantee.protects,
+            "guarantee": self.guarantee.explain(),
+            "noise": {one.name: str(one.noise) for one in self.statistics},
+            "confidence": self.confidence,
+            "words": list(self.words),
+            "plan": self.plan_hash,
+            "engine": self.engine,
+            "receipt": paid,
+        }
+
+    def explain(self) -> str:
+        """What the numbers are of, and what they guarantee."""
+        paid = "Nothing was spent: no ledger was given, so that this guarantee is for this one call."
+        if self.receipt is not None:
+            paid = f"Paid for by entry {self.receipt.seq} of the ledger."
+        return "\n".join([*self.words, self.guarantee.explain(), paid])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the numbers to a .parquet, .csv or .json file."""
+        place = Path(path)
+        kind = FORMATS.get(place.suffix.lower())
+        if kind is None:
+            raise InvalidParameter("path", str(path), f"a file that ends in {', '.join(FORMATS)}")
+        if kind == "json":
+            place.write_text(json.dumps({**self.about(), "rows": list(self.rows)}, indent=2, ensure_ascii=False) + "\n")
+        elif kind == "csv":
+            imported("pyarrow.csv", "pyarrow", "data").write_csv(self.table(), str(place))
+        else:
+            imported("pyarrow.parquet", "pyarrow", "data").write_table(self.table(), str(place))
+        return place
+
+    def __repr__(self) -> str:
+        return f"<Released: {len(self.rows)} numbers of {len(self.statistics)} queries>"

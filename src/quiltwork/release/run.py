@@ -1,0 +1,152 @@
+"""The order of events of a release: check, price, pay, scan, draw, store, show.
+
+Nothing is read before it is paid for. Numbers are stored under their key before anybody sees them, and the same key
+gives the stored numbers again: at most one draw is ever shown, wherever a process dies.
+
+Reference: theory/release.md section 9.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.data.engines.engine import Engine
+from quiltwork.errors import AlreadyRun, InvalidParameter
+from quiltwork.mechanisms import sampling
+from quiltwork.progress import reporting
+from quiltwork.release.draw import published
+from quiltwork.release.released import Released
+from quiltwork.release.scan import quiet, totals
+from quiltwork.tables.statistics.statistic import Statistic
+from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
+from quiltwork.tables.schema.columns import Id
+from quiltwork.tables.schema.table import Table
+
+if TYPE_CHECKING:
+    from quiltwork.tables.plan import Plan
+
+NOTE = "release of plan "
+
+
+def release(
+    plan: Plan,
+    data: Any,
+    *,
+    engine: str | Engine = "duckdb://",
+    ledger: Any = None,
+    budget: str | None = None,
+    key: str | None = None,
+    confidence: float = 0.95,
+    progress: bool | None = None,
+) -> Released:
+    """Publish the statistics of a plan, paid for beforehand when there is a ledger."""
+    statistics = plan.statistics
+    if not statistics:
+        raise InvalidParameter("plan", plan, "one with count, sum, mean, distinct, quantiles or keys", "nothing to run")
+    if (ledger is None) != (budget is None) or (ledger is None and key is not None):
+        raise InvalidParameter("ledger, budget and key", (ledger, budget, key), "a ledger and its budget, or neither")
+    confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
+    guarantee = plan.guarantee()
+    code = plan_hash(plan)
+    sampling.opendp()  # a missing sampler is told before anything is spent
+    receipt = None
+    with reporting("releasing", progress) as told:
+        stages = ("opening", "paying", "reading", "drawing", "storing")
+
+        def stage(name: str) -> None:
+            if told is not None:  # stages alone: how far a scan has come would tell about the data
+                told(stages.index(name), len(stages), name)
+
+        stage("opening")
+        with _engine(engine) as opened:
+            if ledger is not None:
+                stage("paying")
+                key = key or f"release {code[:24]}"
+                stored = ledger.result(budget, key)
+                if stored is not None:
+                    return _again(stored, code, budget, key)
+                receipt = ledger.spend(budget, guarantee, note=NOTE + code, key=key)
+                if receipt.entry.content.get("note") != NOTE + code:
+                    raise AlreadyRun(f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key")
+            stage("reading")
+            exact = totals(opened, data, plan.table, plan.neighbors, statistics, lambda done, total: None)
+            stage("drawing")
+            rows = [row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)]
+            del exact
+            made = Released(
+                tuple(rows),
+                statistics,
+                guarantee,
+                confidence,
+                tuple(words(statistics, plan.table, plan.neighbors)),
+                code,
+                opened.name,
+                receipt,
+            )
+            if ledger is None:
+                return made
+            stage("storing")
+            return _again(ledger.keep_result(budget, key, made), code, str(budget), str(key))
+
+
+def _engine(given: str | Engine) -> Any:
+    if isinstance(given, Engine):
+        return _Borrowed(given)
+    with quiet("opening the engine"):
+        return Engine.open(given, progress=False)
+
+
+@attrs.frozen(eq=False)
+class _Borrowed:
+    """An engine that its owner closes."""
+
+    engine: Engine
+
+    def __enter__(self) -> Engine:
+        self.engine.alive()
+        return self.engine
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _again(stored: Released, code: str, budget: str | None, key: str) -> Released:
+    """The numbers that are kept under the key, if they are of this plan."""
+    if stored.plan_hash != code:
+        raise AlreadyRun(f"key {key!r} of budget {budget!r}", "it stands for another plan", "take another key")
+    return stored
+
+
+def plan_hash(plan: Plan) -> str:
+    """SHA-256 of the plan as a document."""
+    from quiltwork.spec import dumps
+
+    return hashlib.sha256(dumps(plan).encode()).hexdigest()
+
+
+def words(statistics: tuple[Statistic, ...], table: Table, neighbors: Notion) -> list[str]:
+    """What was done to the data before they were counted, as far as it may matter to a reader."""
+    said = []
+    for one in statistics:
+        if one.clip is not None:
+            low, high = one.clip
+            said.append(f"{one.name}: values of {one.of} outside {low:g} to {high:g} count as the nearer end.")
+    if isinstance(neighbors, User):
+        if not math.isinf(neighbors.max_records):
+            said.append(
+                f"Of each {neighbors.id} at most {neighbors.max_records:g} records are used, chosen by a fixed hash; "
+                f"records without {neighbors.id} are left out."
+            )
+        for column, cap in neighbors.max_per:
+            said.append(f"Of each {neighbors.id} at most {cap} records with the same {column} are used.")
+    used = frozenset().union(*(one.reads() for one in statistics))
+    strict = [n for n in sorted(used) if not isinstance(c := table.columns[n], Id) and not getattr(c, "nullable", False)]
+    if strict:
+        how = "count as a fixed value of its list or range" if isinstance(neighbors, SWAP_STEPS) else "are left out"
+        said.append(f"Records with a missing or unusable {' or '.join(strict)} {how}.")
+    return list(dict.fromkeys(said))

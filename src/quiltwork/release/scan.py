@@ -1,0 +1,334 @@
+"""One scan of the data: the cells of the plan, counted and summed in whole numbers, for the rows that are used.
+
+Of each person the first m rows are used, in the order of a hash of person and content, then of the content itself: a
+complete order, so that what is kept of one person depends on that person's rows alone (theory/release.md, Lemma 2). An
+incomplete one lets one person change the kept rows of thousands of others (section 2.3). Cells of all rows are counted
+first, and those of the rows that are not used are taken away again: only persons above the bound are ever sorted.
+
+Reference: theory/release.md sections 2.2, 3.1 and 8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+import numpy as np
+
+from quiltwork.data.engines.engine import Engine, calm, ibis, pyarrow
+from quiltwork.data.sources import opened
+from quiltwork.errors import InvalidParameter, LedgerUnavailable, MissingExtra, QuiltworkError
+from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
+from quiltwork.release.enforce import Expression, cell_number, clamped, declared, md5, rounded
+from quiltwork.tables.statistics.price import MOST_BINS, Units
+from quiltwork.tables.statistics.statistic import Statistic
+from quiltwork.tables.notions.neighbors import Notion, User
+from quiltwork.tables.schema.columns import BoolArray, Float, Int
+from quiltwork.tables.schema.predicates import Predicate
+from quiltwork.tables.schema.table import Table
+
+LARGE = 2**28  # values up to which rows of a table cannot overflow a sum of 64 bits
+Groups = dict[tuple[str, ...], Any]
+
+
+class Unreadable(QuiltworkError, OSError):
+    """The data could not be read; nothing that they hold is told."""
+
+    def __init__(self, stage: str, kind: str) -> None:
+        self.stage, self.kind = stage, kind
+        super().__init__(f"the engine failed while {stage} ({kind}): see that the data can be read, then try again")
+
+
+@contextmanager
+def quiet(stage: str) -> Iterator[None]:
+    """Errors of an engine quote values: only their kind is told."""
+    try:
+        with calm():
+            yield
+    except (InvalidParameter, MissingExtra, LedgerUnavailable):
+        raise
+    except QuiltworkError:
+        raise
+    except Exception as error:
+        raise Unreadable(stage, type(error).__name__) from None
+
+
+@attrs.frozen(eq=False)
+class Batch:
+    """Statistics that are answered from the same cells."""
+
+    statistics: tuple[Statistic, ...]
+    classes: Classes
+    name: str  # of the column with the numbers of cells
+
+
+def batches(table: Table, statistics: Sequence[Statistic]) -> list[Batch]:
+    """Statistics together as long as their cells are few; those on the same columns first."""
+    found: list[tuple[list[Statistic], Classes]] = []
+    for one in sorted(statistics, key=lambda s: sorted(s.reads())):
+        for place, (members, _) in enumerate(found):
+            both = _classes(table, [*members, one])
+            if both.cells <= MOST_CELLS:
+                found[place] = ([*members, one], both)
+                break
+        else:
+            found.append(([one], _classes(table, [one])))
+    return [Batch(tuple(members), classes, f"cell{i}") for i, (members, classes) in enumerate(found)]
+
+
+def _classes(table: Table, statistics: Sequence[Statistic]) -> Classes:
+    made = Classes.of(table, [where for one in statistics for where in one.groups(table).values()])
+    if made.cells > 2**62:
+        raise InvalidParameter("by", made.cells, "fewer combinations of groups", "group by fewer columns")
+    return made
+
+
+# ---- the rows that are used
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """Declared rows as whole numbers, and those of them that are not used, if any."""
+
+    engine: Engine
+    every: Expression
+    dropped: Expression | None
+    kept: Expression
+    sums: dict[str, str]  # columns with the integers of a sum, by statistic
+    bins: dict[str, str]  # with candidates of a quantile, or keys
+
+
+def rows_of(
+    engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic], groups: list[Batch]
+) -> Rows:
+    """Enforce what was declared, and cut the rows of persons above the contribution bound."""
+    names = frozenset().union(*(one.reads() for one in statistics))
+    limits = dict(neighbors.max_per) if isinstance(neighbors, User) else {}
+    person = neighbors.id if isinstance(neighbors, User) else None
+    names |= set(limits) | ({person} if person is not None else set())
+    raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
+    rows = declared(engine, raw, table, names, neighbors)
+    values: dict[str, Expression] = {batch.name: cell_number(rows, batch.classes, table) for batch in groups}
+    sums, bins = _numbers(engine, rows, table, statistics, values)
+    content = list(values)
+    asked = {one.of for one in statistics if one.verb == "distinct"}
+    if person is not None:
+        values["person"] = rows[person]
+    for name in asked - {person}:
+        values[f"id_{name}"] = rows[name]
+        content.append(f"id_{name}")
+    for column in limits:
+        values[f"cap_{column}"] = rows[column].cast("string")
+        content.append(f"cap_{column}")
+    coded = rows.select(**values)
+    if person is None or (math.isinf(neighbors.max_records) and not limits):  # type: ignore[attr-defined]
+        return Rows(engine, coded, None, coded, sums, bins)
+    return _cut(engine, coded, content, neighbors, limits, sums, bins)  # type: ignore[arg-type]
+
+
+def _numbers(
+    engine: Engine, rows: Expression, table: Table, statistics: Sequence[Statistic], values: dict[str, Expression]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Columns with the integers of sums, and with the candidates of quantiles and keys; equal ones are made once."""
+    sums: dict[str, str] = {}
+    bins: dict[str, str] = {}
+    made: dict[Any, str] = {}
+    for one in statistics:
+        if one.verb in ("count", "distinct"):
+            continue
+        kept = sums if one.verb in ("sum", "mean") else bins
+        key = (one.verb in ("sum", "mean"), one.of, one.clip)
+        if key not in made:
+            made[key] = f"{'sum' if kept is sums else 'bin'}{len(made)}"
+            values[made[key]] = _integers(engine, rows, table, one)
+        kept[one.name] = made[key]
+    return sums, bins
+
+
+def _integers(engine: Engine, rows: Expression, table: Table, one: Statistic) -> Expression:
+    column, value = table.columns[str(one.of)], rows[str(one.of)]
+    if one.verb == "keys":
+        return value
+    if one.clip is None:
+        raise TypeError(f"{one.verb} has no clip")
+    low, high = one.clip
+    inside = clamped(value, low, high)
+    if isinstance(column, Int):
+        return inside if one.verb != "quantiles" or high - low < MOST_BINS else _bin(inside, low, high)
+    if one.verb == "quantiles":
+        return _bin(inside, low, high)
+    factor = Units.of(one, table).factor
+    return rounded(engine, inside * factor).cast("int64")
+
+
+def _bin(value: Expression, low: float, high: float) -> Expression:
+    """Which of equally wide bins it is in, from 0 on."""
+    place = ((value - low) / ((high - low) / MOST_BINS)).floor().cast("int64")
+    return clamped(place, 0, MOST_BINS - 1)
+
+
+def candidates(one: Statistic, table: Table) -> tuple[IntArray, Callable[[int], float]]:
+    """The candidates of a quantile, and the value that each stands for: itself, or the middle of its bin."""
+    low, high = one.clip or (0, 0)
+    if isinstance(table.columns[str(one.of)], Int) and high - low < MOST_BINS:
+        return np.arange(int(low), int(high) + 1), lambda place: place
+    width = (high - low) / MOST_BINS
+    middle = (lambda place: low + (place + 0.5) * width) if isinstance(table.columns[str(one.of)], Float) else None
+    return np.arange(MOST_BINS), middle or (lambda place: math.floor(low + (place + 0.5) * width))
+
+
+def _cut(
+    engine: Engine,
+    coded: Expression,
+    content: list[str],
+    neighbors: User,
+    limits: dict[str, int],
+    sums: dict[str, str],
+    bins: dict[str, str],
+) -> Rows:
+    """Keep at most so many rows of a person: for each value of a capped column first, then in all."""
+    total = coded.count()
+    over = [coded.group_by("person").aggregate(n=total).filter(lambda t: t.n > neighbors.max_records)[["person"]]]
+    if math.isinf(neighbors.max_records):
+        over = []
+    for column, cap in limits.items():
+        each = coded.group_by(["person", f"cap_{column}"]).aggregate(n=total)
+        over.append(each.filter(lambda t, cap=cap: t.n > cap)[["person"]])
+    heavy = over[0] if len(over) == 1 else ibis().union(*over, distinct=True)
+    heavy = engine.kept(heavy.distinct())
+    many = coded.semi_join(heavy, "person")
+    copied = many.mutate(copy=ibis().row_number().over(group_by=["person", *content], order_by=content))
+    text = copied.person
+    for name in (*content, "copy"):
+        text = text + "/" + copied[name].cast("string").fill_null("")
+    copied = copied.mutate(place=md5()(text))
+    order = ["place", *content, "copy"]
+    ranked = copied.mutate(used=ibis().literal(True))
+    for column, cap in limits.items():
+        within = ibis().row_number().over(group_by=["person", "used", f"cap_{column}"], order_by=order)
+        ranked = ranked.mutate(used=ranked.used & (within < cap))
+    if not math.isinf(neighbors.max_records):
+        within = ibis().row_number().over(group_by=["person", "used"], order_by=order)
+        ranked = ranked.mutate(used=ranked.used & (within < int(neighbors.max_records)))
+    ranked = engine.kept(ranked.select("person", *content, "used"))
+    kept = ibis().union(
+        coded.anti_join(heavy, "person").select("person", *content), ranked.filter(ranked.used).drop("used")
+    )
+    return Rows(engine, coded, ranked.filter(~ranked.used), kept, sums, bins)
+
+
+# ---- what is counted
+
+
+@attrs.frozen(eq=False)
+class Totals:
+    """Exact answers for the groups of one statistic, before any noise: never shown, never stored."""
+
+    statistic: Statistic
+    labels: tuple[tuple[str, ...], ...]
+    count: list[int]
+    sum: list[int]
+    histograms: list[dict[Any, int]]  # of quantiles and keys
+
+
+def totals(
+    engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic],
+    told: Callable[[int, int], None],
+) -> dict[str, Totals]:  # fmt: skip
+    """The exact answers of all statistics."""
+    groups = batches(table, statistics)
+    with quiet("opening the data"):
+        rows = rows_of(engine, source, table, neighbors, statistics, groups)
+    found: dict[str, Totals] = {}
+    for number, batch in enumerate(groups):
+        told(number, len(groups))
+        with quiet("counting"):
+            found |= _batch(rows, table, batch, person=neighbors.id if isinstance(neighbors, User) else None)
+    return found
+
+
+def _batch(rows: Rows, table: Table, batch: Batch, person: str | None) -> dict[str, Totals]:
+    used = sorted({rows.sums[one.name] for one in batch.statistics if one.name in rows.sums})
+    sizes = {
+        rows.sums[one.name]: Units.of(one, table).farthest for one in batch.statistics if one.name in rows.sums
+    }
+    codes, counts = _cells(rows.engine, rows.every, batch.name, used, sizes)
+    if rows.dropped is not None:
+        away, less = _cells(rows.engine, rows.dropped, batch.name, used, sizes)
+        place = np.searchsorted(codes, away)
+        for name, column in less.items():
+            counts[name][place] -= column
+    cells = batch.classes.spread(codes)
+    found = {}
+    for one in batch.statistics:
+        groups = one.groups(table)
+        kept = {labels: cells.kept(where) for labels, where in groups.items()}
+        summed = rows.sums.get(one.name)
+        number = counts["n"] if summed is None else counts[f"n_{summed}"]
+        found[one.name] = Totals(
+            one,
+            tuple(groups),
+            [int(number[mask].sum()) for mask in kept.values()],
+            [] if summed is None else [int(counts[summed][mask].sum()) for mask in kept.values()],
+            _histograms(rows, batch, one, codes, kept, person) if one.verb in ("quantiles", "keys", "distinct") else [],
+        )
+    return found
+
+
+def _cells(
+    engine: Engine, rows: Expression, cell: str, sums: list[str], sizes: dict[str, int]
+) -> tuple[IntArray, dict[str, Any]]:
+    """Occupied cells in rising order; how many rows each has, and sums of whole numbers, exact in Python's integers."""
+    asked: dict[str, Expression] = {"n": rows.count()}
+    for name in sums:
+        number = rows[name] if sizes[name] <= LARGE else rows[name].cast("decimal(38, 0)")
+        asked |= {name: number.sum(), f"n_{name}": rows[name].count()}
+    answer = engine.fetch(rows.group_by(cell).aggregate(**asked))
+    codes = np.array(answer[cell].to_pylist(), dtype=np.int64)
+    order = np.argsort(codes)
+    found = {name: np.array([int(v or 0) for v in answer[name].to_pylist()], dtype=object)[order] for name in asked}
+    return codes[order], found
+
+
+def _histograms(
+    rows: Rows, batch: Batch, one: Statistic, codes: IntArray, kept: Groups, person: str | None
+) -> list[dict[Any, int]]:
+    """For every group, how many rows (or persons) there are of each value."""
+    counted = _counted(rows, one, person)
+    found: list[dict[Any, int]] = [{} for _ in kept]
+    masks = list(kept.values())
+    overlap = len(masks) > 1 and bool((np.sum(masks, axis=0) > 1).any())
+    for numbers in [[i] for i in range(len(masks))] if overlap else [list(range(len(masks)))]:
+        part = np.full(codes.size, -1, dtype=np.int64)
+        for number in numbers:
+            part[masks[number]] = number
+        chosen = part >= 0
+        if not chosen.any():
+            continue
+        lookup = rows.engine.arrow(pyarrow().table({batch.name: codes[chosen], "part": part[chosen]}))
+        joined = rows.kept.inner_join(lookup, batch.name)
+        for number, value, n in _fetched(rows.engine, joined, counted):
+            if value is not None:
+                found[number][value] = int(n)
+    return found
+
+
+def _counted(rows: Rows, one: Statistic, person: str | None) -> tuple[str | None, str | None]:
+    """By which column to group, and whose distinct values to count; rows where there is none."""
+    if one.verb == "distinct":
+        return None, "person" if one.of == person else f"id_{one.of}"
+    return rows.bins[one.name], "person" if one.verb == "keys" and person is not None else None
+
+
+def _fetched(
+    engine: Engine, rows: Expression, counted: tuple[str | None, str | None]
+) -> Iterator[tuple[int, Any, int]]:
+    value, whose = counted
+    by = ["part"] if value is None else ["part", value]
+    asked = rows.group_by(by).aggregate(n=rows.count() if whose is None else rows[whose].nunique())
+    answer = engine.fetch(asked)
+    values = [""] * answer.num_rows if value is None else answer[value].to_pylist()
+    return zip(answer["part"].to_pylist(), values, answer["n"].to_pylist(), strict=True)

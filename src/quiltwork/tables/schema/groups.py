@@ -1,0 +1,112 @@
+"""Groups of records by the values of a column: one for each value, bands between edges, weeks or months of a date."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import attrs
+
+from quiltwork import checks
+from quiltwork.errors import InvalidParameter
+from quiltwork.kinds import document
+from quiltwork.tables.schema.columns import Date, SubsetOf
+from quiltwork.tables.schema.predicates import Predicate
+from quiltwork.tables.schema.table import MOST_PARTS, Reference, Table
+
+PERIODS = ("week", "month")
+
+
+@document("grouping/1")
+@attrs.frozen
+class Grouping:
+    """A column to group by: its values, bands between `edges`, or the weeks or months of its days."""
+
+    column: str
+    edges: tuple[Any, ...] | None = None
+    every: str | None = None
+
+    def parts(self, table: Table) -> dict[str, Predicate]:
+        """The groups by their labels; together they cover every record, and only those of a set-valued column overlap.
+
+        Weeks begin on Mondays and are named by them, months are named like 2026-01; NULL is a group of its own.
+        """
+        reference = table[self.column]
+        if self.every is not None:
+            return self._periods(reference)
+        if isinstance(reference.column, SubsetOf) and self.edges is None:
+            return {str(member): reference.has(member) for member in reference.column.members}
+        return reference.parts(self.edges)
+
+    def _periods(self, reference: Reference) -> dict[str, Predicate]:
+        column = reference.column
+        if not isinstance(column, Date):
+            raise InvalidParameter(self.column, column, "a Date column", f"to be grouped by {self.every}s")
+        first, last = column.low, column.high + datetime.timedelta(1)
+        starts = [start for start in self._starts(first, last)]
+        found = {self._label(start): reference.between(a, b) for start, (a, b) in self._spans(starts, first, last)}
+        if column.nullable:
+            found["NULL"] = reference.is_null()
+        return found
+
+    def _starts(self, first: datetime.date, last: datetime.date) -> Iterable[datetime.date]:
+        if self.every == "week":
+            start = first - datetime.timedelta(first.weekday())
+            while start < last:
+                yield start
+                start += datetime.timedelta(7)
+        else:
+            start = first.replace(day=1)
+            while start < last:
+                yield start
+                start = (start + datetime.timedelta(32)).replace(day=1)
+
+    def _spans(
+        self, starts: Sequence[datetime.date], first: datetime.date, last: datetime.date
+    ) -> Iterable[tuple[datetime.date, tuple[datetime.date, datetime.date]]]:
+        for start, end in pairwise([*starts, last]):
+            yield start, (max(start, first), min(end, last))
+
+    def _label(self, start: datetime.date) -> str:
+        return start.isoformat() if self.every == "week" else start.isoformat()[:7]
+
+
+def groupings(name: str, given: Any, table: Table) -> tuple[Grouping, ...]:
+    """What to group by: a column, its bands or periods, or a list of these; checked by making the groups."""
+    listed = given if isinstance(given, (list, tuple)) else () if given is None else (given,)
+    found = tuple(_grouping(name, one, table) for one in listed)
+    if len({one.column for one in found}) < len(found):
+        raise InvalidParameter(name, [one.column for one in found], "different columns")
+    return found
+
+
+def _grouping(name: str, given: Any, table: Table) -> Grouping:
+    if isinstance(given, Grouping):
+        found = given
+    elif isinstance(given, Reference):
+        found = Grouping(given.name)
+    else:
+        found = Grouping(checks.text(name, given, "a column of the table, its bands, or a list of these"))
+    if found.every is not None:
+        checks.one_of("every", found.every, PERIODS)
+    found.parts(table)
+    return found
+
+
+def grouped(by: Sequence[Grouping], table: Table, where: Predicate | None) -> dict[tuple[str, ...], Predicate | None]:
+    """Every combination of groups, with the condition that selects its records; one without a label for no grouping."""
+    parts = [one.parts(table) for one in by]
+    size = 1
+    for one in parts:
+        size *= len(one)
+    if size > MOST_PARTS:
+        raise InvalidParameter("by", size, f"at most {MOST_PARTS} groups", "group by fewer columns, or by wider bands")
+    found: dict[tuple[str, ...], Predicate | None] = {}
+    for labels in product(*parts):
+        condition = where
+        for one, label in zip(parts, labels, strict=True):
+            condition = one[label] if condition is None else condition & one[label]
+        found[labels] = condition
+    return found
