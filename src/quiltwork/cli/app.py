@@ -26,6 +26,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "of them.",
         "design": "Show what releases tell about a secret behind the data, and design the next one.",
     },
+    "Publish": {
+        "release": "Publish the statistics of a table plan: pay for them, scan the data once, draw noise, keep, show.",
+    },
     "Attack and audit": {
         "attack": "Attack a release of shares: every attacker is retrained against the frozen defence.",
         "audit": "Audit scores of an attack: how much leaks at least, and whether a guarantee can be true.",
@@ -40,7 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "schema": "Print the JSON Schema of plan files.",
     },
 }
-LEDGER = "quiltwork.cli.ledger", "ledger_app"
+ELSEWHERE = {"ledger": ("quiltwork.cli.ledger", "ledger_app"), "release": ("quiltwork.cli.release", "release")}
 
 
 class Loaded(UserDict[str, Any]):
@@ -51,7 +54,7 @@ class Loaded(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if self.data[name] is None:
-            home, called = LEDGER if name == "ledger" else (f"quiltwork.cli.commands.{name}", name)
+            home, called = ELSEWHERE.get(name, (f"quiltwork.cli.commands.{name}", name))
             self.data[name] = typer.main.get_command(getattr(import_module(home), called))
         return self.data[name]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -47,8 +48,8 @@ class Plan:
             raise InvalidParameter("neighbors", neighbors, "a notion such as add_remove()", "write the parentheses")
         neighbors.check(table)
         self.table, self.neighbors = table, neighbors
-        self._queries: list[Query] = []
-        self._statistics: list[Statistic] = []
+        self._items: list[Query | Statistic] = []
+        self._priced: tuple[Query, ...] | None = None
         self._names: set[str] = set()
         if table.fixed_size and isinstance(neighbors, (AddRemove, Edge, Node, User, Window)):
             warnings.warn(
@@ -61,14 +62,21 @@ class Plan:
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """What was added so far, stated losses first; a statistic is one query for each of its groups."""
-        made = [query for one in self._statistics for query in queries(one, self.table, self.neighbors)]
-        return (*self._queries, *made)
+        """What was added so far, in order; a statistic is one query for each of its groups."""
+        if self._priced is None:
+            made = [[one] if isinstance(one, Query) else queries(one, self.table, self.neighbors) for one in self._items]
+            self._priced = tuple(query for some in made for query in some)
+        return self._priced
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         """What a release computes: counts, sums, means, distinct persons, quantiles and keys."""
-        return tuple(self._statistics)
+        return tuple(one for one in self._items if isinstance(one, Statistic))
+
+    @property
+    def size(self) -> int:
+        """How many queries there are, also while their noise is not chosen."""
+        return builtins.sum(1 if isinstance(one, Query) else one.size(self.table) for one in self._items)
 
     def add(
         self,
@@ -157,46 +165,43 @@ class Plan:
 
     def count(self, name: str, *, by: Any = None, where: Predicate | None = None, noise: Noise) -> Plan:
         """How many records there are, in all or `by` groups."""
-        return self._measure("count", name, by=by, where=where, noise=noise)
+        return self.measure("count", name, by=by, where=where, noise=noise)
 
     def distinct(self, name: str, *, of: Any, by: Any = None, where: Predicate | None = None, noise: Noise) -> Plan:
         """How many different persons (an Id column) have records."""
-        return self._measure("distinct", name, of=of, by=by, where=where, noise=noise)
+        return self.measure("distinct", name, of=of, by=by, where=where, noise=noise)
 
     def sum(
         self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
     ) -> Plan:
         """The sum of a column, each value first moved into `clip`; by default into its declared range."""
-        return self._measure("sum", name, of=of, clip=clip, by=by, where=where, noise=noise)
+        return self.measure("sum", name, of=of, clip=clip, by=by, where=where, noise=noise)
 
     def mean(
         self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
     ) -> Plan:
         """The mean of a column; the noise is that of its sum, and the count beside it gets a share of its own."""
-        return self._measure("mean", name, of=of, clip=clip, by=by, where=where, noise=noise)
+        return self.measure("mean", name, of=of, clip=clip, by=by, where=where, noise=noise)
 
     def quantiles(
         self, name: str, *, of: Any, q: Any, clip: Any = None, by: Any = None, where: Predicate | None = None,
         noise: Noise,
     ) -> Plan:  # fmt: skip
         """Quantiles of a column by the exponential mechanism, its scale counted in records."""
-        return self._measure("quantiles", name, of=of, q=q, clip=clip, by=by, where=where, noise=noise)
+        return self.measure("quantiles", name, of=of, q=q, clip=clip, by=by, where=where, noise=noise)
 
     def keys(
         self, name: str, *, of: Any, delta: float, by: Any = None, where: Predicate | None = None, noise: Noise
     ) -> Plan:
         """Values of a column that nobody listed beforehand, with their counts: those of enough records are shown."""
-        return self._measure("keys", name, of=of, delta=delta, by=by, where=where, noise=noise)
+        return self.measure("keys", name, of=of, delta=delta, by=by, where=where, noise=noise)
 
-    def _measure(self, verb: str, name: str, **asked: Any) -> Plan:
+    def measure(self, verb: str, name: str, **asked: Any) -> Plan:
+        """A statistic by the name of its method: measure("count", ...) is count(...)."""
         if asked.get("where") is not None:
             self._check_condition(_predicate(asked["where"]))
         made = statistic(self.table, self.neighbors, verb, name, **asked)
-        if made.name in self._names:
-            raise InvalidParameter("name", name, "new", "each query of a plan has its own name")
-        self._names.add(made.name)
-        self._statistics.append(made)
-        return self
+        return self._extend([made])
 
     def calibrate(self, epsilon: float, delta: float = 0.0) -> Plan:
         """The same plan with every `auto` noise chosen, so that the whole of it costs at most (epsilon, delta)."""
@@ -208,7 +213,9 @@ class Plan:
     def _with(self, statistics: Sequence[Statistic]) -> Plan:
         """The same table, notion and stated queries with other statistics."""
         plan = copy(self)
-        plan._queries, plan._statistics, plan._names = [*self._queries], [*statistics], {*self._names}
+        named = {one.name: one for one in statistics}
+        kept = [one if isinstance(one, Query) else named.get(one.name) for one in self._items]
+        plan._items, plan._names, plan._priced = [one for one in kept if one is not None], {*self._names}, None
         return plan
 
     def errors(self, confidence: float = 0.95) -> list[dict[str, Any]]:
@@ -260,14 +267,15 @@ class Plan:
 
         return Session(self, budget)
 
-    def _extend(self, made: list[Query]) -> Plan:
+    def _extend(self, made: Sequence[Query | Statistic]) -> Plan:
         fresh: set[str] = set()
         for query in made:
             if query.name in self._names or query.name in fresh:
                 raise InvalidParameter("name", query.name, "new", "each query of a plan has its own name")
             fresh.add(query.name)
-        self._queries += made
+        self._items += made
         self._names |= fresh
+        self._priced = None
         return self
 
     def query(
@@ -327,7 +335,7 @@ class Plan:
             )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"<Plan of {len(self._queries) + len(self._statistics)} queries, hiding {self.neighbors.protects}>"
+        return f"<Plan of {self.size} queries, hiding {self.neighbors.protects}>"
 
 
 def _predicate(value: Any) -> Predicate:
@@ -361,7 +369,7 @@ def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...], statistic
         plan._extend([attrs.evolve(checked, inside=one.inside)])
     for measured in statistics:
         fields = {field.name: getattr(measured, field.name) for field in attrs.fields(type(measured))}
-        plan._measure(fields.pop("verb"), fields.pop("name"), **{k: v for k, v in fields.items() if v not in (None, ())})
+        plan.measure(fields.pop("verb"), fields.pop("name"), **{k: v for k, v in fields.items() if v not in (None, ())})
     return plan
 
 
@@ -369,7 +377,7 @@ def _written(plan: Plan) -> dict[str, Any]:
     return {
         "table": plan.table,
         "neighbors": plan.neighbors,
-        "queries": tuple(plan._queries),
+        "queries": tuple(one for one in plan._items if isinstance(one, Query)),
         "statistics": plan.statistics or None,
     }
 

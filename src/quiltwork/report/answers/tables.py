@@ -16,6 +16,7 @@ from quiltwork.numbers.digits import at_most, single
 from quiltwork.report.answers.account import Judged, Verdict, asked_delta, targets_json
 from quiltwork.report.answers.account import verdict as verdict_of
 from quiltwork.spec.fields.notions import Notion
+from quiltwork.spec.fields.statistics import StatisticQuery
 from quiltwork.spec.files.table_plan import TablePlan, TableQuery
 from quiltwork.tables import Plan, PlanGuarantee
 from quiltwork.tables.notions.sensitivity import occurring
@@ -104,8 +105,10 @@ def _other(guarantee: PlanGuarantee, entry: Notion, delta: float) -> Other:
         return Other(str(notion), None, str(error).partition("\n")[0])
 
 
-def records(entry: TableQuery, parts: int) -> str:
+def records(entry: TableQuery | StatisticQuery, parts: int) -> str:
     """Which records a query keeps, how it is split, and what it sees of them."""
+    if isinstance(entry, StatisticQuery):
+        return entry.records(parts)
     said = []
     if entry.split_by is not None:
         said.append(f"each {entry.split_by}{' interval' if entry.edges else ''} ({parts})")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import attrs
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
 from quiltwork import tables
 from quiltwork.compose.loss import Loss
@@ -19,6 +19,7 @@ from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields.fields import Count, Positive, Strict, Words, located, refused
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Holds, Names, Notion, Via
+from quiltwork.spec.fields.statistics import StatisticQuery
 from quiltwork.spec.files.file import File
 from quiltwork.spec.files.plan import Target
 from quiltwork.spec.text.read import made_from, parse_as, read_as
@@ -105,6 +106,17 @@ class TableQuery(Recipe, _Asked):
                 plan.add(self.name, adaptive=self.adaptive, **said)
 
 
+def _kind_of_query(given: Any) -> str:
+    """A query with noise is a statistic that can be run; every other one states its loss."""
+    said = given if isinstance(given, Mapping) else {}
+    return "statistic" if isinstance(given, StatisticQuery) or "noise" in said else "stated"
+
+
+PlanQuery: TypeAlias = Annotated[
+    Annotated[TableQuery, Tag("stated")] | Annotated[StatisticQuery, Tag("statistic")], Discriminator(_kind_of_query)
+]
+
+
 class TablePlan(File):
     """A plan file for one table."""
 
@@ -113,7 +125,7 @@ class TablePlan(File):
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     table: Table
     neighbors: Notion
-    queries: Annotated[tuple[TableQuery, ...], Field(strict=False, min_length=1, max_length=MOST_QUERIES)]
+    queries: Annotated[tuple[PlanQuery, ...], Field(strict=False, min_length=1, max_length=MOST_QUERIES)]
 
     @model_validator(mode="after")
     def _builds(self) -> Self:
@@ -133,13 +145,22 @@ class TablePlan(File):
             plan = tables.Plan(self.table.table(), self.neighbors.notion())
         found: list[range] = []
         for index, query in enumerate(self.queries):
-            before = len(plan.queries)
+            before = plan.size
             with located("queries", index):
                 query.add_to(plan)
-            found.append(range(before, len(plan.queries)))
-            if len(plan.queries) > MOST_QUERIES:
+            found.append(range(before, plan.size))
+            if plan.size > MOST_QUERIES:
                 raise refused(f"must be at most {MOST_QUERIES:,} in all, after every split", ("queries", index))
         return plan, tuple(found)
+
+    def calibrated(self, epsilon: float, delta: float) -> TablePlan:
+        """The same file with every automatic noise chosen, so that the whole plan costs at most (epsilon, delta)."""
+        chosen = {one.name: one.noise for one in self.plan().calibrate(epsilon, delta).statistics}
+        found = [
+            query.with_noise(chosen[query.name]) if isinstance(query, StatisticQuery) else query
+            for query in self.queries
+        ]
+        return self.model_copy(update={"queries": tuple(found)})
 
     def guarantee(self) -> tables.PlanGuarantee:
         """What the plan guarantees over its worst step, with the file's own assumptions."""

@@ -50,6 +50,10 @@ class Statistic:
         """Its groups by their labels, each with the condition that selects its records."""
         return grouped(self.by, table, self.where)
 
+    def size(self, table: Table) -> int:
+        """How many numbers it gives; of keys only the groups are known beforehand."""
+        return len(self.groups(table)) * max(len(self.q), 1)
+
     def reads(self) -> frozenset[str]:
         """The columns on which its answer depends."""
         chosen = frozenset() if self.where is None else self.where.columns

@@ -1,0 +1,73 @@
+"""`quiltwork release`: published numbers of a table, from a plan file and the data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiltwork.cli.ledger.connection import HOME, URL, KeyFile, TokenFile, Where
+from quiltwork.cli.options import AsJson, Delta, Html, Markdown, single
+from quiltwork.errors import InvalidParameter
+
+
+@single(
+    "quiltwork release plan.yaml visits.parquet",
+    "quiltwork release plan.yaml visits.parquet --ledger sqlite:///budgets.db --budget patients --key 2026-Q4",
+    "quiltwork release plan.yaml 'visits/*.csv' --out results.parquet --html report.html --engine 'spark://local[2]'",
+)
+def release(
+    plan: Annotated[Path, typer.Argument(help="Table plan with count, sum, mean ..., YAML or JSON.", show_default=False)],
+    data: Annotated[str, typer.Argument(help="Parquet or CSV file, folder or pattern.", show_default=False)],
+    budget: Annotated[str | None, typer.Option(help="Budget of the ledger that is paid from.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Name of this release: the same one is paid for and drawn once.")
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="URL", help="duckdb://, spark://local[2] or spark://HOST:PORT.")] = "duckdb://",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the numbers: .parquet, .csv or .json.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    delta: Delta = None,
+    as_json: AsJson = False,
+    html: Html = None,
+    markdown: Markdown = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="QUILTWORK_LEDGER", help=f"{URL}.", show_default=HOME)
+    ] = None,
+    token_file: TokenFile = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Publish the statistics of a table plan: pay for them, scan the data once, draw noise, keep, show.
+
+    Nothing is read before it is paid for. Without a ledger nothing is paid, every run is a release of its own, and the
+    result says so.
+    """
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.terminal import plan_at, told
+    from quiltwork.release.released import FORMATS
+    from quiltwork.report.pages.released import released_report
+    from quiltwork.spec.files.file import read_any
+    from quiltwork.spec.files.table_plan import TablePlan
+
+    check_writable(out=out, html=html, markdown=markdown)
+    if out is not None and out.suffix.lower() not in FORMATS:
+        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(FORMATS)}")
+    given = plan_at(plan, read_any)
+    if not isinstance(given, TablePlan):
+        raise InvalidParameter("plan", str(plan), "a table plan with count, sum, mean or the like")
+    asked: dict[str, Any] = {"engine": engine, "confidence": confidence}
+    if budget is None:
+        if ledger is not None or key is not None:
+            raise InvalidParameter("budget", None, "the budget that is paid from", "beside --ledger and --key")
+        found = given.plan().release(data, **asked)
+    else:
+        with Where(HOME if ledger is None else ledger, token_file, key_file).reached() as book:
+            found = given.plan().release(data, ledger=book, budget=budget, key=key, **asked)
+    if out is not None:
+        print(f"wrote {found.save(out)}", file=sys.stderr)
+    document = {"schema": "quiltwork/release/1", **found.about(), "rows": [dict(row) for row in found.rows]}
+    report = released_report(found, given.title, delta)
+    raise typer.Exit(told(report, as_json, document, html=html, markdown=markdown))

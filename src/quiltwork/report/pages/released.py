@@ -1,0 +1,82 @@
+"""The report of a release: published numbers with bars and intervals, what they guarantee, and what was paid."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Terms, Words
+from quiltwork.document.page import Report
+from quiltwork.document.parts import SUMMARY, assumed, why
+from quiltwork.release.released import LAST, Released
+from quiltwork.report.parts import loss_fact, percent, promised
+from quiltwork.tables.guarantee import USUAL_DELTA
+from quiltwork.tables.statistics.statistic import Statistic
+
+SHOWN = 200  # rows of one table
+
+
+def released_report(found: Released, title: str, delta: float | None = None) -> Report:
+    """Everything that is said about a release; the numbers are all in its data."""
+    at = USUAL_DELTA if delta is None else delta
+    epsilon = found.guarantee.epsilon(at)
+    paid = Fact("Paid from a budget", "no ledger was given", "each run without one is a release of its own", "warm")
+    if found.receipt is not None:
+        paid = Fact("Paid from a budget", str(found.receipt.budget), f"entry {found.receipt.seq} of the ledger", "good")
+    numbers = Fact("Published", f"{len(found.rows):,} numbers", f"of {len(found.statistics)} queries")
+    sections = [
+        Section(SUMMARY, [Facts([numbers, loss_fact(epsilon, at), paid])]),
+        *(Section(one.name, _statistic(found, one)) for one in found.statistics),
+        Section("What was done to the data", [Bullets(found.words)] if found.words else [Words("Nothing.")]),
+        Section("In plain words", promised(found.guarantee, at)),
+        *assumed(found.guarantee.assumes),
+        *why(found.guarantee.because),
+        Section("Where it comes from", [_origin(found)]),
+    ]
+    lead = (
+        f"Noise is in every number; intervals hold the number without noise in {percent(found.confidence)} of cases. "
+        f"Protected: {found.guarantee.protects}."
+    )
+    data = {"kind": "release", "met": True, "release": {**found.about(), "rows": [dict(row) for row in found.rows]}}
+    return Report(title, lead, sections, data)
+
+
+def _statistic(found: Released, one: Statistic) -> list[Block]:
+    rows = [row for row in found.rows if row["query"] == one.name]
+    names = [name for name in rows[0] if name not in (*LAST, "query")] if rows else []
+    digits = _digits(rows)
+    largest = max((abs(float(row["value"])) for row in rows), default=0.0) or 1.0
+    shown = [
+        (
+            *(str(row[name]) for name in names),
+            Cell(_number(row["value"], digits), share=max(0.0, float(row["value"])) / largest),
+            f"{_number(row['lower'], digits)} to {_number(row['upper'], digits)}",
+        )
+        for row in rows[:SHOWN]
+    ]
+    blocks: list[Block] = [Words(f"{str(one)[:1].upper()}{str(one)[1:]}.")]
+    if not rows:
+        return [*blocks, Words("No key had enough records to be shown.")]
+    blocks.append(Grid((*names, ("Value", "number"), ("Interval", "number")), shown))
+    if len(rows) > SHOWN:
+        blocks.append(Words(f"... and {len(rows) - SHOWN:,} more rows."))
+    return blocks
+
+
+def _digits(rows: list[Any]) -> int:
+    """Decimals that the interval leaves meaningful: two digits of its half width."""
+    widths = [abs(float(row["upper"]) - float(row["lower"])) / 2 for row in rows]
+    least = min((width for width in widths if width > 0), default=1.0)
+    return max(0, 1 - math.floor(math.log10(least)))
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def _origin(found: Released) -> Terms:
+    noise = "; ".join(f"{one.name}: {one.noise}" for one in found.statistics)
+    items = [Fact("Plan", found.plan_hash, "SHA-256"), Fact("Engine", found.engine), Fact("Noise", noise)]
+    if found.receipt is not None:
+        items.append(Fact("Receipt", found.receipt.hash, f"ledger {found.receipt.ledger}"))
+    return Terms(items)
