@@ -191,6 +191,10 @@ class Engine(ABC):
         self.alive()
         return Sequences.read(self, source, {"who": who, "when": when, "state": state, "group": group}, missing)
 
+    def distrust_statistics(self) -> None:
+        """From now on every value is looked at, whatever the statistics in a file claim about its values."""
+        return None
+
     @abstractmethod
     def kept(self, table: Any) -> Any:
         """The table computed once, for later questions; released on close."""
@@ -231,6 +235,9 @@ class DuckEngine(Engine):
             undo.callback(connection.disconnect)
             return cls(connection, progress=progress, undo=undo.pop_all())
 
+    def distrust_statistics(self) -> None:
+        self.connection.raw_sql("SET disabled_optimizers = 'statistics_propagation'")
+
     def kept(self, table: Any) -> Any:
         """A temporary table, which spills to disk when memory is short."""
         name = fresh()
@@ -249,7 +256,8 @@ class DuckEngine(Engine):
         return self.table(name)
 
     def parquet(self, paths: Sequence[str]) -> Any:
-        return self._read(self.connection.read_parquet, paths, {"hive_partitioning": False})
+        # statistics of a file leave NaN out: without the word DuckDB believes that there is none, and isnan says no
+        return self._read(self.connection.read_parquet, paths, {"hive_partitioning": False, "can_have_nan": True})
 
     def csv(self, paths: Sequence[str]) -> Any:
         return self._read(self.connection.read_csv, paths, CSV)

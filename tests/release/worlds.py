@@ -1,0 +1,88 @@
+"""Small raw tables, many of them in one scan: each is a world, and worlds are groups of one statistic.
+
+Persons of different worlds never meet, and the cut of a person's rows looks at that person alone, so that each world is
+answered as if it were the only table.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import pyarrow as pa
+
+import quiltwork as qw
+from quiltwork import noise
+from quiltwork.data.engines.engine import Engine
+from quiltwork.release.scan import totals
+
+REGIONS = ("North", "South")
+HOSTILE = (None, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, 2.5, 7.0, 49.999, 50.0, 60.0, 1e-9)
+TEXTS = ("North", "South", "north", "", "nowhere", None)
+AGES = (None, -7, 0, 3, 17, 18, 19, 64, 65, 120, 10**15)
+SIZES = {"count": 1, "distinct": 1}
+ONE = noise.laplace(1.0)
+
+
+def table(worlds: int, *, nullable: bool) -> qw.Table:
+    return qw.Table(
+        world=qw.Int(0, worlds - 1),
+        person=qw.Id(),
+        region=qw.Cat(*REGIONS, nullable=nullable),
+        age=qw.Int(0, 120, nullable=nullable),
+        cost=qw.Float(-40.0, 60.0, nullable=nullable),
+    )
+
+
+def plan(worlds: int, notion: object, *, nullable: bool) -> qw.Plan:
+    t = table(worlds, nullable=nullable)
+    made = qw.Plan(t, notion)
+    made.count("all", by=t.world, noise=ONE)
+    made.count("adults", by=[t.world, t.region], where=t.age >= 18, noise=ONE)
+    made.sum("cost", of=t.cost, by=t.world, where=t.age.between(3, 65), noise=ONE)
+    made.sum("narrow", of=t.cost, clip=(50.0, 60.0), by=t.world, noise=ONE)
+    made.sum("ages", of=t.age, clip=(10, 70), by=[t.world, t.region], noise=ONE)
+    made.quantiles("median", of=t.cost, q=0.5, by=t.world, noise=ONE)
+    if isinstance(notion, qw.tables.notions.neighbors.User):
+        made.distinct("people", of=t.person, by=[t.world, t.region], noise=ONE)
+    return made
+
+
+def row(rng: random.Random, person: object) -> dict:
+    return {
+        "person": person,
+        "region": rng.choice(TEXTS),
+        "age": rng.choice(AGES),
+        "cost": rng.choice((*HOSTILE, rng.uniform(-60, 80), rng.uniform(-60, 80))),
+    }
+
+
+def answers(made: qw.Plan, rows: list[dict], *, threads: int = 1) -> dict:
+    """The exact answers: statistic -> world -> labels -> (count, sum, histogram)."""
+    columns = {name: [one[name] for one in rows] for name in made.table.columns}
+    kinds = {"world": pa.int64(), "person": pa.string(), "region": pa.string(), "age": pa.int64(), "cost": pa.float64()}
+    data = pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
+    with Engine.open("duckdb://", settings={"threads": threads}) as engine:
+        found = totals(engine, data, made.table, made.neighbors, made.statistics, lambda done, total: None)
+    out: dict = {}
+    for name, one in found.items():
+        for place, labels in enumerate(one.labels):
+            values = (one.count[place], one.sum[place] if one.sum else 0, one.histograms[place] if one.histograms else {})
+            out.setdefault(name, {}).setdefault(int(labels[0]), {})[labels[1:]] = values
+    return out
+
+
+def moved(before: dict, after: dict, what: str) -> Fraction:
+    """By how much the answers of one world differ from those of another, all groups together."""
+    total = 0
+    for labels, (count, added, histogram) in before.items():
+        other_count, other_added, other_histogram = after[labels]
+        if what == "sum":
+            total += abs(added - other_added)
+        elif what == "histogram":
+            keys = {*histogram, *other_histogram}
+            total += sum(abs(histogram.get(key, 0) - other_histogram.get(key, 0)) for key in keys)
+        else:
+            total += abs(count - other_count)
+    return total
