@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from quiltwork import checks
+from quiltwork.curves.guarantee import later
 from quiltwork.data.engines.engine import Engine
 from quiltwork.errors import AlreadyRun, InvalidParameter
 from quiltwork.mechanisms import sampling
@@ -23,6 +24,7 @@ from quiltwork.release.draw import published
 from quiltwork.release.released import Released
 from quiltwork.release.scan import quiet, totals
 from quiltwork.tables.statistics.statistic import Statistic
+from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.schema.columns import Id
 from quiltwork.tables.schema.table import Table
@@ -51,7 +53,7 @@ def release(
     if (ledger is None) != (budget is None) or (ledger is None and key is not None):
         raise InvalidParameter("ledger, budget and key", (ledger, budget, key), "a ledger and its budget, or neither")
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
-    guarantee = plan.guarantee()
+    guarantee = enforced(plan.guarantee())
     code = plan_hash(plan)
     sampling.opendp()  # a missing sampler is told before anything is spent
     receipt = None
@@ -92,6 +94,13 @@ def release(
                 return made
             stage("storing")
             return _again(ledger.keep_result(budget, key, made), code, str(budget), str(key))
+
+
+def enforced(found: PlanGuarantee) -> PlanGuarantee:
+    """The guarantee without the contribution bounds among its assumptions: a release makes them true."""
+    return attrs.evolve(
+        found, assumes=later(lambda: tuple(line for line in found.assumes if line not in contribution_bounds(found.notion)))
+    )
 
 
 def _engine(given: str | Engine) -> Any:

@@ -213,7 +213,9 @@ def _cut(
     if not math.isinf(neighbors.max_records):
         within = ibis().row_number().over(group_by=["person", "used"], order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < int(neighbors.max_records)))
+    kinds = coded.schema()
     ranked = engine.kept(ranked.select("person", *content, "used"))
+    ranked = ranked.cast({name: kinds[name] for name in ("person", *content)})  # a kept 0 may be a smaller integer
     kept = ibis().union(
         coded.anti_join(heavy, "person").select("person", *content), ranked.filter(ranked.used).drop("used")
     )

@@ -258,7 +258,14 @@ def _assumptions(queries: Sequence[Query], step: Notion, found: Reach) -> tuple[
         if query.via is not None:
             said.append(f"{query.name!r} reads via {query.via}, and no record changes more rows than that says")
     stated = [query.holds.notion for query in queries]
-    limits = list(dict.fromkeys(notion for notion in (*stated, step) if isinstance(notion, User)))
-    said += [f"no {n.id} has more than {n.max_records:g} records" for n in limits if n.max_records < float("inf")]
-    said += [f"no {n.id} has more than {cap} records for one {c}" for n in limits for c, cap in n.max_per]
+    for notion in dict.fromkeys(notion for notion in (*stated, step) if isinstance(notion, User)):
+        said += contribution_bounds(notion)
     return tuple(dict.fromkeys((*said, *found.notes)))
+
+
+def contribution_bounds(notion: Notion) -> list[str]:
+    """What a notion takes for granted about the records of one person."""
+    if not isinstance(notion, User):
+        return []
+    whole = [] if math.isinf(notion.max_records) else [f"no {notion.id} has more than {notion.max_records:g} records"]
+    return whole + [f"no {notion.id} has more than {cap} records for one {c}" for c, cap in notion.max_per]

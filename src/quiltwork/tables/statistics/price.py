@@ -123,7 +123,9 @@ def price(statistic: Statistic, table: Table, neighbors: Notion, q: float | None
             raise InvalidParameter("max_records", records, "a bound on the records of a person", "keys need one")
         drawn = Drawn.of(noise, Fraction(1))
         shown = reveal(drawn.law, drawn.size, threshold(drawn.law, drawn.size, single_key(statistic.delta, int(records))))
-        return Price(drawn.loss(1) + approximate(0.0, shown))
+        one = drawn.loss(1) + approximate(0.0, shown)
+        # persons are counted, so that a person moves each of so many counts by one
+        return Price(int(records) * one if _of_persons(statistic, neighbors) else one)
     if statistic.verb == "quantiles":
         return Price(exponential(above(rank_range(level(q)) / typed(_scale(noise)))))
     units = Units.of(statistic, table)
@@ -182,5 +184,11 @@ def queries(statistic: Statistic, table: Table, neighbors: Notion) -> Iterator[Q
 
 def _holds(statistic: Statistic, neighbors: Notion) -> Holds:
     """For single records; distinct persons are one, however many records come with them."""
-    whole = statistic.verb == "distinct" and isinstance(neighbors, User) and neighbors.id == statistic.of
-    return on_input(neighbors if whole else add_remove())
+    return on_input(neighbors if _of_persons(statistic, neighbors) else add_remove())
+
+
+def _of_persons(statistic: Statistic, neighbors: Notion) -> bool:
+    """Whether the price is that of a whole person; keys by groups are priced record by record."""
+    if not isinstance(neighbors, User):
+        return False
+    return statistic.of == neighbors.id if statistic.verb == "distinct" else statistic.verb == "keys" and not statistic.by
