@@ -25,7 +25,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design,ledger]'
+	$(PIP) --editable '.[cli,report,design,ledger,data,noise]'
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
@@ -36,9 +36,8 @@ $(BIN)/python:
 	$(PIP) --editable '.[benchmark]'
 	@touch $@
 
-run: .venv/run.stamp  ## a tour over everything: prints the answers and writes an HTML report
-	@mkdir -p $(dir $(REPORT))
-	$(BIN)/quiltwork demo --out $(REPORT)
+run: .venv/run.stamp  ## publish statistics of a made-up table from a budget: prints them and writes an HTML report
+	$(BIN)/python examples/publish_visits.py $(dir $(REPORT))
 
 test: .venv/dev.stamp  ## run every test; ROOM=compose for those that a change in that room can break
 	$(PYTEST) $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))

@@ -14,7 +14,19 @@ __version__ = "0.1.0"
 
 moved.answer()
 
-_ROOMS = ("adapters", "audit", "compose", "confounding", "data", "game", "ledger", "mechanisms", "pufferfish", "tables")
+_ROOMS = (
+    "adapters",
+    "audit",
+    "compose",
+    "confounding",
+    "data",
+    "game",
+    "ledger",
+    "mechanisms",
+    "pufferfish",
+    "release",
+    "tables",
+)
 DOCUMENTED = (  # loaded one after the other when a document names a kind that nobody has declared yet
     "compose.loss", "compose.filters.opening", "curves", "tables", "release.released", "pufferfish", "confounding",
     "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite", "ledger.ledger",

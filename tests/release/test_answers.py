@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from tests.examples import examples
 from tests.data.services import need_spark
+from tests.examples import examples
 from tests.release import naive
 from tests.release import worlds as made
 
@@ -81,7 +81,17 @@ def test_text_is_read_as_declared_and_nothing_else():
     plan.count("tags", by=table.tags, noise=noise.laplace(1.0))
     data = {
         "n": ["12", " 7 ", "twelve", "1e1", "nan", None, "-5", "1e400", "0x10"],
-        "day": ["2026-02-03", "2026-02-30", "2026-13-01", "02/03/2026", "", None, "1999-01-01", "2026-12-31T09:00", "x"],
+        "day": [
+            "2026-02-03",
+            "2026-02-30",
+            "2026-13-01",
+            "02/03/2026",
+            "",
+            None,
+            "1999-01-01",
+            "2026-12-31T09:00",
+            "x",
+        ],
         "tags": ["a|b", "c|b|a|zzz", "", "zzz", None, "a|a|a", "b", "c", "a|b|c"],
     }
     with Engine.open() as engine:
@@ -104,7 +114,11 @@ def test_units_are_those_of_the_reference(item):
     plan = qw.Plan(table, qw.add_remove())
     plan.sum("s", of=table.x, clip=(item["low"], item["high"]), noise=noise.laplace(1.0))
     units = Units.of(plan.statistics[0], table)
-    assert (repr(units.factor), units.farthest, units.width) == (item["factor"], item["comes_or_goes"], item["replaced"])
+    assert (repr(units.factor), units.farthest, units.width) == (
+        item["factor"],
+        item["comes_or_goes"],
+        item["replaced"],
+    )
 
 
 def test_single_values_are_those_of_the_reference():
@@ -124,15 +138,14 @@ def test_duckdb_and_spark_agree_to_the_last_bit(tmp_path):
     rng = random.Random(1)
     rows = [{**made.row(rng, f"p{rng.randrange(60)}"), "world": rng.randrange(3)} for _ in range(900)]
     plan = made.plan(3, qw.user("person", 5, max_per={"region": 3}), nullable=True)
-    data = pa.table({
-        "world": pa.array([r["world"] for r in rows], pa.int64()), "person": [r["person"] for r in rows],
-        "region": pa.array([r["region"] for r in rows], pa.string()), "age": pa.array([r["age"] for r in rows], pa.int64()),
-        "cost": pa.array([r["cost"] for r in rows], pa.float64()),
-    })  # fmt: skip
+    kinds = {"world": pa.int64(), "person": pa.string(), "region": pa.string(), "age": pa.int64(), "cost": pa.float64()}
+    data = pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()})
     parquet.write_table(data, tmp_path / "rows.parquet")
     found = []
     for url in ("duckdb://", "spark://local[2]"):
         with Engine.open(url) as engine:
-            got = totals(engine, tmp_path / "rows.parquet", plan.table, plan.neighbors, plan.statistics, lambda *_: None)
+            got = totals(
+                engine, tmp_path / "rows.parquet", plan.table, plan.neighbors, plan.statistics, lambda *_: None
+            )
         found.append({name: (one.labels, one.count, one.sum, one.histograms) for name, one in got.items()})
     assert found[0] == found[1]

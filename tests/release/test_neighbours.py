@@ -55,7 +55,8 @@ def worst(plan, rows, kind, cap, count):
     """The largest movement of each statistic, over what was priced where that is not nothing."""
     (before, after), allowed = (made.answers(plan, side) for side in rows), shifts(plan, kind, cap)
     moves = {
-        name: max(made.moved(before[name][k], after[name][k], what) for k in range(count)) for name, what in WHAT.items()
+        name: max(made.moved(before[name][k], after[name][k], what) for k in range(count))
+        for name, what in WHAT.items()
     }
     return {name: move / (allowed[name] or 1) for name, move in moves.items()}
 
@@ -81,10 +82,10 @@ def test_answers_of_neighbouring_tables_are_as_near_as_priced(case, nullable):
     assert sum(value == 1 for value in found.values()) >= 2, found  # some are attained: the test can fail
 
 
-def test_distinct_persons_move_by_one_person(kind="person"):
+def test_distinct_persons_move_by_one_person():
     rng = random.Random(5)
     plan = made.plan(WORLDS, qw.user("person", 2), nullable=True)
-    before, after = (made.answers(plan, side)["people"] for side in pairs(rng, kind, 2, WORLDS))
+    before, after = (made.answers(plan, side)["people"] for side in pairs(rng, "person", 2, WORLDS))
     moves = [
         max(abs(sum(h.values()) - sum(after[k][label][2].values())) for label, (_, _, h) in before[k].items())
         for k in range(WORLDS)
@@ -95,7 +96,9 @@ def test_distinct_persons_move_by_one_person(kind="person"):
 @pytest.mark.parametrize("fault", ["no cap", "an order of one column", "null is the lower end", "no clamp"])
 def test_broken_enforcement_is_caught(fault, monkeypatch):
     rng, cap = random.Random(3), 2
-    kind, notion = ("person", qw.user("person", cap)) if "cap" in fault or "order" in fault else ("row", qw.add_remove())
+    kind, notion = (
+        ("person", qw.user("person", cap)) if "cap" in fault or "order" in fault else ("row", qw.add_remove())
+    )
     if fault == "no cap":
         monkeypatch.setattr(scan, "_cut", lambda engine, coded, *_: scan.Rows(engine, coded, None, coded, *_[-2:]))
     elif fault == "an order of one column":

@@ -68,7 +68,11 @@ def answers(made: qw.Plan, rows: list[dict], *, threads: int = 1) -> dict:
     out: dict = {}
     for name, one in found.items():
         for place, labels in enumerate(one.labels):
-            values = (one.count[place], one.sum[place] if one.sum else 0, one.histograms[place] if one.histograms else {})
+            values = (
+                one.count[place],
+                one.sum[place] if one.sum else 0,
+                one.histograms[place] if one.histograms else {},
+            )
             out.setdefault(name, {}).setdefault(int(labels[0]), {})[labels[1:]] = values
     return out
 

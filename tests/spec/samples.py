@@ -84,6 +84,19 @@ def tables():
     return [table(), qw.geo("x", "y"), *notions(), bound, plan, plan.guarantee(), plan.guarantee().curve, qw.on_table]
 
 
+def published():
+    """Statistics of a plan, and numbers as a release gives them."""
+    t = table()
+    plan = qw.Plan(t, qw.user("person", 2)).count("n", by=[t.region, t.age.bands([0, 18, 65])], noise=qw.noise.auto(2.0))
+    plan.sum("s", of=t.age, clip=(10, 70), where=t.region == "N", noise=qw.noise.laplace(100.0))
+    plan.quantiles("q", of=t.age, q=[0.25, 0.5], noise=qw.noise.laplace(9.0))
+    plan.keys("who", of=t.person, delta=1e-6, noise=qw.noise.gaussian(9.0))
+    ready = qw.Plan(t, qw.user("person", 2)).count("n", by=t.region, noise=qw.noise.gaussian(40.0))
+    rows = ({"query": "n", "region": "N", "value": 12, "lower": -66, "upper": 90},)
+    released = qw.release.Released(rows, ready.statistics, ready.guarantee(), 0.95, ("At most 2 records.",), "0" * 64)
+    return [plan, *plan.statistics, released]
+
+
 def priors():
     fractions = np.array([[Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 4), Fraction(1, 4)]])
     return [

@@ -28,6 +28,7 @@ GROUPS = {
     "losses": samples.losses,
     "curves": samples.curves,
     "tables": samples.tables,
+    "published": samples.published,
     "priors": samples.priors,
     "pufferfish": samples.pufferfishes,
     "worlds": samples.worlds,

@@ -19,13 +19,17 @@ from quiltwork.errors import InvalidParameter
     "quiltwork release plan.yaml 'visits/*.csv' --out results.parquet --html report.html --engine 'spark://local[2]'",
 )
 def release(
-    plan: Annotated[Path, typer.Argument(help="Table plan with count, sum, mean ..., YAML or JSON.", show_default=False)],
+    plan: Annotated[
+        Path, typer.Argument(help="Table plan with count, sum, mean ..., YAML or JSON.", show_default=False)
+    ],
     data: Annotated[str, typer.Argument(help="Parquet or CSV file, folder or pattern.", show_default=False)],
     budget: Annotated[str | None, typer.Option(help="Budget of the ledger that is paid from.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Name of this release: the same one is paid for and drawn once.")
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="URL", help="duckdb://, spark://local[2] or spark://HOST:PORT.")] = "duckdb://",
+    engine: Annotated[
+        str, typer.Option(metavar="URL", help="duckdb://, spark://local[2] or spark://HOST:PORT.")
+    ] = "duckdb://",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the numbers: .parquet, .csv or .json.")
     ] = None,

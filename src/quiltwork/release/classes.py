@@ -71,7 +71,9 @@ class Classes:
             for leaf in leaves(condition) if condition is not None else ():
                 if isinstance(leaf, Condition):
                     found.setdefault(leaf.column, {})[leaf.selector] = None
-        axes = [axis for name, selectors in found.items() for axis in _axes(name, table.columns[name], tuple(selectors))]
+        axes = [
+            axis for name, selectors in found.items() for axis in _axes(name, table.columns[name], tuple(selectors))
+        ]
         return cls(tuple(axes))
 
     @property
@@ -106,7 +108,8 @@ class Cells:
             return np.full(self.size, condition is None or condition.wanted)
         if isinstance(condition, Joined):
             parts = [self.kept(part) for part in condition.parts]
-            return np.logical_or.reduce(parts) if condition.decides else np.logical_and.reduce(parts)
+            joined: BoolArray = (np.logical_or if condition.decides else np.logical_and).reduce(parts)
+            return joined
         if not isinstance(condition, Condition):
             raise TypeError(f"{condition} cannot be run")
         key = (condition.column, condition.selector)

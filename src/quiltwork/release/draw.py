@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from quiltwork.mechanisms import sampling
-from quiltwork.numbers.stated import Stated, above, typed
-from quiltwork.tables.statistics.intervals import gaussian_mean, half_width, laplace_mean, sum_width
 from quiltwork.mechanisms.noise import Gaussian, Laplace
-from quiltwork.tables.statistics.price import Drawn, Units, count_of_mean, level
+from quiltwork.numbers.stated import Stated, above, typed
 from quiltwork.release.scan import Totals, candidates
-from quiltwork.tables.statistics.statistic import Statistic, contribution
-from quiltwork.tables.statistics.threshold import single_key, threshold
 from quiltwork.tables.notions.neighbors import Notion
 from quiltwork.tables.schema.columns import Cat, Int
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.statistics.intervals import gaussian_mean, half_width, laplace_mean, sum_width
+from quiltwork.tables.statistics.price import Drawn, Units, count_of_mean, level
+from quiltwork.tables.statistics.statistic import Statistic, contribution
+from quiltwork.tables.statistics.threshold import single_key, threshold
 
 FAR = 2**62  # totals beyond are cut to it, so that noise cannot run out of 64 bits
 Row = dict[str, Any]
@@ -71,7 +71,13 @@ def _sums(found: Totals, table: Table, confidence: float) -> Iterator[Row]:
     whole = isinstance(table.columns[str(found.statistic.of)], Int)
     for labels, value in zip(found.labels, noisy(drawn, found.sum), strict=True):
         answer = value if whole else value / units.factor
-        yield _row(found.statistic, labels, answer, answer - (int(width) if whole else width), answer + (int(width) if whole else width))
+        yield _row(
+            found.statistic,
+            labels,
+            answer,
+            answer - (int(width) if whole else width),
+            answer + (int(width) if whole else width),
+        )
 
 
 def _means(found: Totals, table: Table, confidence: float) -> Iterator[Row]:
@@ -91,9 +97,7 @@ def _means(found: Totals, table: Table, confidence: float) -> Iterator[Row]:
         return
     drawn = Drawn.of(one.noise, Fraction(units.factor))
     sides = [
-        side
-        for s, n in zip(found.sum, found.count, strict=True)
-        for side in (s - n * units.low, n * units.high - s)
+        side for s, n in zip(found.sum, found.count, strict=True) for side in (s - n * units.low, n * units.high - s)
     ]
     drawn_sides = noisy(drawn, sides)
     for labels, u, v in zip(found.labels, drawn_sides[::2], drawn_sides[1::2], strict=True):

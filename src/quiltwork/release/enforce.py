@@ -70,7 +70,9 @@ def _value(engine: Engine, raw: Expression, name: str, column: Column) -> Expres
     if isinstance(column, SubsetOf):
         return _set(raw, name, column)
     if raw.type().is_floating():
-        raise InvalidParameter(f"column {name!r}", str(raw.type()), "texts, whole numbers or UUIDs", "floats merge keys")
+        raise InvalidParameter(
+            f"column {name!r}", str(raw.type()), "texts, whole numbers or UUIDs", "floats merge keys"
+        )
     return raw.cast("string")
 
 
@@ -86,7 +88,9 @@ def _category(raw: Expression, name: str, column: Cat) -> Expression:
         given, values = raw.cast("string"), list(column.categories)
     else:
         said = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise Unsupported(f"reading categories of types {said}", "texts, numbers or booleans are read", f"cast {name!r}")
+        raise Unsupported(
+            f"reading categories of types {said}", "texts, numbers or booleans are read", f"cast {name!r}"
+        )
     return ibis().cases(*((given == value, place) for place, value in enumerate(values, 1)), else_=None)
 
 

@@ -1,4 +1,4 @@
-"""`Released`: published numbers with their intervals, the guarantee that they carry, and the receipt that paid for them."""
+"""`Released`: published numbers with their intervals, the guarantee they carry, and the receipt that paid for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAST = ("value", "lower", "upper")
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
 
-@document("released/1", fields="rows confidence words plan_hash statistics guarantee", optional="receipt engine")
+@document("release_result/1", fields="rows confidence words plan_hash statistics guarantee", optional="receipt engine")
 @attrs.frozen(eq=False, repr=False)
 class Released:
     """The numbers of one release. They are public: noise is in them, and everything here may be shown to anybody."""

@@ -23,11 +23,11 @@ from quiltwork.progress import reporting
 from quiltwork.release.draw import published
 from quiltwork.release.released import Released
 from quiltwork.release.scan import quiet, totals
-from quiltwork.tables.statistics.statistic import Statistic
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.schema.columns import Id
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from quiltwork.tables.plan import Plan
@@ -74,11 +74,15 @@ def release(
                     return _again(stored, code, budget, key)
                 receipt = ledger.spend(budget, guarantee, note=NOTE + code, key=key)
                 if receipt.entry.content.get("note") != NOTE + code:
-                    raise AlreadyRun(f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key")
+                    raise AlreadyRun(
+                        f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key"
+                    )
             stage("reading")
             exact = totals(opened, data, plan.table, plan.neighbors, statistics, lambda done, total: None)
             stage("drawing")
-            rows = [row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)]
+            rows = [
+                row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)
+            ]
             del exact
             made = Released(
                 tuple(rows),
@@ -99,7 +103,8 @@ def release(
 def enforced(found: PlanGuarantee) -> PlanGuarantee:
     """The guarantee without the contribution bounds among its assumptions: a release makes them true."""
     return attrs.evolve(
-        found, assumes=later(lambda: tuple(line for line in found.assumes if line not in contribution_bounds(found.notion)))
+        found,
+        assumes=later(lambda: tuple(line for line in found.assumes if line not in contribution_bounds(found.notion))),
     )
 
 
@@ -154,7 +159,9 @@ def words(statistics: tuple[Statistic, ...], table: Table, neighbors: Notion) ->
         for column, cap in neighbors.max_per:
             said.append(f"Of each {neighbors.id} at most {cap} records with the same {column} are used.")
     used = frozenset().union(*(one.reads() for one in statistics))
-    strict = [n for n in sorted(used) if not isinstance(c := table.columns[n], Id) and not getattr(c, "nullable", False)]
+    strict = [
+        n for n in sorted(used) if not isinstance(c := table.columns[n], Id) and not getattr(c, "nullable", False)
+    ]
     if strict:
         how = "count as a fixed value of its list or range" if isinstance(neighbors, SWAP_STEPS) else "are left out"
         said.append(f"Records with a missing or unusable {' or '.join(strict)} {how}.")

@@ -23,12 +23,11 @@ from quiltwork.data.sources import opened
 from quiltwork.errors import InvalidParameter, LedgerUnavailable, MissingExtra, QuiltworkError
 from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
 from quiltwork.release.enforce import Expression, cell_number, clamped, declared, md5, rounded
+from quiltwork.tables.notions.neighbors import Notion, User
+from quiltwork.tables.schema.columns import Float, Int
+from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import MOST_BINS, Units
 from quiltwork.tables.statistics.statistic import Statistic
-from quiltwork.tables.notions.neighbors import Notion, User
-from quiltwork.tables.schema.columns import BoolArray, Float, Int
-from quiltwork.tables.schema.predicates import Predicate
-from quiltwork.tables.schema.table import Table
 
 LARGE = 2**28  # values up to which rows of a table cannot overflow a sum of 64 bits
 Groups = dict[tuple[str, ...], Any]
@@ -255,9 +254,7 @@ def totals(
 
 def _batch(rows: Rows, table: Table, batch: Batch, person: str | None) -> dict[str, Totals]:
     used = sorted({rows.sums[one.name] for one in batch.statistics if one.name in rows.sums})
-    sizes = {
-        rows.sums[one.name]: Units.of(one, table).farthest for one in batch.statistics if one.name in rows.sums
-    }
+    sizes = {rows.sums[one.name]: Units.of(one, table).farthest for one in batch.statistics if one.name in rows.sums}
     codes, counts = _cells(rows.engine, rows.every, batch.name, used, sizes)
     if rows.dropped is not None:
         away, less = _cells(rows.engine, rows.dropped, batch.name, used, sizes)

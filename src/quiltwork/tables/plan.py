@@ -64,7 +64,9 @@ class Plan:
     def queries(self) -> tuple[Query, ...]:
         """What was added so far, in order; a statistic is one query for each of its groups."""
         if self._priced is None:
-            made = [[one] if isinstance(one, Query) else queries(one, self.table, self.neighbors) for one in self._items]
+            made = [
+                [one] if isinstance(one, Query) else queries(one, self.table, self.neighbors) for one in self._items
+            ]
             self._priced = tuple(query for some in made for query in some)
         return self._priced
 
@@ -205,6 +207,7 @@ class Plan:
 
     def calibrate(self, epsilon: float, delta: float = 0.0) -> Plan:
         """The same plan with every `auto` noise chosen, so that the whole of it costs at most (epsilon, delta)."""
+
         def guarantee(statistics: Sequence[Statistic]) -> PlanGuarantee:
             return self._with(statistics).guarantee()
 

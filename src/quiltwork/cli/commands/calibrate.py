@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -56,12 +56,14 @@ def calibrate(
     """Find the least noise (or the largest budget of each release) that meets a target."""
     if what not in DIALS:
         if (count, rate, sensitivity) != (1, 1.0, None):
-            raise InvalidParameter("count, rate and sensitivity", (count, rate, sensitivity), "left out for a plan file")
+            raise InvalidParameter(
+                "count, rate and sensitivity", (count, rate, sensitivity), "left out for a plan file"
+            )
         _file(Path(what), epsilon, delta, write, as_json)
         return
     if write:
         raise InvalidParameter("write", write, "left out", "only a plan file is written to")
-    mechanism = cast(Mechanism, what)
+    mechanism = what
     from quiltwork import checks
     from quiltwork.compose import constructors
     from quiltwork.compose.calibrate import calibrate as search

@@ -45,7 +45,9 @@ def keep(session: Session, budget: str, key: str, value: Any) -> Any:
     budget, place, paid = session.terms(budget).name, _place(key), words.name("key", key)
     text = dumps(value, "json")
     if len(text) > LONGEST_RESULT:
-        raise InvalidParameter("result", f"{len(text):,} characters", f"at most {LONGEST_RESULT:,}", "publish fewer groups")
+        raise InvalidParameter(
+            "result", f"{len(text):,} characters", f"at most {LONGEST_RESULT:,}", "publish fewer groups"
+        )
 
     def work(writer: Writer) -> Entry:
         before = entry_with_key(writer.connection, budget, place)

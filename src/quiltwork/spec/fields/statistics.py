@@ -104,7 +104,9 @@ class StatisticQuery(Strict):
         found = [verb for verb in VERBS if getattr(self, verb) is not None]
         if len(found) != 1:
             named = " and ".join(found) if found else "none"
-            raise refused(f"must name exactly one statistic beside its noise, got {named}; there are {', '.join(VERBS)}")
+            raise refused(
+                f"must name exactly one statistic beside its noise, got {named}; there are {', '.join(VERBS)}"
+            )
         return self
 
     times: ClassVar[int] = 1

@@ -109,11 +109,12 @@ class TableQuery(Recipe, _Asked):
 def _kind_of_query(given: Any) -> str:
     """A query with noise is a statistic that can be run; every other one states its loss."""
     said = given if isinstance(given, Mapping) else {}
-    return "statistic" if isinstance(given, StatisticQuery) or "noise" in said else "stated"
+    return "(statistic)" if isinstance(given, StatisticQuery) or "noise" in said else "(stated)"
 
 
 PlanQuery: TypeAlias = Annotated[
-    Annotated[TableQuery, Tag("stated")] | Annotated[StatisticQuery, Tag("statistic")], Discriminator(_kind_of_query)
+    Annotated[TableQuery, Tag("(stated)")] | Annotated[StatisticQuery, Tag("(statistic)")],
+    Discriminator(_kind_of_query),
 ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 from quiltwork.errors import InvalidPlan
 from quiltwork.spec.text.document import MOST_CHARACTERS, Document, Path, near, parse, shown, spelled
@@ -90,7 +90,12 @@ def _echo(entry: Any) -> bool:
 
 def _path(entry: Any) -> Path:
     """Where the problem is."""
-    return (*entry["loc"], *entry.get("ctx", {}).get("at", ()))
+    return (*_untagged(entry["loc"]), *entry.get("ctx", {}).get("at", ()))
+
+
+def _untagged(path: Path) -> Path:
+    """Without the names of kinds, such as (statistic), that stand in no file."""
+    return tuple(step for step in path if not (isinstance(step, str) and step.startswith("(")))
 
 
 def _problem(root: type[BaseModel], entry: Any) -> str:
@@ -135,13 +140,17 @@ def _is_number(text: str) -> bool:
 def _model(root: type[BaseModel], path: Path) -> type[BaseModel] | None:
     """The model that describes the entry at this path."""
     found: Any = root
+    annotation: Any = None
     for step in path:
         if isinstance(step, str) and found is not None:
-            if get_origin(found) is dict:
+            if step.startswith("("):
+                found = _tagged(annotation, step)
+            elif get_origin(found) is dict:
                 found = _described(get_args(found)[1])
             else:
                 field = found.model_fields.get(step)
-                found = _described(field.annotation) if field else None
+                annotation = None if field is None else field.annotation
+                found = _described(annotation) if field else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
@@ -152,6 +161,13 @@ def _described(annotation: Any) -> Any:
     return next((found for part in get_args(annotation) if (found := _described(part))), None)
 
 
+def _tagged(annotation: Any, tag: str) -> Any:
+    """The model of a union that has this tag."""
+    if any(isinstance(one, Tag) and one.tag == tag for one in getattr(annotation, "__metadata__", ())):
+        return _described(annotation)
+    return next((found for part in get_args(annotation) if (found := _tagged(part, tag))), None)
+
+
 def _fields(root: type[BaseModel], path: Path) -> str:
     """The fields of the entry at this path."""
     model = _model(root, path)
@@ -160,7 +176,7 @@ def _fields(root: type[BaseModel], path: Path) -> str:
     kinds = _kinds(model)
     own = [name for name in model.model_fields if name not in kinds]
     names = [*own, *(["exactly one of " + ", ".join(kinds)] if kinds else [])]
-    return f"{spelled(path)} takes {', '.join(names) or 'no fields'}"
+    return f"{spelled(_untagged(path))} takes {', '.join(names) or 'no fields'}"
 
 
 def _kinds(model: type[BaseModel]) -> tuple[str, ...]:

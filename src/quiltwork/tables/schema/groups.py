@@ -45,7 +45,7 @@ class Grouping:
         if not isinstance(column, Date):
             raise InvalidParameter(self.column, column, "a Date column", f"to be grouped by {self.every}s")
         first, last = column.low, column.high + datetime.timedelta(1)
-        starts = [start for start in self._starts(first, last)]
+        starts = list(self._starts(first, last))
         found = {self._label(start): reference.between(a, b) for start, (a, b) in self._spans(starts, first, last)}
         if column.nullable:
             found["NULL"] = reference.is_null()

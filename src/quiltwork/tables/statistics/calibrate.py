@@ -1,8 +1,8 @@
 """Noise for a whole plan: one budget shared among all statistics whose noise is `auto`.
 
 Shares first: with precisions x = 1 / sigma^2 the weighted relative errors are least where sigma_i^2 is proportional to
-A_i / sqrt(w_i) (Gaussian), scale_i to (A_i / w_i)^(1/3) (Laplace), A_i what one record moves. Then one factor for all of
-them, found on the certified total of the plan, so that what is promised does not rest on the shares.
+A_i / sqrt(w_i) (Gaussian), scale_i to (A_i / w_i)^(1/3) (Laplace), A_i what one record moves. Then one factor for all
+of them, found on the certified total of the plan, so that what is promised does not rest on the shares.
 
 Reference: theory/release.md section 6.
 """
@@ -22,7 +22,7 @@ from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
 from quiltwork.tables.notions.neighbors import Notion
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.price import Units
+from quiltwork.tables.statistics.price import Units, of_persons
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 
 DIGITS = 3  # of the sizes that are chosen, rounded up
@@ -32,7 +32,9 @@ Guaranteed = TypeVar("Guaranteed", bound=Any)
 
 def shares(statistics: Sequence[Statistic], table: Table, neighbors: Notion, *, pure: bool) -> list[Noise]:
     """Noise of every statistic, in proportion; fixed noises stay as they are."""
-    return [_share(one, table, neighbors, pure=pure) if isinstance(one.noise, Auto) else one.noise for one in statistics]
+    return [
+        _share(one, table, neighbors, pure=pure) if isinstance(one.noise, Auto) else one.noise for one in statistics
+    ]
 
 
 def _share(one: Statistic, table: Table, neighbors: Notion, *, pure: bool) -> Noise:
@@ -42,6 +44,9 @@ def _share(one: Statistic, table: Table, neighbors: Notion, *, pure: bool) -> No
         moved = (units.farthest if one.verb == "sum" else units.width) / units.factor
     elif one.verb == "quantiles":
         moved = float(len(one.q))
+    if not of_persons(one, neighbors):
+        records = contribution(neighbors)
+        moved *= records if math.isfinite(records) else 1.0
     weight = one.noise.weight if isinstance(one.noise, Auto) else 1.0
     laplace = pure or one.verb == "quantiles" or (one.verb == "keys" and contribution(neighbors) <= 2)
     return Laplace(moved / weight ** (1 / 3)) if laplace else Gaussian(moved / weight ** (1 / 4))
@@ -50,7 +55,9 @@ def _share(one: Statistic, table: Table, neighbors: Notion, *, pure: bool) -> No
 def times(noises: Sequence[Noise], statistics: Sequence[Statistic], factor: float) -> list[Statistic]:
     """Every automatic noise so many times its share, rounded up to a few digits."""
     return [
-        attrs.evolve(one, noise=type(noise)(_rounded(noise.size * factor))) if isinstance(one.noise, Auto) else one
+        one
+        if isinstance(noise, Auto) or not isinstance(one.noise, Auto)
+        else attrs.evolve(one, noise=type(noise)(_rounded(noise.size * factor)))
         for one, noise in zip(statistics, noises, strict=True)
     ]
 

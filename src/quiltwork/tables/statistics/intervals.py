@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.mechanisms.noise import Auto
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import Drawn, Units, bins
 from quiltwork.tables.statistics.statistic import Statistic
@@ -64,7 +65,11 @@ def laplace_mean(low_side: int, high_side: int, size: float, confidence: float) 
         equal = np.exp(-off / a) * (2 + off / a) / 2
     beyond = np.where(np.abs(a - b) < 1e-6 * size, equal, np.where(b < 1e-9 * size, np.exp(-off / a), apart))
     kept = t[beyond >= 1 - confidence]
-    return (0.0, 1.0) if kept.size == 0 else (max(0.0, float(kept[0]) - 1 / SHARES), min(1.0, float(kept[-1]) + 1 / SHARES))
+    return (
+        (0.0, 1.0)
+        if kept.size == 0
+        else (max(0.0, float(kept[0]) - 1 / SHARES), min(1.0, float(kept[-1]) + 1 / SHARES))
+    )
 
 
 def gaussian_mean(total: float, count: float, noise: tuple[float, float], confidence: float) -> tuple[float, float]:
@@ -73,7 +78,11 @@ def gaussian_mean(total: float, count: float, noise: tuple[float, float], confid
     m = np.linspace(-1.0, 1.0, SHARES)
     off = np.abs(total - m * count)
     kept = m[off <= z * np.hypot(noise[0], m * noise[1])]
-    return (-1.0, 1.0) if kept.size == 0 else (max(-1.0, float(kept[0]) - 2 / SHARES), min(1.0, float(kept[-1]) + 2 / SHARES))
+    return (
+        (-1.0, 1.0)
+        if kept.size == 0
+        else (max(-1.0, float(kept[0]) - 2 / SHARES), min(1.0, float(kept[-1]) + 2 / SHARES))
+    )
 
 
 def sum_width(drawn: Drawn, units: Units, confidence: float) -> float:
@@ -99,7 +108,7 @@ def errors(statistics: Sequence[Statistic], table: Table, confidence: float) -> 
 
 
 def _error(one: Statistic, table: Table, confidence: float) -> dict[str, Any]:
-    if not one.ready:
+    if isinstance(one.noise, Auto):
         return {"error": None, "of": "chosen by calibrate"}
     if one.verb == "quantiles":
         return {"error": rank_error(one.noise.size, bins(one, table), confidence), "of": "records of its rank"}
@@ -108,4 +117,7 @@ def _error(one: Statistic, table: Table, confidence: float) -> dict[str, Any]:
         error = sum_width(Drawn.of(one.noise, Fraction(units.factor)), units, confidence)
         return {"error": error, "of": str(one.of) if one.verb == "sum" else f"{one.of}, divided by the records"}
     drawn = Drawn.of(one.noise, Fraction(1))
-    return {"error": half_width(drawn.law, drawn.size, confidence), "of": "records" if one.verb == "count" else "persons"}
+    return {
+        "error": half_width(drawn.law, drawn.size, confidence),
+        "of": "records" if one.verb == "count" else "persons",
+    }

@@ -19,18 +19,18 @@ import numpy as np
 from quiltwork.compose.constructors import approximate, exponential
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
+from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
 from quiltwork.mechanisms.scales import exact_decimal
 from quiltwork.mechanisms.totals import gaussian_loss, laplace_loss
 from quiltwork.numbers.stated import Stated, above, typed
-from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
-from quiltwork.tables.statistics.statistic import Statistic, contribution
-from quiltwork.tables.statistics.threshold import reveal, single_key, threshold
 from quiltwork.tables.notions.neighbors import Notion, User, add_remove
 from quiltwork.tables.notions.sensitivity import Holds, on_input
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import Int
 from quiltwork.tables.schema.predicates import Everything
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.statistics.statistic import Statistic, contribution
+from quiltwork.tables.statistics.threshold import reveal, single_key, threshold
 
 MOST_BINS = 1024  # candidates for a quantile of many values
 UNITS = 2**28  # integers of the farther end of a clip of real numbers
@@ -122,10 +122,12 @@ def price(statistic: Statistic, table: Table, neighbors: Notion, q: float | None
         if statistic.delta is None or math.isinf(records):
             raise InvalidParameter("max_records", records, "a bound on the records of a person", "keys need one")
         drawn = Drawn.of(noise, Fraction(1))
-        shown = reveal(drawn.law, drawn.size, threshold(drawn.law, drawn.size, single_key(statistic.delta, int(records))))
+        shown = reveal(
+            drawn.law, drawn.size, threshold(drawn.law, drawn.size, single_key(statistic.delta, int(records)))
+        )
         one = drawn.loss(1) + approximate(0.0, shown)
         # persons are counted, so that a person moves each of so many counts by one
-        return Price(int(records) * one if _of_persons(statistic, neighbors) else one)
+        return Price(int(records) * one if of_persons(statistic, neighbors) else one)
     if statistic.verb == "quantiles":
         return Price(exponential(above(rank_range(level(q)) / typed(_scale(noise)))))
     units = Units.of(statistic, table)
@@ -177,18 +179,18 @@ def queries(statistic: Statistic, table: Table, neighbors: Notion) -> Iterator[Q
         group = ", ".join(f"{one.column} = {label}" for one, label in zip(statistic.by, labels, strict=True))
         for q, found in prices.items():
             named = statistic.name + (f": {group}" if group else "") + ("" if q is None else f" at {q:g}")
-            yield Query(
-                named, found.loss, holds, Everything() if where is None else where, reads, inside=found.inside
-            )
+            yield Query(named, found.loss, holds, Everything() if where is None else where, reads, inside=found.inside)
 
 
 def _holds(statistic: Statistic, neighbors: Notion) -> Holds:
     """For single records; distinct persons are one, however many records come with them."""
-    return on_input(neighbors if _of_persons(statistic, neighbors) else add_remove())
+    return on_input(neighbors if of_persons(statistic, neighbors) else add_remove())
 
 
-def _of_persons(statistic: Statistic, neighbors: Notion) -> bool:
+def of_persons(statistic: Statistic, neighbors: Notion) -> bool:
     """Whether the price is that of a whole person; keys by groups are priced record by record."""
     if not isinstance(neighbors, User):
         return False
-    return statistic.of == neighbors.id if statistic.verb == "distinct" else statistic.verb == "keys" and not statistic.by
+    return (
+        statistic.of == neighbors.id if statistic.verb == "distinct" else statistic.verb == "keys" and not statistic.by
+    )

@@ -92,7 +92,9 @@ def statistic(
         raise InvalidParameter("where", where, "conditions on columns", "an opaque filter cannot be run")
     column = _column(table, verb, of)
     if verb == "quantiles":
-        found: Noise = _noise(noise, (Laplace, Auto), "quantiles are drawn by the exponential mechanism: laplace(scale)")
+        found: Noise = _noise(
+            noise, (Laplace, Auto), "quantiles are drawn by the exponential mechanism: laplace(scale)"
+        )
     else:
         found = _noise(noise, (Laplace, Gaussian, Auto), "quiltwork.noise.laplace(scale), gaussian(sigma) or auto()")
     made = Statistic(
@@ -103,8 +105,8 @@ def statistic(
         clip=None if column is None else _clip(verb, column, clip),
         by=groupings("by", by, table),
         where=where,
-        q=_quantiles(q) if verb == "quantiles" else _none("q", q),
-        delta=_delta(delta) if verb == "keys" else _none("delta", delta) or None,
+        q=_quantiles(q) if verb == "quantiles" else _without("q", q or None) or (),
+        delta=_delta(delta) if verb == "keys" else _without("delta", delta),
     )
     if verb == "keys" and made.of in {one.column for one in made.by}:
         raise InvalidParameter("by", made.of, "other columns than the keys")
@@ -114,7 +116,7 @@ def statistic(
 
 def _column(table: Table, verb: str, of: Any) -> Reference | None:
     if verb == "count":
-        return _none("of", of) or None  # type: ignore[return-value]
+        return _without("of", of)
     found = table[of] if isinstance(of, str) else of
     if not isinstance(found, Reference) or table.columns.get(found.name) is not found.column:
         raise InvalidParameter("of", of, "a column of the plan's table")
@@ -128,7 +130,7 @@ def _clip(verb: str, of: Reference, clip: Any) -> tuple[float, float] | None:
     """Ends to which values are moved: the declared range, unless narrower ones are given."""
     column: Column = of.column
     if not isinstance(column, (Int, Float)):
-        return _none("clip", clip) or None  # type: ignore[return-value]
+        return _without("clip", clip)
     if clip is None:
         low, high = column.low, column.high
     else:
@@ -167,10 +169,10 @@ def _noise(given: Any, kinds: tuple[type, ...], allowed: str) -> Any:
     return given
 
 
-def _none(name: str, given: Any) -> tuple[()]:
-    if given is not None and given != ():
+def _without(name: str, given: Any) -> Any:
+    if given is not None:
         raise InvalidParameter(name, given, "left out", "it has no meaning for this statistic")
-    return ()
+    return None
 
 
 def contribution(neighbors: Notion) -> float:

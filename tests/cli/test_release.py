@@ -1,0 +1,116 @@
+"""`quiltwork release` and `calibrate` of a plan file, as a stranger runs them."""
+
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from tests.cli.lines import one_line
+
+from quiltwork.cli import main
+
+PLAN = """\
+quiltwork: 1
+title: Visits
+table:
+  columns:
+    person: id
+    region: {cat: [North, South]}
+    cost: {float: [0, 100], nullable: true}
+neighbors: {user: {id: person, max_records: 3}}
+queries:
+  - {name: visits, count: {by: region}, noise: %s}
+  - {name: cost, sum: {of: cost, where: region == "North"}, noise: %s}
+"""
+PROTECTS = "all records (at most 3) of one person, added or removed"
+
+
+def run(capsys, *line, code=0):
+    """What a command prints, after checking its exit code."""
+    assert main([str(word) for word in line]) == code
+    return capsys.readouterr()
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = random.Random(0)
+    rows = {
+        "person": [rng.randrange(200) for _ in range(600)],
+        "region": [rng.choice(("North", "South", "nowhere")) for _ in range(600)],
+        "cost": [rng.uniform(-5, 200) for _ in range(600)],
+    }
+    parquet.write_table(pa.table(rows), tmp_path / "visits.parquet")
+    (tmp_path / "plan.yaml").write_text(PLAN % ("{laplace: 20.0}", "{laplace: 2000.0}"))
+    (tmp_path / "auto.yaml").write_text(PLAN % ("auto", "{auto: {weight: 4}}"))
+    return tmp_path
+
+
+def test_numbers_are_published_without_a_ledger_and_it_says_so(files, capsys):
+    asked = ("release", files / "plan.yaml", files / "visits.parquet")
+    found = json.loads(run(capsys, *asked, "--json").out)
+    assert [row["query"] for row in found["rows"]] == ["visits", "visits", "cost"]
+    assert found["receipt"] is None
+    assert "no ledger was given" in run(capsys, *asked, "--out", files / "r.csv", "--html", files / "r.html").out
+    assert (files / "r.csv").read_text().startswith('"query","region","value"')
+    assert "nowhere" not in (files / "r.html").read_text()
+
+
+def test_a_budget_pays_once_for_a_key(files, capsys):
+    ledger = ("--ledger", files / "budgets.db")
+    run(capsys, "ledger", "open", "people", "--epsilon", "0.7", "--delta", "1e-6", "--protects", PROTECTS, *ledger)
+    asked = ("release", files / "plan.yaml", files / "visits.parquet", "--budget", "people", "--json", *ledger)
+    first, again = (json.loads(run(capsys, *asked, "--key", "Q4").out) for _ in range(2))
+    assert first["rows"] == again["rows"]
+    assert run(capsys, "ledger", "history", *ledger).out.count(" spend ") == 1
+    assert "people" in one_line(run(capsys, *asked, "--key", "Q5", code=1).err)
+    assert run(capsys, "ledger", "history", *ledger).out.count(" spend ") == 1
+
+
+def test_a_whole_plan_is_calibrated_and_written(files, capsys):
+    asked = ("calibrate", files / "auto.yaml", "--epsilon", "1", "--delta", "1e-6")
+    assert "nothing was written" in run(capsys, *asked).err
+    found = json.loads(run(capsys, *asked, "--write", "--json").out)
+    assert found["epsilon"]["upper"] <= 1.0
+    assert set(found["noise"]) == {"visits", "cost"}
+    run(capsys, "release", files / "auto.yaml", files / "visits.parquet")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (("release", "plan.yaml", "nowhere.parquet"), 2, "none is there"),
+        (("release", "nowhere.yaml", "visits.parquet"), 2, "nowhere.yaml"),
+        (("release", "auto.yaml", "visits.parquet"), 2, "calibrate"),
+        (("release", "plan.yaml", "visits.parquet", "--key", "k"), 2, "budget"),
+        (("release", "plan.yaml", "visits.parquet", "--budget", "b", "--ledger", "no.db"), 2, "no ledger"),
+        (("release", "plan.yaml", "visits.parquet", "--out", "r.txt"), 2, ".parquet"),
+        (("release", "plan.yaml", "visits.parquet", "--engine", "mysql://"), 2, "duckdb"),
+        (("release", "plan.yaml", "other.parquet"), 2, "cost"),
+        (("calibrate", "plan.yaml", "--epsilon", "1", "--delta", "1e-6"), 2, "nothing to calibrate"),
+        (("calibrate", "no.yaml", "--epsilon", "1", "--delta", "1e-6"), 2, "plan file"),
+    ],
+)
+def test_bad_input_is_one_line(files, monkeypatch, capsys, line, code, words):
+    monkeypatch.chdir(files)
+    parquet.write_table(pa.table({"person": [1], "region": ["North"]}), "other.parquet")
+    assert words in one_line(run(capsys, *line, code=code).err)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("{name: a, count: {by: nothing}, noise: auto}", "nothing"),
+        ("{name: a, count: {}, sum: {of: cost}, noise: auto}", "exactly one statistic"),
+        ("{name: a, noise: auto}", "exactly one statistic"),
+        ("{name: a, sum: {of: region}, noise: auto}", "Int or Float"),
+        ("{name: a, count: {where: cost > }, noise: auto}", "where"),
+        ("{name: a, count: {}, noise: {laplace: 1, gaussian: 2}}", "exactly one kind of noise"),
+        ("{name: a, count: {}, noise: {laplace: -1}}", "queries[1].noise.laplace: must be > 0"),
+        ("{name: a, keys: {of: person}, noise: auto}", "delta"),
+    ],
+)
+def test_a_statistic_that_is_wrong_in_a_file_is_named(tmp_path, capsys, query, words):
+    text = (PLAN % ("auto", "auto")).rpartition("  - ")[0] + f"  - {query}\n"
+    (tmp_path / "plan.yaml").write_text(text)
+    assert words in run(capsys, "account", tmp_path / "plan.yaml", code=2).err
