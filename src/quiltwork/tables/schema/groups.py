@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from itertools import pairwise, product
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.tables.schema.columns import Date, SubsetOf
 from quiltwork.tables.schema.predicates import Predicate
-from quiltwork.tables.schema.table import MOST_PARTS, Reference, Table
+
+if TYPE_CHECKING:
+    from quiltwork.tables.schema.table import Reference, Table
 
 PERIODS = ("week", "month")
 
@@ -71,42 +72,3 @@ class Grouping:
 
     def _label(self, start: datetime.date) -> str:
         return start.isoformat() if self.every == "week" else start.isoformat()[:7]
-
-
-def groupings(name: str, given: Any, table: Table) -> tuple[Grouping, ...]:
-    """What to group by: a column, its bands or periods, or a list of these; checked by making the groups."""
-    listed = given if isinstance(given, (list, tuple)) else () if given is None else (given,)
-    found = tuple(_grouping(name, one, table) for one in listed)
-    if len({one.column for one in found}) < len(found):
-        raise InvalidParameter(name, [one.column for one in found], "different columns")
-    return found
-
-
-def _grouping(name: str, given: Any, table: Table) -> Grouping:
-    if isinstance(given, Grouping):
-        found = given
-    elif isinstance(given, Reference):
-        found = Grouping(given.name)
-    else:
-        found = Grouping(checks.text(name, given, "a column of the table, its bands, or a list of these"))
-    if found.every is not None:
-        checks.one_of("every", found.every, PERIODS)
-    found.parts(table)
-    return found
-
-
-def grouped(by: Sequence[Grouping], table: Table, where: Predicate | None) -> dict[tuple[str, ...], Predicate | None]:
-    """Every combination of groups, with the condition that selects its records; one without a label for no grouping."""
-    parts = [one.parts(table) for one in by]
-    size = 1
-    for one in parts:
-        size *= len(one)
-    if size > MOST_PARTS:
-        raise InvalidParameter("by", size, f"at most {MOST_PARTS} groups", "group by fewer columns, or by wider bands")
-    found: dict[tuple[str, ...], Predicate | None] = {}
-    for labels in product(*parts):
-        condition = where
-        for one, label in zip(parts, labels, strict=True):
-            condition = one[label] if condition is None else condition & one[label]
-        found[labels] = condition
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -13,11 +13,9 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document, not_written
 from quiltwork.tables.schema.columns import Cat, Column, Date, Int, Ordered, SubsetOf
+from quiltwork.tables.schema.groups import Grouping
 from quiltwork.tables.schema.predicates import Condition, Everything, Joined, Predicate
 from quiltwork.tables.schema.selectors import HIGHEST, LOWEST, Chosen, Cut, Has, Null, Spans
-
-if TYPE_CHECKING:
-    from quiltwork.tables.schema.groups import Grouping
 
 MOST_PARTS = 100_000  # of one split
 
@@ -104,20 +102,14 @@ class Reference:
 
     def bands(self, edges: Iterable[Any]) -> Grouping:
         """To group by half-open intervals between `edges`: by=t.age.bands([0, 18, 65])."""
-        from quiltwork.tables.schema.groups import Grouping
-
         return Grouping(self.name, edges=tuple(checks.listed("edges", edges)))
 
     def weeks(self) -> Grouping:
         """To group days by their week, from Monday to Sunday."""
-        from quiltwork.tables.schema.groups import Grouping
-
         return Grouping(self.name, every="week")
 
     def months(self) -> Grouping:
         """To group days by their month."""
-        from quiltwork.tables.schema.groups import Grouping
-
         return Grouping(self.name, every="month")
 
     def _single_values(self) -> dict[str, Predicate]:

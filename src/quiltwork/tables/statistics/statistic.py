@@ -17,9 +17,10 @@ from quiltwork.kinds import document
 from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
 from quiltwork.tables.notions.neighbors import FreeLunch, Node, Notion, User
 from quiltwork.tables.schema.columns import Cat, Column, Float, Id, Int
-from quiltwork.tables.schema.groups import Grouping, grouped, groupings
+from quiltwork.tables.schema.groups import Grouping
 from quiltwork.tables.schema.predicates import Predicate, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
+from quiltwork.tables.statistics.groups import grouped, groupings
 
 VERBS = ("count", "distinct", "sum", "mean", "quantiles", "keys")
 OF = {"sum": (Int, Float), "mean": (Int, Float), "quantiles": (Int, Float), "distinct": (Id,), "keys": (Id, Cat)}
