@@ -117,7 +117,8 @@ def statistic(
 
 def _column(table: Table, verb: str, of: Any) -> Reference | None:
     if verb == "count":
-        return _without("of", of)
+        _without("of", of)
+        return None
     found = table[of] if isinstance(of, str) else of
     if not isinstance(found, Reference) or table.columns.get(found.name) is not found.column:
         raise InvalidParameter("of", of, "a column of the plan's table")
@@ -131,7 +132,8 @@ def _clip(verb: str, of: Reference, clip: Any) -> tuple[float, float] | None:
     """Ends to which values are moved: the declared range, unless narrower ones are given."""
     column: Column = of.column
     if not isinstance(column, (Int, Float)):
-        return _without("clip", clip)
+        _without("clip", clip)
+        return None
     if clip is None:
         low, high = column.low, column.high
     else:
