@@ -11,7 +11,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
+from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
@@ -21,6 +21,7 @@ from quiltwork.tables.query import Asked, Query
 from quiltwork.tables.schema.columns import Id, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
+from quiltwork.tables.stated_sensitivity import check_sensitivity
 
 if TYPE_CHECKING:
     from quiltwork.tables.session import Session
@@ -31,15 +32,19 @@ class Plan:
 
     The queries and their conditions are fixed before any result is seen; a query whose condition depends on earlier
     outputs must say `adaptive=True`, or be run in a `session`.
+
+    `contribution=clip_rows("person", 4)`: of each person at most so many rows are used by the whole plan, picked once
+    before any query, by a rule that looks at the rows of that person alone.
     """
 
-    def __init__(self, table: Table, neighbors: Notion) -> None:
+    def __init__(self, table: Table, neighbors: Notion, *, contribution: ClipRows | None = None) -> None:
         if not isinstance(table, Table):
             raise InvalidParameter("table", table, "a quiltwork Table")
         if not isinstance(neighbors, Notion):
             raise InvalidParameter("neighbors", neighbors, "a notion such as add_remove()", "write the parentheses")
         neighbors.check(table)
         self.table, self.neighbors = table, neighbors
+        self.contribution = None if contribution is None else self._clip("contribution", contribution)
         self._queries: list[Query] = []
         self._names: set[str] = set()
         if table.fixed_size and isinstance(neighbors, (AddRemove, Edge, Node, User, Window)):
@@ -70,7 +75,9 @@ class Plan:
     ) -> Plan:
         """One query: the records it keeps, the columns it reads of them, its loss, and where that holds.
 
-        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything.
+        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything. What is no
+        count says in its loss how far one step moves the answer (`sensitivity=`). `where` comes before `via`, unless
+        the map says `first=True`.
         """
         return self._extend([self.query(name, loss, holds, where, reads, count, via, adaptive)])
 
@@ -156,7 +163,12 @@ class Plan:
         if prior is None:
             if any(given is not None for given in (person, when, changes)):
                 raise InvalidParameter("prior", None, "given with person, when and changes", "or leave these out too")
-            return guaranteed(self.table, self.queries, self.neighbors)
+            return guaranteed(self.table, self.queries, self.neighbors, self.contribution)
+        if self.contribution is not None:
+            raise Unsupported(
+                "a plan under a prior whose contribution is bounded", "a row that changes may push out another one",
+                "bound the rows before they become the table",
+            )  # fmt: skip
         from quiltwork.joined.guarantee import under_prior
 
         if person is None or when is None:
@@ -195,9 +207,16 @@ class Plan:
             read = frozenset()
         condition = Everything() if where is None else _predicate(where)
         self._check_condition(condition)
-        if isinstance(via, ClipRows) and not isinstance(self.table.columns.get(via.id), Id):
-            raise InvalidParameter("via", via, "a clip on an Id column of the table")
-        return Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+        if isinstance(via, ClipRows):
+            self._clip("via", via)
+        found = Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+        check_sensitivity(found, self.table)
+        return found
+
+    def _clip(self, name: str, given: Any) -> ClipRows:
+        if not isinstance(given, ClipRows) or not isinstance(self.table.columns.get(given.id), Id):
+            raise InvalidParameter(name, given, "a clip_rows(...) on an Id column of the table")
+        return given
 
     def _reads(self, reads: Iterable[str] | None) -> frozenset[str] | None:
         return None if reads is None else frozenset(self.table.names(reads, "reads"))
@@ -262,9 +281,11 @@ def _conjunction(condition: Predicate) -> bool:
 # ---- as a document
 
 
-def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...]) -> Plan:
+def _read(
+    table: Table, neighbors: Notion, queries: tuple[Query, ...], contribution: ClipRows | None = None
+) -> Plan:
     """Every query is checked again by the plan, as when it was added."""
-    plan = Plan(table, neighbors)
+    plan = Plan(table, neighbors, contribution=contribution)
     for one in queries:
         said: dict[str, Any] = {"where": one.where, "reads": one.reads, "via": one.via, "adaptive": one.adaptive}
         plan.add(one.name, loss=one.loss, holds=one.holds, **said)
@@ -273,19 +294,22 @@ def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...]) -> Plan:
 
 def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
     words = {name: getattr(value, name) for name in ("protects", "assumes", "because", "witness")}
-    return {"table": value.table, "neighbors": value.notion, "queries": value.queries, **words}
+    own = {"neighbors": value.notion, "contribution": value.contribution}
+    return {"table": value.table, "queries": value.queries, **own, **words}
 
 
-def _read_promise(table: Table, neighbors: Notion, queries: tuple[Query, ...], **words: Any) -> PlanGuarantee:
+def _read_promise(
+    table: Table, neighbors: Notion, queries: tuple[Query, ...], contribution: ClipRows | None = None, **words: Any
+) -> PlanGuarantee:
     """The curve is derived again from the queries: it is a theorem about them, not a number to believe."""
-    return attrs.evolve(_read(table, neighbors, queries).guarantee(), **words)
+    return attrs.evolve(_read(table, neighbors, queries, contribution).guarantee(), **words)
 
 
-document("table_plan/1", fields="table neighbors queries", read=_read)(Plan)
+document("table_plan/1", fields="table neighbors queries", optional="contribution", read=_read)(Plan)
 document(
     "plan_guarantee/1",
     fields="table neighbors queries protects assumes because",
-    optional="witness",
+    optional="contribution witness",
     write=_written_promise,
     read=_read_promise,
 )(PlanGuarantee)

@@ -18,7 +18,7 @@ from quiltwork.spec.fields.columns import Table, Values
 from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields.fields import Count, Positive, Strict, Words, located, refused
 from quiltwork.spec.fields.losses import Recipe
-from quiltwork.spec.fields.notions import Holds, Names, Notion, Via
+from quiltwork.spec.fields.notions import Contribution, Holds, Names, Notion, Via
 from quiltwork.spec.files.file import File
 from quiltwork.spec.files.plan import Target
 from quiltwork.spec.text.read import made_from, parse_as, read_as
@@ -68,6 +68,11 @@ class TableQuery(Recipe, _Asked):
             raise refused("must be left out of a query that is split", ("adaptive",))
         return self
 
+    @property
+    def kind(self) -> str:
+        """The mechanism that is named."""
+        return self.mechanism.family.kind
+
     def loss(self) -> Loss:
         """The loss of one part, all its releases together."""
         return self.times * self.mechanism.loss()
@@ -92,7 +97,7 @@ class TableQuery(Recipe, _Asked):
             "count": self.count,
             "via": None if self.via is None else self.via.via(),
         }
-        with located(fields={**_own(self), **_CALLED}):
+        with located(fields={**_own(self), **_CALLED, "loss": self.kind}):
             if self.split_by is not None:
                 with located("split_by"):
                     by = plan.table[self.split_by]
@@ -113,6 +118,7 @@ class TablePlan(File):
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     table: Table
     neighbors: Notion
+    contribution: Contribution | None = None
     queries: Annotated[tuple[TableQuery, ...], Field(strict=False, min_length=1, max_length=MOST_QUERIES)]
 
     @model_validator(mode="after")
@@ -130,7 +136,9 @@ class TablePlan(File):
     def parts(self) -> tuple[tables.Plan, tuple[range, ...]]:
         """The plan, and which of its queries each entry of the file became."""
         with located("neighbors", self.neighbors.kind, fields=_own(self.neighbors.chosen)):
-            plan = tables.Plan(self.table.table(), self.neighbors.notion())
+            notion = self.neighbors.notion()
+        with located(fields=_own(self)):
+            plan = tables.Plan(self.table.table(), notion, contribution=self.contribution and self.contribution.via())
         found: list[range] = []
         for index, query in enumerate(self.queries):
             before = len(plan.queries)
