@@ -66,7 +66,7 @@ def test_no_mechanism_loses_more_than_its_plan_promises(name):
     assert found.plans >= PLANS // 6  # most of the others were refused
 
 
-@pytest.mark.parametrize("name", ["add_remove", "replace_one", "replace_one fixed", "entry", "metric"])
+@pytest.mark.parametrize("name", ["replace_one", "replace_one fixed", "entry", "metric", "user", "window max_records"])
 def test_the_truth_lies_between_both_ends(name):
     """A lower end above what any mechanism loses would be a false certificate, as an upper end below it is."""
     found = Tally()

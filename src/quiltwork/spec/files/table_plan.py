@@ -136,9 +136,10 @@ class TablePlan(File):
     def parts(self) -> tuple[tables.Plan, tuple[range, ...]]:
         """The plan, and which of its queries each entry of the file became."""
         with located("neighbors", self.neighbors.kind, fields=_own(self.neighbors.chosen)):
-            notion = self.neighbors.notion()
-        with located(fields=_own(self)):
-            plan = tables.Plan(self.table.table(), notion, contribution=self.contribution and self.contribution.via())
+            table, notion = self.table.table(), self.neighbors.notion()
+            notion.check(table)
+        with located("contribution", fields={"contribution": "clip_rows"}):
+            plan = tables.Plan(table, notion, contribution=self.contribution and self.contribution.via())
         found: list[range] = []
         for index, query in enumerate(self.queries):
             before = len(plan.queries)
