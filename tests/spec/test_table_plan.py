@@ -300,7 +300,9 @@ def test_a_sensitivity_that_is_not_written_is_refused_at_its_line():
     assert "sensitivity" not in counted.to_yaml()
 
 
-@pytest.mark.parametrize("via", ["{clip_rows: {id: person, most: 2, first: true}}", "{join: {truncate: [1, 2], first: true}}"])
+@pytest.mark.parametrize(
+    "via", ["{clip_rows: {id: person, most: 2, first: true}}", "{join: {truncate: [1, 2], first: true}}"]
+)
 def test_a_map_before_the_condition(via):
     found = parse_table_plan(query(f"where: age < 18, via: {via}"))
     survives(found)

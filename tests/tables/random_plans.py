@@ -243,8 +243,8 @@ class Setting:
                 kind = ask.via[0]
                 via = {
                     "flat_map": lambda v=ask.via: flat_map("rows", max_out=v[3]),
-                    "clip": lambda v=ask.via: clip_rows(v[1], v[2], first=ask.first),
-                    "join": lambda v=ask.via: join(truncate=(v[2], v[5]), first=ask.first),
+                    "clip": lambda v=ask.via, first=ask.first: clip_rows(v[1], v[2], first=first),
+                    "join": lambda v=ask.via, first=ask.first: join(truncate=(v[2], v[5]), first=first),
                     "opaque": lambda: None,
                 }[kind]()
             found.add(

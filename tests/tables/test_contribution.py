@@ -108,7 +108,9 @@ def test_what_a_bound_cannot_follow_is_refused():
 
 @pytest.mark.parametrize("count", [True, False])
 @pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("step", [add_remove(), replace_one(), replace_one(fixed=["person"]), user("person", 3)], ids=str)
+@pytest.mark.parametrize(
+    "step", [add_remove(), replace_one(), replace_one(fixed=["person"]), user("person", 3)], ids=str
+)
 def test_both_orders_by_listing(step, first, count):
     """The worst over all fixed orders of the rows is found by none that is larger, and is attained where it is said."""
     records = all_records(T)[:6]

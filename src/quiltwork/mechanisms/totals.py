@@ -17,7 +17,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.losses.families.discrete import MOST_ATOMS, SPAN
-from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin
+from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.release import Noise, Release
 from quiltwork.mechanisms.scales import certified_scale, certified_sigma, exact_decimal, stated
@@ -29,7 +29,6 @@ MOST_INT = 10**300
 EMPTY = "an empty list has no entry to protect"
 
 
-@document("total/1")
 @attrs.frozen
 class Total:
     """A number computed from the data, and the most that one change of them moves it: both int, or both float."""
@@ -39,7 +38,7 @@ class Total:
 
     @property
     def neighbors(self) -> str | None:
-        """The change that the sensitivity was worked out for: add_remove or replace_one; None when it was only typed."""
+        """The change that the sensitivity was worked out for: add_remove or replace_one; None if it was only typed."""
         return origin(self.sensitivity)
 
     def __attrs_post_init__(self) -> None:
@@ -52,6 +51,14 @@ class Total:
                 allowed = "a float, as the total is"
                 raise InvalidParameter("sensitivity", self.sensitivity, allowed, "such as 1.0; integer totals take int")
             checks.moderate("sensitivity", self.sensitivity)
+
+
+document(
+    "total/1",
+    fields="value sensitivity",
+    write=lambda total: {"value": total.value, "sensitivity": unmarked(total.sensitivity)},
+    read=Total,
+)(Total)
 
 
 def whole(value: Any) -> bool:
@@ -87,13 +94,14 @@ def bounded_sum(values: Iterable[Any], low: Any, high: Any, neighbors: str = "re
     """The sum of the entries, each first moved into [low, high], and how far one change of the data moves it.
 
     `neighbors` is that change. "replace_one": an entry turns into another, which moves the sum by high - low; the
-    number n of entries is public. "add_remove": an entry comes or goes, which moves it by max(|low|, |high|). Neither is
-    a bound for the other: in [10, 12] they are 2 and 12. The sensitivity remembers its change, and a plan of tables
+    number n of entries is public. "add_remove": an entry comes or goes, which moves it by max(|low|, |high|). Neither
+    is a bound for the other: in [10, 12] they are 2 and 12. The sensitivity remembers its change, and a plan of tables
     refuses a loss that is said to hold for another one.
 
-    Integers (all of them, and both ends) are added exactly. Floats are added exactly and rounded once; the two roundings
-    of neighbouring sums add one unit in the last place of n max(|low|, |high|), which is counted in the sensitivity. That
-    tells n, so that floats are for replaced entries only; for entries that come and go, count in whole units.
+    Integers (all of them, and both ends) are added exactly. Floats are added exactly and rounded once; the two
+    roundings of neighbouring sums add one unit in the last place of n max(|low|, |high|), which is counted in the
+    sensitivity. That tells n, so that floats are for replaced entries only; for entries that come and go, count in
+    whole units.
 
     Reference: Casacuberta et al. 2022 (sums in floating point have more sensitivity than sums).
 

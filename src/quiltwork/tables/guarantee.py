@@ -263,8 +263,8 @@ def _assumptions(
     said = ["the conditions of all queries that are not adaptive were fixed before any result was seen"]
     if contribution is not None:
         said.append(
-            f"of each {contribution.id} at most {contribution.most} rows are used by the whole plan, picked once before "
-            f"any query, by a rule that looks at the rows of that {contribution.id} alone"
+            f"of each {contribution.id} at most {contribution.most} rows are used by the whole plan, picked once "
+            f"before any query, by a rule that looks at the rows of that {contribution.id} alone"
         )
     for query in queries:
         for part in opaque_parts(query.where):
@@ -276,7 +276,9 @@ def _assumptions(
                 f"the condition of {query.name!r} has too many alternatives: it counts as touching every record"
             )
         if query.via is not None:
-            said.append(f"{query.name!r} reads via {query.via}, and no record changes more rows than that says{_order(query)}")
+            said.append(
+                f"{query.name!r} reads via {query.via}, and no record changes more rows than that says{_order(query)}"
+            )
     stated = [query.holds.notion for query in queries]
     if contribution is not None and isinstance(step, User) and step.id == contribution.id:
         step = attrs.evolve(step, max_records=math.inf)  # enforced, not assumed

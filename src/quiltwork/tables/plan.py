@@ -75,9 +75,9 @@ class Plan:
     ) -> Plan:
         """One query: the records it keeps, the columns it reads of them, its loss, and where that holds.
 
-        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything. What is no
-        count says in its loss how far one step moves the answer (`sensitivity=`). `where` comes before `via`, unless
-        the map says `first=True`.
+        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything. What is
+        no count says in its loss how far one step moves the answer (`sensitivity=`). `where` comes before `via`,
+        unless the map says `first=True`.
         """
         return self._extend([self.query(name, loss, holds, where, reads, count, via, adaptive)])
 
@@ -281,9 +281,7 @@ def _conjunction(condition: Predicate) -> bool:
 # ---- as a document
 
 
-def _read(
-    table: Table, neighbors: Notion, queries: tuple[Query, ...], contribution: ClipRows | None = None
-) -> Plan:
+def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...], contribution: ClipRows | None = None) -> Plan:
     """Every query is checked again by the plan, as when it was added."""
     plan = Plan(table, neighbors, contribution=contribution)
     for one in queries:

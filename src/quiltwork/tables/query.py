@@ -32,8 +32,8 @@ class Query:
     """A filter, a projection and a protected release.
 
     `reads` are the columns that matter beyond the filter: none for a count, None for all of them. Beside a `via` that
-    makes rows of single records they are the columns that this map looks at; which rows a clip or a join keeps depends on
-    all of a record. `adaptive` says that whether or where it runs depends on earlier outputs, so that it counts as
+    makes rows of single records they are the columns that this map looks at; which rows a clip or a join keeps depends
+    on all of a record. `adaptive` says that whether or where it runs depends on earlier outputs, so that it counts as
     touching every record.
     """
 

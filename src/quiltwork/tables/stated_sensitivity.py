@@ -28,7 +28,10 @@ def check_sensitivity(query: Query, table: Table) -> None:
     origins = frozenset[str]().union(*(part.family.sensitivity_origins() for part in query.loss.parts))
     if ASSUMED in origins and not _counts_by_one(query):
         raise InvalidParameter(
-            "loss", str(query.loss), f"stated with its sensitivity for {query.holds}", f"{_why(query, table)}; {WAY_OUT}"
+            "loss",
+            str(query.loss),
+            f"stated with its sensitivity for {query.holds}",
+            f"{_why(query, table)}; {WAY_OUT}",
         )
     notion = query.holds.notion
     if "replace_one" in origins and not isinstance(notion, SWAP_STEPS):

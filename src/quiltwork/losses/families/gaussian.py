@@ -148,7 +148,9 @@ class Gaussian(GaussianFamily):
     sigma: float = attrs.field(
         **parameter("sigma", POSITIVE, "Standard deviation (sigma)", "40", hint="it is the noise's standard deviation")
     )
-    sensitivity: float = attrs.field(default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l2)", "1"))
+    sensitivity: float = attrs.field(
+        default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l2)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)

@@ -123,7 +123,9 @@ class Laplace(Family):
     linear: ClassVar[bool] = True
     because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
     scale: float = attrs.field(**parameter("scale", POSITIVE, "Scale", "40"))
-    sensitivity: float = attrs.field(default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l1)", "1"))
+    sensitivity: float = attrs.field(
+        default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l1)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / scale", self.sensitivity / self.scale)

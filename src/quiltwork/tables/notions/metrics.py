@@ -20,7 +20,7 @@ from quiltwork.tables.schema.table import Reference, column_name
 
 if TYPE_CHECKING:
     from quiltwork.tables.cells.cells import Arrangement
-    from quiltwork.tables.notions.neighbors import Metric, Notion
+    from quiltwork.tables.notions.neighbors import Metric
     from quiltwork.tables.schema.table import Table
 
 EARTH = 6_371_008.8  # mean radius, metres

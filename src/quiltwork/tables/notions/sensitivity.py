@@ -208,8 +208,8 @@ class Response:
     """Distances of one query's input after one step of the table.
 
     `signed`: the direction is known, removed rows make the mechanism's pair (P, Q) and added ones (Q, P); otherwise any
-    query may go either way. `sure`: a step that moves the input moves it exactly so far; otherwise these are bounds, and
-    what is certain is that an input that changes is at least one step of the statement away.
+    query may go either way. `sure`: a step that moves the input moves it exactly so far; otherwise these are bounds,
+    and what is certain is that an input that changes is at least one step of the statement away.
     """
 
     one: float

@@ -1,7 +1,7 @@
 """At most m rows of each person are used by a whole plan: what one step of the raw table does to what is used.
 
-The rows that are used of one person are a function of that person's rows alone. So tables that differ in all rows of one
-person, however many, are used in at most m rows that differ. One row more or less may push out another row of that
+The rows that are used of one person are a function of that person's rows alone. So tables that differ in all rows of
+one person, however many, are used in at most m rows that differ. One row more or less may push out another row of that
 person: at most one of the used rows goes and one comes. A row that changes, and stays that person's, exchanges one used
 row for another; a row that goes to another person does so for both. Which cells the pushed rows lie in is not known, so
 that all are looked at.
@@ -33,7 +33,7 @@ def clipped(table: Table, queries: Sequence[Query], step: Notion, clip: ClipRows
         if not query.holds.input:
             raise Unsupported(
                 f"query {query.name!r} in a plan whose contribution is bounded",
-                "its loss was proved for a whole table, and the plan does not say whether for all rows or for those used",
+                "its loss was proved for a whole table, and it is not said whether for all rows or for those used",
                 "state it for its own rows with on_input, or leave the bound to the query with via=clip_rows(...)",
             )
     if isinstance(step, User) and step.id == clip.id:

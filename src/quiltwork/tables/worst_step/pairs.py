@@ -118,7 +118,9 @@ class Pairs:
         """For every pair the sum over queries: cells x cells x numbers."""
         left, entered, kept = weights
         one, two = self.touched[here].astype(float), self.touched[there].astype(float)
-        found: FloatArray = (one @ left)[:, None, :] + (two @ entered)[None, :, :] + kept[self.states.always].sum(axis=0)
+        found: FloatArray = (
+            (one @ left)[:, None, :] + (two @ entered)[None, :, :] + kept[self.states.always].sum(axis=0)
+        )
         found += _products(one, two, -(left + entered))
         readers: dict[frozenset[str], list[int]] = {}
         for q in np.flatnonzero(kept.any(axis=1) & ~self.states.always):

@@ -126,12 +126,11 @@ class Pricing:
                 real.append(losses[-1] if sure == distance == 1 else attained(self.queries[query].loss, sure))
         return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))
 
-
     def _certain(self, query: int, distance: float, moved: float) -> float:
         """A distance that the input of a touched query is certainly apart, no more than the one that bounds it.
 
-        Statements for a metric speak of every length of a move: a row that is moved, and that the query reads, is as far
-        from where it was as it moved; a chain of moves that the query does not see may make all others shorter.
+        Statements for a metric speak of every length of a move: a row that is moved, and that the query reads, is as
+        far from where it was as it moved; a chain of moves that the query does not see may make all others shorter.
         """
         found, asked = self.responses[query], self.queries[query]
         if found.sure:
