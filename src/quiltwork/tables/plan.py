@@ -292,8 +292,8 @@ def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...], contribut
 
 def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
     words = {name: getattr(value, name) for name in ("protects", "assumes", "because", "witness")}
-    own = {"neighbors": value.notion, "contribution": value.contribution}
-    return {"table": value.table, "queries": value.queries, **own, **words}
+    own = {"table": value.table, "neighbors": value.notion, "queries": value.queries}
+    return {**own, **words, "contribution": value.contribution}
 
 
 def _read_promise(

@@ -1,8 +1,8 @@
 """One record turns into another: replaced, changed in one cell, or moved.
 
 The record leaves the queries of its old cell and enters those of its new one. A query that keeps both is moved only if
-it reads a column that changed: a count is not. All pairs of cells are looked at, unless there are tens of millions
-(`pairs`); then two of the strongest cells stand above every pair, and the result says so.
+it reads a column that changed: a count is not. All pairs of cells are looked at (`pairs`), unless there are millions;
+then two of the strongest cells stand above every pair, and the result says so.
 
 Reference: theory/granularity.md sections 2 (table), 3.3 (directions) and 4.3.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from quiltwork.compose.dominance import first_of_each
+from quiltwork.compose.dominance import MOST_RUNGS, first_of_each
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import total, turned
 from quiltwork.errors import Unsupported
@@ -29,7 +29,7 @@ from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
 from quiltwork.tables.worst_step.pairs import Pairs, States
 from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, refuse
 
-MOST_PAIRS = 30_000_000  # of cells
+MOST_PAIRS = 60_000_000  # of cells, times the kinds of losses that are told apart
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
 MOST_PARTNERS = 4  # strong cells for which the best other cell is looked for
 MOST_WITNESSES = 40  # strong cells whose pairs are tried when not all can be
@@ -64,7 +64,8 @@ def swaps(
     cells = arrangement.all_cells()
     if cells is not None:
         cells = _told_apart(arrangement, cells, queries, sets, moved)
-    if cells is None or cells.touched.shape[0] ** 2 * len(sets) > MOST_PAIRS:
+    kinds = min(len({query.loss for query in queries}), MOST_RUNGS)
+    if cells is None or cells.touched.shape[0] ** 2 * len(sets) * kinds > MOST_PAIRS:
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
         strong = _exact(fronts)
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]

@@ -38,7 +38,7 @@ from quiltwork.tables.worst_step.vectors import Bound, Pricing, Vector, refuse
 BLOCK = 2_000_000  # numbers of one product held at once
 MOST_INCOMPARABLE = 300  # pairs kept when few dominate each other
 DENSE = 0.1  # share of touched queries from which products are not sparse
-STEPS = 2.0**40  # into which the largest mu^2 of a query is cut: sums of whole steps are exact
+STEPS = 2.0**36  # into which the largest mu^2 of a query is cut: sums of whole steps are exact
 
 
 @attrs.frozen(eq=False)
