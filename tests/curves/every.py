@@ -32,7 +32,7 @@ def plan_guarantee():
     plan = qw.Plan(table, neighbors=qw.replace_one())
     holds = qw.on_input(qw.add_remove())
     plan.split("by region", by=table.region, count=True, loss=qw.laplace(10.0), holds=holds)
-    plan.add("young", where=table.age < 20, reads=["age"], loss=qw.gaussian(10.0), holds=holds)
+    plan.add("young", where=table.age < 20, reads=["age"], loss=qw.gaussian(10.0, 1.0), holds=holds)
     return plan.guarantee()
 
 

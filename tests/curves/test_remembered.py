@@ -164,7 +164,7 @@ def test_input_is_still_refused_at_once(no_answers):
 def test_plans_without_a_finite_epsilon_are_still_refused_at_once():
     table = qw.Table(region=qw.Cat("N", "S"))
     plan = qw.Plan(table, neighbors=qw.replace_one())
-    plan.add("north", where=table.region == "N", loss=qw.laplace(1.0), holds=qw.on_input(qw.replace_one()))
+    plan.add("north", where=table.region == "N", loss=qw.laplace(1.0, 1.0), holds=qw.on_input(qw.replace_one()))
     with pytest.raises(UnboundedLossError):
         plan.guarantee()
 

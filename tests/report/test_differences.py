@@ -195,9 +195,10 @@ def test_table_plans():
 
 
 def test_a_table_plan_without_a_finite_epsilon_is_not_met():
-    free = TABLES.replace(", pure: {epsilon: 0.2}", ", laplace: {scale: 8.0}")
-    whole = free.replace("reads: [age], laplace: {scale: 8.0}, holds: {on_input: add_remove}", "reads: [age], "
-                         "laplace: {scale: 8.0}, holds: {on_input: {replace_one: {fixed: [region]}}}")  # fmt: skip
+    noise = "laplace: {scale: 8.0, sensitivity: 1.0}"
+    free = TABLES.replace(", pure: {epsilon: 0.2}", f", {noise}")
+    plain, fixed = "{on_input: add_remove}", "{on_input: {replace_one: {fixed: [region]}}}"
+    whole = free.replace(f"reads: [age], {noise}, holds: {plain}", f"reads: [age], {noise}, holds: {fixed}")
     found = differences(parse_table_plan(free), parse_table_plan(whole))
     assert math.isinf(float(found.after.upper))
     assert not found.met

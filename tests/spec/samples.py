@@ -67,15 +67,15 @@ def table_plan():
     t = table()
     plan = qw.Plan(t, qw.user("person", 2))
     near, whole = qw.on_input(qw.add_remove()), qw.on_table
-    plan.add("north", where=(t.region == "N") & (t.age < 30), reads=["age"], loss=qw.laplace(20.0), holds=near)
-    plan.add("old or heavy", where=(t.age >= 80) | ~t.weight.is_null(), loss=qw.gaussian(30.0), holds=near)
+    plan.add("north", where=(t.region == "N") & (t.age < 30), reads=["age"], loss=qw.laplace(20.0, 1.0), holds=near)
+    plan.add("old or heavy", where=(t.age >= 80) | ~t.weight.is_null(), loss=qw.gaussian(30.0, 1.0), holds=near)
     plan.add("model", where=qw.opaque("outliers dropped", stability=2), loss=qw.gdp(0.1), holds=near)
     plan.add("rows", loss=qw.pure(0.01), holds=whole, via=qw.clip_rows("person", 2), count=False)
     plan.add("visits", loss=qw.pure(0.01), holds=near, via=qw.flat_map("visits", max_out=3), adaptive=True)
     plan.add("joined", loss=qw.pure(0.01), holds=qw.on_table(qw.add_remove()), via=qw.join(truncate=(2, 3)))
     plan.split("by region", by=t.region, loss=qw.laplace(20.0), holds=near, count=True)
-    plan.split("by age", by=t.age, edges=[0, 18, 65], loss=qw.laplace(20.0), holds=near)
-    return plan.each("wards", of=t.wards, loss=qw.laplace(20.0), holds=near)
+    plan.split("by age", by=t.age, edges=[0, 18, 65], loss=qw.laplace(20.0, 1.0), holds=near)
+    return plan.each("wards", of=t.wards, loss=qw.laplace(20.0, 1.0), holds=near)
 
 
 def tables():

@@ -72,7 +72,9 @@ def conditions(draw, t, depth=2):
 def table_plans(draw):
     t = table()
     plan = qw.Plan(t, draw(st.sampled_from([qw.add_remove(), qw.replace_one(["region"]), qw.user("person", 2)])))
-    losses = st.sampled_from([qw.laplace(9.0), qw.gaussian(20.0), qw.pure(0.1), 3 * qw.gdp(0.05), qw.zcdp(0.01)])
+    losses = st.sampled_from(
+        [qw.laplace(9.0, 1.0), qw.gaussian(20.0, 1.0), qw.pure(0.1), 3 * qw.gdp(0.05), qw.zcdp(0.01)]
+    )
     holds = st.sampled_from([qw.on_input(qw.add_remove()), qw.on_table, qw.on_table(qw.add_remove())])
     for index in range(draw(st.integers(1, 3))):
         where = draw(st.none() | conditions(t))

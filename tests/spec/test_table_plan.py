@@ -156,14 +156,14 @@ def test_the_same_as_in_python():
     text = plan(
         "{name: region, split_by: region, count: true, laplace: {scale: 2}, holds: {on_input: add_remove}}",
         neighbors="replace_one",
-        more="  - {name: young, where: age < 30, gaussian: {sigma: 2}, holds: {on_input: add_remove}}\n",
+        more="  - {name: young, where: age < 30, count: true, gaussian: {sigma: 2}, holds: {on_input: add_remove}}\n",
     )
     found = parse_table_plan(text)
     t = found.table.table()
     holds = tables.on_input(tables.add_remove())
     made = tables.Plan(t, neighbors=tables.replace_one())
     made.split("region", by=t.region, count=True, loss=qw.laplace(2.0), holds=holds)
-    made.add("young", where=t.age < 30, loss=qw.gaussian(2.0), holds=holds)
+    made.add("young", where=t.age < 30, count=True, loss=qw.gaussian(2.0), holds=holds)
     assert found.guarantee().epsilon(1e-5) == made.guarantee().epsilon(1e-5)
 
 
@@ -281,3 +281,42 @@ def test_schema():
     assert found["$defs"]["Column"]["anyOf"][0] == {"enum": ["id"]}
     assert "oneOf" not in found["$defs"]["MaybeNotion"]["anyOf"][1]
     assert '"null"' not in json.dumps(found)
+
+
+# ---- sensitivities, orders, contributions
+
+
+def noisy(text):
+    return query(text).replace("pure: {epsilon: 1}", "laplace: {scale: 4.0}")
+
+
+def test_a_sensitivity_that_is_not_written_is_refused_at_its_line():
+    with pytest.raises(InvalidPlan, match=r"(?s)queries\[0\]\.laplace.*sensitivity"):
+        parse_table_plan(noisy("reads: [x]"))
+    stated = parse_table_plan(noisy("reads: [x]").replace("{scale: 4.0}", "{scale: 4.0, sensitivity: 1.0}"))
+    survives(stated)
+    counted = parse_table_plan(noisy("count: true"))
+    survives(counted)
+    assert "sensitivity" not in counted.to_yaml()
+
+
+@pytest.mark.parametrize(
+    "via", ["{clip_rows: {id: person, most: 2, first: true}}", "{join: {truncate: [1, 2], first: true}}"]
+)
+def test_a_map_before_the_condition(via):
+    found = parse_table_plan(query(f"where: age < 18, via: {via}"))
+    survives(found)
+    (made,) = found.plan().queries
+    assert made.filtered_last
+    assert any("its condition is applied after that" in said for said in found.guarantee().assumes)
+    assert "before the condition" in found.queries[0].via.words()
+
+
+def test_a_contribution_for_the_whole_plan():
+    text = plan("{name: q, count: true, pure: {epsilon: 1}, holds: {on_input: add_remove}}", "{user: {id: person}}")
+    found = parse_table_plan(text + "contribution: {clip_rows: {id: person, most: 3}}\n")
+    survives(found)
+    assert found.plan().contribution == tables.clip_rows("person", 3)
+    assert found.guarantee().epsilon(0).upper == pytest.approx(3)
+    with pytest.raises(InvalidPlan, match="contribution"):
+        parse_table_plan(text + "contribution: {clip_rows: {id: age, most: 3}}\n")

@@ -114,6 +114,41 @@ def check_plan(
             tally.violations.append(_words(setting, stated, exact, deltas, loss, top, turn))
 
 
+def check_ends(rng: np.random.Generator, name: str, tally: Tally) -> None:
+    """Draw a plan of filters and readings alone: the truth, by listing, lies between both ends of its answers.
+
+    Noise on the distance from the input of one table obeys every statement, and at the worst neighbour it loses the sum
+    of epsilons times distances (pure), or has the sum of squares of mu times distances (Gaussian).
+    """
+    setting = draw_setting(rng, name)
+    plain = tuple(ask for ask in setting.asks if ask.via is None and not ask.adaptive)
+    first, second = setting.pairs()
+    if not plain or not first.size:
+        return
+    setting = attrs.evolve(setting, asks=plain)
+    kinds = ("pure",) if rng.random() < 0.5 else ("gdp",)
+    stated = [draw_stated(rng, ask, setting.notion, kinds) for ask in plain]
+    far = np.array([Seen(setting, ask).far()[first, second] for ask in plain])
+    truth = attainable(stated, far)
+    try:
+        said = setting.plan([one.loss for one in stated]).guarantee()
+        found = said.epsilon(0.0) if kinds == ("pure",) else said.delta(list(EPSILONS))
+    except UnboundedLossError:
+        tally.refused_rightly += bool(np.isinf(far).any())
+        tally.refused_finite += not np.isinf(far).any()
+        return
+    except Unsupported:
+        tally.unsupported += 1
+        return
+    tally.plans += 1
+    exact = np.array([truth]) if kinds == ("pure",) else gaussian_delta(truth)
+    lower, upper = np.atleast_1d(found.lower), np.atleast_1d(found.upper)
+    tally.cases += 2 * exact.size
+    tally.attained += bool((lower >= exact * (1 - 1e-6) - 1e-12).all())
+    if (lower > exact * (1 + SLACK) + 1e-12).any() or (upper < exact * (1 - SLACK) - 1e-12).any():
+        tally.violations.append(_words(setting, stated, exact, lower, truth, float(upper[0]), -1))
+
+
 def attainable(stated: list[Stated], far: np.ndarray) -> float:
     """What noise on the distance from one table loses at the worst neighbour: epsilons add, squares of mu add."""
     if all(one.kind in GAUSSIAN for one in stated):

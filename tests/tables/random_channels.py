@@ -29,7 +29,8 @@ class Stated:
 
     @property
     def loss(self) -> Any:
-        return getattr(qw, self.kind)(*self.numbers)
+        more = {"sensitivity": 1.0} if self.kind in ("laplace", "gaussian") else {}
+        return getattr(qw, self.kind)(*self.numbers, **more)
 
     @property
     def mu(self) -> float:

@@ -146,18 +146,23 @@ class Ask:
     where: Any = None  # the library's condition, None for every record
     adaptive: bool = False
     twin: np.ndarray | None = None  # what an adaptive query keeps after other earlier outputs
+    first: bool = False  # whether a clip or a join comes before the condition
 
     def rows(self, universe: Universe, kept: np.ndarray) -> tuple[list[Row], np.ndarray]:
         """The rows that it can see, and how many of each it sees of every table."""
-        counts = universe.counts * kept
+        last = self.first and self.via is not None and self.via[0] in ("clip", "join")
+        counts = universe.counts if last else universe.counts * kept
         rows = universe.rows
         if self.via is not None and self.via[0] in ("clip", "join"):
             group, most, order = self.via[1], self.via[2], self.via[3]
             counts = _first(counts, universe.column(group), most, order)
+        counts = counts * kept
         names = tuple(rows[0]) if self.reads is None else self.reads
         seen: list[list[tuple[Any, ...]]] = [[tuple(row[name] for name in names)] for row in rows]
         if self.via is not None and self.via[0] in ("flat_map", "opaque"):
             names, seen = self.via[1], [list(made) for made in self.via[2]]
+            if self.via[0] == "flat_map" and self.reads == ():  # only their number
+                names, seen = (), [[()] * len(made) for made in seen]
         if self.via is not None and self.via[0] == "join":
             names = (*names, "match")
             seen = [[(*one, j) for one in made for j in range(n)] for made, n in zip(seen, self.via[4], strict=True)]
@@ -238,8 +243,8 @@ class Setting:
                 kind = ask.via[0]
                 via = {
                     "flat_map": lambda v=ask.via: flat_map("rows", max_out=v[3]),
-                    "clip": lambda v=ask.via: clip_rows(v[1], v[2]),
-                    "join": lambda v=ask.via: join(truncate=(v[2], v[5])),
+                    "clip": lambda v=ask.via, first=ask.first: clip_rows(v[1], v[2], first=first),
+                    "join": lambda v=ask.via, first=ask.first: join(truncate=(v[2], v[5]), first=first),
                     "opaque": lambda: None,
                 }[kind]()
             found.add(
@@ -343,8 +348,21 @@ def draw_ask(rng: np.random.Generator, table: Table, notion: Any, records: list[
     if via is None and rng.random() < 0.1:
         tree = draw_condition(rng, table)
         adaptive, twin = True, np.array([naive(tree, record) is True for record in records])
+    if via is not None and via[0] == "flat_map" and reads:
+        reads, via = _looking_at(reads, via, records)
     holds = draw_holds(rng, table, notion, reads, via)
-    return Ask(kept, reads, via, holds, where, adaptive, twin)
+    first = via is not None and via[0] in ("clip", "join") and bool(rng.random() < 0.4)
+    return Ask(kept, reads, via, holds, where, adaptive, twin, first)
+
+
+def _looking_at(reads: tuple[str, ...], via: tuple[Any, ...], records: list[Row]) -> tuple[Any, ...]:
+    """A map that makes the same rows of records which agree in the columns that it looks at."""
+    kind, names, made, most = via
+    reads = tuple(dict.fromkeys((*reads, *(name for name in names if name in records[0]))))
+    alike: dict[tuple[Any, ...], Any] = {}
+    for record, rows in zip(records, made, strict=True):
+        alike.setdefault(tuple(record[name] for name in reads), rows)
+    return reads, (kind, names, [alike[tuple(record[name] for name in reads)] for record in records], most)
 
 
 def draw_via(rng: np.random.Generator, table: Table, records: list[Row]) -> tuple[Any, ...]:
@@ -370,7 +388,7 @@ def draw_holds(rng: np.random.Generator, table: Table, notion: Any, reads: Any, 
     single = edge() if "u" in table.columns else add_remove()
     seen = set(table.columns) if reads is None else set(reads)
     if via is not None and via[0] in ("flat_map", "opaque"):
-        seen = set(via[1])
+        seen = set() if via[0] == "flat_map" and reads == () else set(via[1])
     people = [name for name, column in table.columns.items() if isinstance(column, Id)]
     if table.fixed_size and table.least:  # statements about records that come and go say nothing of such tables
         return [on_table, on_input(add_remove()), on_table(replace_one()), on_table(entry())][int(rng.integers(4))]

@@ -30,12 +30,12 @@ def priced(losses, holds, vias=None):
 
 
 CASES = {
-    "Gaussian": [qw.gdp(0.3), qw.gaussian(4.0), 2 * qw.gdp(0.2)],
+    "Gaussian": [qw.gdp(0.3), qw.gaussian(4.0, 1.0), 2 * qw.gdp(0.2)],
     "concentrated": [qw.zcdp(0.02), qw.gdp(0.2), qw.zcdp(0.1)],
     "equal": [qw.pure(0.4)] * 3,
     "pure": [qw.pure(0.4), qw.pure(0.1), qw.pure(0.7)],
     "mixed": [qw.pure(0.4), qw.approximate(0.2, 1e-3), qw.gdp(0.3)],
-    "Laplace": [qw.laplace(4.0), qw.laplace(8.0), qw.laplace(3.0, 0.5)],
+    "Laplace": [qw.laplace(4.0, 1.0), qw.laplace(8.0, 1.0), qw.laplace(3.0, 0.5)],
 }
 HOLDS = {"rows": [on_input(add_remove())], "table": [on_table], "both": [on_input(add_remove()), on_table]}
 

@@ -53,8 +53,8 @@ def plan_of(notion):
     whole = notion == free_lunch() or notion == window("day", 7)
     holds = on_table if whole else on_input(add_remove())
     plan = Plan(T, notion)
-    plan.add("young", loss=qw.gaussian(4.0), holds=holds, where=T.age < 30, count=True)
-    plan.add("south", loss=qw.laplace(10.0), holds=holds, where=T.region == "S", reads=["age"])
+    plan.add("young", loss=qw.gaussian(4.0, sensitivity=1.0), holds=holds, where=T.age < 30, count=True)
+    plan.add("south", loss=qw.laplace(10.0, sensitivity=1.0), holds=holds, where=T.region == "S", reads=["age"])
     return plan.split("days", by=T.day, edges=["2026-01-01", "2026-07-01"], loss=qw.pure(0.1), holds=holds)
 
 
@@ -119,7 +119,7 @@ def test_what_a_query_tells_by_itself_is_refused_at_the_call():
     people = Plan(T, user("who")).add("q", loss=qw.pure(1.0), holds=on_input(add_remove()))
     with pytest.raises(UnboundedLossError, match="bound the records"):
         people.guarantee()
-    sampled = qw.poisson(qw.gaussian(1.0), 0.1)
+    sampled = qw.poisson(qw.gaussian(1.0, sensitivity=1.0), 0.1)
     with pytest.raises(Unsupported):
         Plan(T, user("who", 3)).add("q", loss=sampled, holds=on_input(add_remove())).guarantee()
 

@@ -39,7 +39,7 @@ from quiltwork.tables.worst_step.worst import Worst
 
 STATED = [on_input(add_remove()), on_table]
 POOLS = {
-    "Gaussian": [qw.gdp(0.3), qw.gdp(0.5), qw.gaussian(4.0)],
+    "Gaussian": [qw.gdp(0.3), qw.gdp(0.5), qw.gaussian(4.0, 1.0)],
     "equal": [qw.pure(0.4)],
     "pure": [qw.pure(0.4), qw.pure(0.1), qw.pure(0.7)],
     "mixed": [qw.pure(0.4), qw.approximate(0.2, 1e-3), qw.gdp(0.3)],

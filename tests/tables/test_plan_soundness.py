@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tests.examples import examples, seeds
 from tests.tables.enumeration import Universe, distances, steps
-from tests.tables.plan_checks import Tally, campaign, check_plan, guarantee
+from tests.tables.plan_checks import Tally, campaign, check_ends, check_plan, guarantee
 from tests.tables.random_channels import Channel, Seen, Stated, hockey, joint, respects
 from tests.tables.random_plans import (
     NOTIONS,
@@ -64,6 +64,17 @@ def test_no_mechanism_loses_more_than_its_plan_promises(name):
     assert not found.violations, found.violations[0]
     assert found.cases >= LEAST_CASES
     assert found.plans >= PLANS // 6  # most of the others were refused
+
+
+@pytest.mark.parametrize("name", ["replace_one", "replace_one fixed", "entry", "metric", "user", "window max_records"])
+def test_the_truth_lies_between_both_ends(name):
+    """A lower end above what any mechanism loses would be a false certificate, as an upper end below it is."""
+    found = Tally()
+    for seed in range(PLANS):
+        check_ends(np.random.default_rng([seed, 11, *map(ord, name)]), name, found)
+    assert not found.violations, found.violations[0]
+    assert found.plans >= PLANS // 4
+    assert found.attained >= found.plans // 2  # and most lower ends are the truth
 
 
 @pytest.mark.parametrize("name", NOTIONS)

@@ -130,7 +130,7 @@ def test_losses_without_a_finite_cost_in_the_currency_are_refused():
     ):
         session = opened(budget)
         with pytest.raises(Unsupported):
-            session.spend("no", loss=loss, holds=BY_COUNT)
+            session.spend("no", count=True, loss=loss, holds=BY_COUNT)
         assert session.queries == ()
 
 
@@ -147,12 +147,12 @@ def test_budgets_that_do_not_add_up_on_paths_are_refused():
 def test_a_number_of_touches_needs_single_steps():
     with pytest.raises(Unsupported, match="single steps only"):
         opened(5 * qw.laplace(10.0), qw.replace_one()).spend(
-            "sum", reads=["age"], loss=qw.laplace(10.0), holds=BY_COUNT
+            "sum", reads=["age"], loss=qw.laplace(10.0, sensitivity=1.0), holds=BY_COUNT
         )
     with pytest.raises(Unsupported, match="single steps only"):
-        opened(5 * qw.laplace(10.0), qw.user("person", 3)).spend("n", loss=qw.laplace(10.0), holds=BY_COUNT)
+        opened(5 * qw.laplace(10.0), qw.user("person", 3)).spend("n", count=True, loss=qw.laplace(10.0), holds=BY_COUNT)
     stated = opened(5 * qw.laplace(10.0), qw.user("person", 3))
-    stated.spend("n", loss=qw.laplace(10.0), holds=qw.on_table)
+    stated.spend("n", loss=qw.laplace(10.0, sensitivity=1.0), holds=qw.on_table)
     assert stated.left.startswith("4 touches")
 
 
@@ -168,7 +168,7 @@ def test_names_are_new_and_infinite_distances_refused():
 
 
 def test_the_guarantee_is_the_budget_in_words():
-    session = opened(qw.zcdp(0.5)).spend("a", loss=qw.gaussian(3.0), holds=BY_COUNT)
+    session = opened(qw.zcdp(0.5)).spend("a", count=True, loss=qw.gaussian(3.0), holds=BY_COUNT)
     found = session.guarantee()
     assert found.epsilon(1e-6).upper == qw.zcdp(0.5).epsilon(1e-6).upper
     assert "one record, added or removed" in found.explain()
@@ -280,9 +280,9 @@ def test_a_touch_at_half_a_step_is_a_whole_touch():
     session = qw.Plan(table, half).session(4 * qw.laplace(1.0))
     stated = qw.on_table(qw.metric(qw.euclidean("x"), "m", within=1.0))
     for number in range(4):
-        session.spend(f"{number}", loss=qw.laplace(1.0), holds=stated)
+        session.spend(f"{number}", loss=qw.laplace(1.0, sensitivity=1.0), holds=stated)
     with pytest.raises(BudgetExceeded):
-        session.spend("one more", loss=qw.laplace(1.0), holds=stated)
+        session.spend("one more", loss=qw.laplace(1.0, sensitivity=1.0), holds=stated)
 
 
 def test_pure_losses_at_fractions_of_a_step_cost_no_less_than_they_must():
@@ -309,7 +309,7 @@ def test_caps_do_not_hide_several_steps_from_a_number_of_touches():
     table = qw.Table(day=qw.Int(0, 0), person=qw.Id())
     session = qw.Plan(table, qw.user("person", max_per={"day": 3})).session(9 * qw.laplace(10.0))
     with pytest.raises(Unsupported, match="single steps only"):
-        session.spend("n", loss=qw.laplace(10.0), holds=BY_COUNT)
+        session.spend("n", count=True, loss=qw.laplace(10.0), holds=BY_COUNT)
 
 
 def test_parts_are_admitted_together_or_not_at_all():

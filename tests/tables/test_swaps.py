@@ -58,7 +58,7 @@ def test_pairs_against_brute_force(name, seed):
 @pytest.mark.parametrize("name", ["any", "fixed", "entry", "entry n", "metric"])
 @pytest.mark.parametrize("elements", [0, 8])
 def test_too_many_pairs_are_bounded_from_above(monkeypatch, name, seed, elements):
-    monkeypatch.setattr(swaps, "MOST_WORK", 0)
+    monkeypatch.setattr(swaps, "MOST_PAIRS", 0)
     monkeypatch.setattr(swaps, "MOST_ELEMENTS", elements)
     notion, allowed = STEPS[name]
     plan = naive.random_plan(np.random.default_rng(seed), notion, holds=STATED)
@@ -73,7 +73,7 @@ def test_too_many_pairs_are_bounded_from_above(monkeypatch, name, seed, elements
 
 @pytest.mark.parametrize("seed", seeds(3))
 def test_bounds_hold_when_cells_are_left_out_too(monkeypatch, seed):
-    monkeypatch.setattr(swaps, "MOST_WORK", 0)
+    monkeypatch.setattr(swaps, "MOST_PAIRS", 0)
     monkeypatch.setattr(fronts, "MOST_LISTED", 0)
     monkeypatch.setattr(fronts, "MOST_COMPARED", 2)
     plan = naive.random_plan(np.random.default_rng(seed), replace_one(), holds=STATED)
@@ -125,17 +125,17 @@ def test_distances_of_the_definition():
 
 
 @pytest.mark.parametrize("notion", [replace_one(), entry("region"), entry(), replace_one(fixed=["age"])])
-@pytest.mark.parametrize("work", [swaps.MOST_WORK, 0])
+@pytest.mark.parametrize("work", [swaps.MOST_PAIRS, 0])
 def test_replaced_rows_that_leave_the_filter_are_refused(monkeypatch, notion, work):
-    monkeypatch.setattr(swaps, "MOST_WORK", work)
+    monkeypatch.setattr(swaps, "MOST_PAIRS", work)
     with pytest.raises(UnboundedLossError, match=r"II\.9"):
         moved(notion, on_input(replace_one()), count=True)
 
 
-@pytest.mark.parametrize("work", [swaps.MOST_WORK, 0])
+@pytest.mark.parametrize("work", [swaps.MOST_PAIRS, 0])
 def test_opaque_and_adaptive_queries_count_as_changed(monkeypatch, work):
     """An opaque map of stability 3 moves by 6; an adaptive count by 1, even where nothing it reads can change."""
-    monkeypatch.setattr(swaps, "MOST_WORK", work)
+    monkeypatch.setattr(swaps, "MOST_PAIRS", work)
     table = Table(region=Cat("N", "S"), age=Int(0, 9))
     plan = Plan(table, entry("age"))
     plan.add("dark", where=opaque("dark", stability=3), loss=qw.pure(0.1), holds=on_input(add_remove()))
@@ -219,7 +219,7 @@ def test_one_way_losses_need_a_known_direction(stated):
 
 
 def test_one_way_losses_are_refused_when_not_all_pairs_can_be_looked_at(monkeypatch):
-    monkeypatch.setattr(swaps, "MOST_WORK", 0)
+    monkeypatch.setattr(swaps, "MOST_PAIRS", 0)
     with pytest.raises(Unsupported, match="symmetric"):
         two_sides(replace_one(), count=True, holds=on_table).guarantee()
 

@@ -26,4 +26,4 @@ def steps_of(place: int, triple: Any) -> Loss:
     noise, rate, steps = three(place, triple)
     sigma = checks.positive(f"the noise multiplier {where}", noise, "without noise nothing bounds the loss")
     share = checks.rate(f"the sample rate {where}", rate, "it is the chance that a record is sampled")
-    return checks.count(f"the steps {where}", steps) * poisson(gaussian(sigma), share)
+    return checks.count(f"the steps {where}", steps) * poisson(gaussian(sigma, 1.0), share)

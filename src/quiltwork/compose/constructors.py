@@ -31,9 +31,9 @@ from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisso
 from quiltwork.losses.families.tradeoff.function import Sandwich
 from quiltwork.losses.families.tradeoff.vertices import from_vertices
 from quiltwork.losses.family import Family, families
+from quiltwork.losses.sensitivity import NEIGHBORS
 
 Given = ParamSpec("Given")
-NEIGHBORS = ("add_remove", "replace_one")
 
 
 def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:

@@ -45,5 +45,7 @@ def attained(loss: Loss, distance: float) -> Loss:
     """
     if distance == 1:
         return loss
+    if distance == 0:
+        return Loss(())
     found = [(part, part.family.attained(distance)) for part in loss.parts]
     return Loss(tuple(attrs.evolve(part, family=family) for part, family in found if family is not None))

@@ -50,9 +50,10 @@ def training(examples: int, batch: int, epochs: float, noise_multiplier: float, 
     steps = checks.count("steps", math.ceil(passes * examples / batch))
     batches, whole = math.ceil(Fraction(examples, batch)), math.ceil(passes)
     if sampling == "poisson":
-        return steps * poisson(gaussian(noise), double_above(Fraction(batch, examples)))  # no rate below the stated one
+        rate = double_above(Fraction(batch, examples))  # none below the stated one
+        return steps * poisson(gaussian(noise, 1.0), rate)
     if sampling == "fixed_size":
         return steps * fixed_size(gaussian(noise, 2.0), batch, examples)
     if sampling == "shuffle":
-        return whole * Loss.of(Shuffled(gaussian(noise).single("one step"), batches))
-    return whole * random_allocation(gaussian(noise), batches)
+        return whole * Loss.of(Shuffled(gaussian(noise, 1.0).single("one step"), batches))
+    return whole * random_allocation(gaussian(noise, 1.0), batches)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -28,6 +28,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.sensitivity import marked, origin, unmarked
 from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def parameter(
     """
     test: Any = check or domain.check
     known = entry(name, domain, label=label, example=example)
-    return {"converter": lambda value: test(name, value, **options), **known}
+    return {"converter": lambda value: marked(test(name, value, **options), origin(value)), **known}
 
 
 def entry(name: str, domain: Domain, **words: str) -> dict[str, Any]:
@@ -235,6 +236,10 @@ class Family(ABC):
         """The release run on a Poisson sample of the records, as another family."""
         return families()["poisson"](self, rate)  # type: ignore[call-arg]
 
+    def sensitivity_origins(self) -> frozenset[str]:
+        """The marks of the sensitivities in it, of releases inside of it too: where they come from, unless typed."""
+        return frozenset(_origins(getattr(self, a.name) for a in attrs.fields(type(self))))
+
     # ---- what adds up without composing
 
     @property
@@ -325,7 +330,19 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
+    if origin(value) is not None:
+        return unmarked(value)
     return "inf" if value == math.inf else value
+
+
+def _origins(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, Family):
+            yield from value.sensitivity_origins()
+        elif isinstance(value, tuple):
+            yield from _origins(value)
+        elif (found := origin(value)) is not None:
+            yield found
 
 
 # ---- all of them

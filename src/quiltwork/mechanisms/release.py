@@ -31,7 +31,8 @@ class Release(Generic[Value_co]):
     """A released value.
 
     `loss` bounds what it tells about one entry of the data that changes to another value (replace one), everything else
-    being fixed; `noise` says what was drawn. The value may be published; what it was computed from may not.
+    being fixed; of a total whose sensitivity is for entries that come and go, about one of these. `noise` says what was
+    drawn. The value may be published; what it was computed from may not.
     """
 
     value: Value_co

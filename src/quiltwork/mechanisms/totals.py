@@ -1,4 +1,4 @@
-"""Totals of bounded entries, how far one changed entry can move them, and Laplace or Gaussian noise on them."""
+"""Totals of bounded entries, how far one changed, added or removed entry can move them, and noise on them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.losses.families.discrete import MOST_ATOMS, SPAN
+from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.release import Noise, Release
 from quiltwork.mechanisms.scales import certified_scale, certified_sigma, exact_decimal, stated
@@ -28,13 +29,17 @@ MOST_INT = 10**300
 EMPTY = "an empty list has no entry to protect"
 
 
-@document("total/1")
 @attrs.frozen
 class Total:
-    """A number computed from the data, and the most that one changed entry moves it: both int, or both float."""
+    """A number computed from the data, and the most that one change of them moves it: both int, or both float."""
 
     value: int | float
     sensitivity: int | float
+
+    @property
+    def neighbors(self) -> str | None:
+        """The change that the sensitivity was worked out for: add_remove or replace_one; None if it was only typed."""
+        return origin(self.sensitivity)
 
     def __attrs_post_init__(self) -> None:
         if whole(self.value):
@@ -46,6 +51,14 @@ class Total:
                 allowed = "a float, as the total is"
                 raise InvalidParameter("sensitivity", self.sensitivity, allowed, "such as 1.0; integer totals take int")
             checks.moderate("sensitivity", self.sensitivity)
+
+
+document(
+    "total/1",
+    fields="value sensitivity",
+    write=lambda total: {"value": total.value, "sensitivity": unmarked(total.sensitivity)},
+    read=Total,
+)(Total)
 
 
 def whole(value: Any) -> bool:
@@ -77,27 +90,42 @@ def checked_float(name: str, value: Any) -> float:
     return number
 
 
-def bounded_sum(values: Iterable[Any], low: Any, high: Any) -> Total:
-    """The sum of the entries, each first moved into [low, high].
+def bounded_sum(values: Iterable[Any], low: Any, high: Any, neighbors: str = "replace_one") -> Total:
+    """The sum of the entries, each first moved into [low, high], and how far one change of the data moves it.
 
-    Integers (all of them, and both ends) are added exactly: sensitivity high - low. Floats are added exactly and
-    rounded once; the two roundings of neighbouring sums add one unit in the last place of n max(|low|, |high|), which
-    is counted in the sensitivity. The number n of entries is public, as it is when an entry is replaced.
+    `neighbors` is that change. "replace_one": an entry turns into another, which moves the sum by high - low; the
+    number n of entries is public. "add_remove": an entry comes or goes, which moves it by max(|low|, |high|). Neither
+    is a bound for the other: in [10, 12] they are 2 and 12. The sensitivity remembers its change, and a plan of tables
+    refuses a loss that is said to hold for another one.
+
+    Integers (all of them, and both ends) are added exactly. Floats are added exactly and rounded once; the two
+    roundings of neighbouring sums add one unit in the last place of n max(|low|, |high|), which is counted in the
+    sensitivity. That tells n, so that floats are for replaced entries only; for entries that come and go, count in
+    whole units.
 
     Reference: Casacuberta et al. 2022 (sums in floating point have more sensitivity than sums).
 
     >>> bounded_sum([3, -1, 12], 0, 10)
     Total(value=13, sensitivity=10)
+    >>> bounded_sum([11, 12, 10], 10, 12).sensitivity, bounded_sum([11, 12, 10], 10, 12, "add_remove").sensitivity
+    (2, 12)
     """
+    if neighbors not in NEIGHBORS:
+        raise InvalidParameter("neighbors", neighbors, "one of " + ", ".join(map(repr, NEIGHBORS)))
     try:
         entries = list(values)
     except TypeError:
         raise InvalidParameter("values", values, "a list of numbers") from None
-    if not entries:
+    if not entries and neighbors == "replace_one":
         raise InvalidParameter("values", values, "a list of numbers", EMPTY)
     if whole(low) and whole(high):
-        return _integer_sum(entries, operator.index(low), operator.index(high))
-    return _float_sum(entries, _number("low", low), _number("high", high))
+        total, reach = _integer_sum(entries, operator.index(low), operator.index(high), neighbors)
+        return Total(total, marked(reach, neighbors))
+    if neighbors == "add_remove":
+        hint = "how a sum of floats is rounded tells how many there are; with whole ends integers are added"
+        raise InvalidParameter("low and high", (low, high), "whole numbers for entries that come and go", hint)
+    real, span = _float_sum(entries, _number("low", low), _number("high", high))
+    return Total(real, marked(span, neighbors))
 
 
 def _number(name: str, value: Any) -> float:
@@ -110,24 +138,25 @@ def _ends(low: Any, high: Any) -> None:
         raise InvalidParameter("low and high", (low, high), "two different numbers in increasing order")
 
 
-def _integer_sum(entries: list[Any], low: int, high: int) -> Total:
+def _integer_sum(entries: list[Any], low: int, high: int, neighbors: str) -> tuple[int, int]:
     _ends(low, high)
     if len(entries) * max(abs(low), abs(high)) > MAX_INTEGER:
         raise InvalidParameter("low and high", (low, high), "small enough for a sum below 2**63")
     if not all(whole(entry) for entry in entries):
         wrong = next(entry for entry in entries if not whole(entry))
         raise InvalidParameter("values", wrong, "integers", "with float ends, floats are added")
-    return Total(sum(min(max(operator.index(entry), low), high) for entry in entries), high - low)
+    total = sum(min(max(operator.index(entry), low), high) for entry in entries)
+    return total, high - low if neighbors == "replace_one" else max(abs(low), abs(high))
 
 
-def _float_sum(entries: list[Any], low: float, high: float) -> Total:
+def _float_sum(entries: list[Any], low: float, high: float) -> tuple[float, float]:
     _ends(low, high)
     most = len(entries) * Fraction(max(abs(low), abs(high)))
     if most > Fraction(MAX_FLOAT_TOTAL):
         raise InvalidParameter("low and high", (low, high), "small enough for a sum below 1e300")
     clean = [min(max(_number("values", entry), low), high) for entry in entries]
     rounding = Fraction(math.ulp(above(most)))
-    return Total(math.fsum(clean), above(Fraction(high) - Fraction(low) + rounding))
+    return math.fsum(clean), above(Fraction(high) - Fraction(low) + rounding)
 
 
 def total_of(total: Any, sensitivity: Any) -> Total:
@@ -137,7 +166,7 @@ def total_of(total: Any, sensitivity: Any) -> Total:
             raise InvalidParameter("sensitivity", sensitivity, "left out", "the total brings its own")
         return total
     if sensitivity is None:
-        allowed = "the most that one changed entry moves the total"
+        allowed = "the most that one change of the data moves the total"
         raise InvalidParameter("sensitivity", None, allowed, "or give the total as bounded_sum(values, low, high)")
     return Total(total, sensitivity)
 
@@ -145,8 +174,8 @@ def total_of(total: Any, sensitivity: Any) -> Total:
 def _reach(sensitivity: Any) -> int | float:
     """The sensitivity of a total of integers, or of floats."""
     if whole(sensitivity):
-        return checks.count("sensitivity", sensitivity, least=1)
-    return checks.moderate("sensitivity", sensitivity)
+        return marked(checks.count("sensitivity", sensitivity, least=1), origin(sensitivity))
+    return marked(checks.moderate("sensitivity", sensitivity), origin(sensitivity))
 
 
 def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
@@ -162,19 +191,19 @@ def laplace_loss(scale: Any, sensitivity: Any) -> Loss:
     """
     scale, reach = stated("scale", scale), _reach(sensitivity)
     if isinstance(reach, float):
-        return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY))
+        return _dominating(scale, Stated(reach).most + Fraction(sampling.GRANULARITY), origin(reach))
     if reach < MOST_ATOMS:
         return discrete_laplace(scale, reach)
-    return _dominating(scale, Fraction(reach) + min(Fraction(1), 1 / (4 * typed(scale))))
+    return _dominating(scale, Fraction(reach) + min(Fraction(1), 1 / (4 * typed(scale))), origin(reach))
 
 
-def _dominating(scale: float, sensitivity: Fraction) -> Loss:
+def _dominating(scale: float, sensitivity: Fraction, known: str | None) -> Loss:
     """A Laplace mechanism whose epsilon is no smaller than sensitivity / scale, in doubles and in decimals."""
     least = sensitivity / typed(scale)
     reach = float(sensitivity)
     while Fraction(reach / scale) < least or typed(reach) / typed(scale) < least:
         reach = math.nextafter(reach, math.inf)
-    return continuous_laplace(scale, reach)
+    return continuous_laplace(scale, marked(reach, known))
 
 
 def laplace(total: int | float | Total, scale: float, sensitivity: int | float | None = None) -> Release[int | float]:
@@ -223,7 +252,7 @@ def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
     if isinstance(reach, int) and _listed(sigma, reach):
         return discrete_gaussian(exact_decimal(sigma), reach)
     most = Stated(reach).most if isinstance(reach, float) else Fraction(reach)
-    return zcdp(above((most / typed(sigma)) ** 2 / 2))
+    return zcdp(marked(above((most / typed(sigma)) ** 2 / 2), origin(reach)))
 
 
 def gaussian(total: int | float | Total, sigma: float, sensitivity: int | float | None = None) -> Release[int | float]:

@@ -30,9 +30,11 @@ from quiltwork.tables.notions.neighbors import (
     add_remove,
 )
 from quiltwork.tables.notions.sensitivity import on_input
+from quiltwork.tables.notions.transformations import ClipRows, FlatMap
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.predicates import opaque_parts
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.worst_step.contribution import clipped
 from quiltwork.tables.worst_step.reach import may_refuse, reach
 from quiltwork.tables.worst_step.vectors import Reach, Unbounded, Vector
 from quiltwork.tables.worst_step.worst import Worst
@@ -151,6 +153,7 @@ class PlanGuarantee(Guarantee):
     notion: Notion = attrs.field(kw_only=True)
     table: Table = attrs.field(kw_only=True, repr=False)
     queries: tuple[Query, ...] = attrs.field(kw_only=True, repr=False)
+    contribution: ClipRows | None = attrs.field(kw_only=True, default=None, repr=False)
     _found: Reach = attrs.field(kw_only=True, repr=False, alias="found", eq=value_of)
 
     def to(self, other: Notion) -> PlanGuarantee:
@@ -158,7 +161,7 @@ class PlanGuarantee(Guarantee):
         if not isinstance(other, Notion):
             raise InvalidParameter("other", other, "a notion such as add_remove()")
         other.check(self.table)
-        return guaranteed(self.table, self.queries, other)
+        return guaranteed(self.table, self.queries, other, self.contribution)
 
     @property
     def found(self) -> Reach:
@@ -197,33 +200,43 @@ class PlanGuarantee(Guarantee):
         return "\n".join(lines)
 
 
-def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuarantee:
+def guaranteed(
+    table: Table, queries: Sequence[Query], step: Notion, contribution: ClipRows | None = None
+) -> PlanGuarantee:
     """The worst of all vectors that one step can reach, or UnboundedLossError with what to do.
 
     The search waits for the first question, unless a query by itself says that the plan may be refused.
     """
     queries = tuple(queries)
-    found = later(partial(searched, table, queries, step))
-    if may_refuse(table, queries, step):
+    found = later(partial(searched, table, queries, step, contribution))
+    if contribution is not None or may_refuse(table, queries, step):
         value_of(found)
     curve = Worst((), reach=found)
     return PlanGuarantee(
         curve,
-        protects=step.protects,
-        assumes=later(lambda: _assumptions(queries, step, curve.reach)),
+        protects=_protected(step, contribution),
+        assumes=later(lambda: _assumptions(queries, step, curve.reach, contribution)),
         because=later(lambda: _reasons(curve.reach)),
         witness=later(lambda: _words(curve.witness(USUAL_DELTA), queries)),
         notion=step,
         table=table,
         queries=queries,
+        contribution=contribution,
         found=found,
     )
 
 
-def searched(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
+def _protected(step: Notion, contribution: ClipRows | None) -> str:
+    """What is hidden: with a bounded contribution all rows of a person, however many there are."""
+    if contribution is None or not isinstance(step, User) or step.id != contribution.id:
+        return step.protects
+    return f"{attrs.evolve(step, max_records=math.inf).protects}; at most {contribution.most} of them are used"
+
+
+def searched(table: Table, queries: Sequence[Query], step: Notion, contribution: ClipRows | None = None) -> Reach:
     """What one step can do, or UnboundedLossError with what to do."""
     try:
-        return reach(table, queries, step)
+        return reach(table, queries, step) if contribution is None else clipped(table, queries, step, contribution)
     except Unbounded as stopped:
         raise unbounded(table, queries, step, stopped.queries) from None
 
@@ -243,9 +256,16 @@ def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
     return f"{vector.where} touches {shown}" if names else f"{vector.where}: nothing is touched"
 
 
-def _assumptions(queries: Sequence[Query], step: Notion, found: Reach) -> tuple[str, ...]:
+def _assumptions(
+    queries: Sequence[Query], step: Notion, found: Reach, contribution: ClipRows | None
+) -> tuple[str, ...]:
     """Everything that was taken on trust."""
     said = ["the conditions of all queries that are not adaptive were fixed before any result was seen"]
+    if contribution is not None:
+        said.append(
+            f"of each {contribution.id} at most {contribution.most} rows are used by the whole plan, picked once "
+            f"before any query, by a rule that looks at the rows of that {contribution.id} alone"
+        )
     for query in queries:
         for part in opaque_parts(query.where):
             said.append(f"{query.name!r} reads through {part}, as declared: it counts as touching every record")
@@ -256,8 +276,12 @@ def _assumptions(queries: Sequence[Query], step: Notion, found: Reach) -> tuple[
                 f"the condition of {query.name!r} has too many alternatives: it counts as touching every record"
             )
         if query.via is not None:
-            said.append(f"{query.name!r} reads via {query.via}, and no record changes more rows than that says")
+            said.append(
+                f"{query.name!r} reads via {query.via}, and no record changes more rows than that says{_order(query)}"
+            )
     stated = [query.holds.notion for query in queries]
+    if contribution is not None and isinstance(step, User) and step.id == contribution.id:
+        step = attrs.evolve(step, max_records=math.inf)  # enforced, not assumed
     for notion in dict.fromkeys(notion for notion in (*stated, step) if isinstance(notion, User)):
         said += contribution_bounds(notion)
     return tuple(dict.fromkeys((*said, *found.notes)))
@@ -269,3 +293,14 @@ def contribution_bounds(notion: Notion) -> list[str]:
         return []
     whole = [] if math.isinf(notion.max_records) else [f"no {notion.id} has more than {notion.max_records:g} records"]
     return whole + [f"no {notion.id} has more than {cap} records for one {c}" for c, cap in notion.max_per]
+
+
+def _order(query: Query) -> str:
+    """Whether its condition comes before its map or after it, and what the map looks at."""
+    said = ""
+    if isinstance(query.via, FlatMap) and query.reads:
+        said = f"; it looks at {', '.join(sorted(query.reads))} alone"
+    if not query.where.columns:
+        return said
+    last = query.filtered_last
+    return f"{said}; its condition is applied {'after' if last else 'before'} that"

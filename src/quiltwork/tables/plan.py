@@ -13,7 +13,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
-from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
+from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
@@ -23,6 +23,7 @@ from quiltwork.tables.query import Asked, Query
 from quiltwork.tables.schema.columns import Id, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
+from quiltwork.tables.stated_sensitivity import check_sensitivity
 from quiltwork.tables.statistics.calibrate import calibrated
 from quiltwork.tables.statistics.intervals import errors
 from quiltwork.tables.statistics.price import queries
@@ -39,15 +40,19 @@ class Plan:
 
     The queries and their conditions are fixed before any result is seen; a query whose condition depends on earlier
     outputs must say `adaptive=True`, or be run in a `session`.
+
+    `contribution=clip_rows("person", 4)`: of each person at most so many rows are used by the whole plan, picked once
+    before any query, by a rule that looks at the rows of that person alone.
     """
 
-    def __init__(self, table: Table, neighbors: Notion) -> None:
+    def __init__(self, table: Table, neighbors: Notion, *, contribution: ClipRows | None = None) -> None:
         if not isinstance(table, Table):
             raise InvalidParameter("table", table, "a quiltwork Table")
         if not isinstance(neighbors, Notion):
             raise InvalidParameter("neighbors", neighbors, "a notion such as add_remove()", "write the parentheses")
         neighbors.check(table)
         self.table, self.neighbors = table, neighbors
+        self.contribution = None if contribution is None else self._clip("contribution", contribution)
         self._items: list[Query | Statistic] = []
         self._priced: tuple[Query, ...] | None = None
         self._names: set[str] = set()
@@ -94,7 +99,9 @@ class Plan:
     ) -> Plan:
         """One query: the records it keeps, the columns it reads of them, its loss, and where that holds.
 
-        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything.
+        `reads=[]` or `count=True`: only the number of kept records matters. Left out, it may read everything. What is
+        no count says in its loss how far one step moves the answer (`sensitivity=`). `where` comes before `via`,
+        unless the map says `first=True`.
         """
         return self._extend([self.query(name, loss, holds, where, reads, count, via, adaptive)])
 
@@ -257,7 +264,12 @@ class Plan:
         if prior is None:
             if any(given is not None for given in (person, when, changes)):
                 raise InvalidParameter("prior", None, "given with person, when and changes", "or leave these out too")
-            return guaranteed(self.table, self.queries, self.neighbors)
+            return guaranteed(self.table, self.queries, self.neighbors, self.contribution)
+        if self.contribution is not None:
+            raise Unsupported(
+                "a plan under a prior whose contribution is bounded", "a row that changes may push out another one",
+                "bound the rows before they become the table",
+            )  # fmt: skip
         from quiltwork.joined.guarantee import under_prior
 
         if person is None or when is None:
@@ -297,9 +309,16 @@ class Plan:
             read = frozenset()
         condition = Everything() if where is None else _predicate(where)
         self._check_condition(condition)
-        if isinstance(via, ClipRows) and not isinstance(self.table.columns.get(via.id), Id):
-            raise InvalidParameter("via", via, "a clip on an Id column of the table")
-        return Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+        if isinstance(via, ClipRows):
+            self._clip("via", via)
+        found = Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+        check_sensitivity(found, self.table)
+        return found
+
+    def _clip(self, name: str, given: Any) -> ClipRows:
+        if not isinstance(given, ClipRows) or not isinstance(self.table.columns.get(given.id), Id):
+            raise InvalidParameter(name, given, "a clip_rows(...) on an Id column of the table")
+        return given
 
     def _reads(self, reads: Iterable[str] | None) -> frozenset[str] | None:
         return None if reads is None else frozenset(self.table.names(reads, "reads"))
@@ -364,9 +383,15 @@ def _conjunction(condition: Predicate) -> bool:
 # ---- as a document
 
 
-def _read(table: Table, neighbors: Notion, queries: tuple[Query, ...], statistics: tuple[Any, ...] = ()) -> Plan:
+def _read(
+    table: Table,
+    neighbors: Notion,
+    queries: tuple[Query, ...],
+    statistics: tuple[Any, ...] = (),
+    contribution: ClipRows | None = None,
+) -> Plan:
     """Every query is checked again by the plan, as when it was added."""
-    plan = Plan(table, neighbors)
+    plan = Plan(table, neighbors, contribution=contribution)
     for one in queries:
         checked = plan.query(one.name, one.loss, one.holds, one.where, one.reads, False, one.via, one.adaptive)
         plan._extend([attrs.evolve(checked, inside=one.inside)])
@@ -382,24 +407,30 @@ def _written(plan: Plan) -> dict[str, Any]:
         "neighbors": plan.neighbors,
         "queries": tuple(one for one in plan._items if isinstance(one, Query)),
         "statistics": plan.statistics or None,
+        "contribution": plan.contribution,
     }
 
 
 def _written_promise(value: PlanGuarantee) -> dict[str, Any]:
     words = {name: getattr(value, name) for name in ("protects", "assumes", "because", "witness")}
-    return {"table": value.table, "neighbors": value.notion, "queries": value.queries, **words}
+    own = {"table": value.table, "neighbors": value.notion, "queries": value.queries}
+    return {**own, **words, "contribution": value.contribution}
 
 
-def _read_promise(table: Table, neighbors: Notion, queries: tuple[Query, ...], **words: Any) -> PlanGuarantee:
+def _read_promise(
+    table: Table, neighbors: Notion, queries: tuple[Query, ...], contribution: ClipRows | None = None, **words: Any
+) -> PlanGuarantee:
     """The curve is derived again from the queries: it is a theorem about them, not a number to believe."""
-    return attrs.evolve(_read(table, neighbors, queries).guarantee(), **words)
+    return attrs.evolve(_read(table, neighbors, queries, (), contribution).guarantee(), **words)
 
 
-document("table_plan/1", fields="table neighbors queries", optional="statistics", write=_written, read=_read)(Plan)
+document(
+    "table_plan/1", fields="table neighbors queries", optional="statistics contribution", write=_written, read=_read
+)(Plan)
 document(
     "plan_guarantee/1",
     fields="table neighbors queries protects assumes because",
-    optional="witness",
+    optional="contribution witness",
     write=_written_promise,
     read=_read_promise,
 )(PlanGuarantee)

@@ -11,7 +11,7 @@ import attrs
 from quiltwork.compose.loss import Loss
 from quiltwork.kinds import document
 from quiltwork.tables.notions.sensitivity import Holds
-from quiltwork.tables.notions.transformations import FlatMap, Via
+from quiltwork.tables.notions.transformations import ClipRows, FlatMap, Via
 from quiltwork.tables.schema.predicates import Box, Everything, Predicate, opaque_parts
 
 
@@ -31,9 +31,11 @@ class Asked(TypedDict, total=False):
 class Query:
     """A filter, a projection and a protected release.
 
-    `reads` are the columns that matter beyond the filter: none for a count, None for all of them. `adaptive` says that
-    whether or where it runs depends on earlier outputs, so that it counts as touching every record. `inside` is its
-    loss when a kept record turns into another kept one, where that is known to be less than that of two records.
+    `reads` are the columns that matter beyond the filter: none for a count, None for all of them. Beside a `via` that
+    makes rows of single records they are the columns that this map looks at; which rows a clip or a join keeps depends
+    on all of a record. `adaptive` says that whether or where it runs depends on earlier outputs, so that it counts as
+    touching every record. `inside` is its loss when a kept record turns into another kept one, where that is known to
+    be less than that of two records.
     """
 
     name: str
@@ -62,6 +64,16 @@ class Query:
         return self.boxes is None
 
     @property
+    def counted(self) -> bool:
+        """Whether only the number of rows matters that it sees."""
+        return self.reads is not None and not self.reads
+
+    @property
+    def filtered_last(self) -> bool:
+        """Whether its condition comes after its map, so that records outside of it may push out rows inside of it."""
+        return self.via is not None and self.via.first and bool(self.where.columns)
+
+    @property
     def counts(self) -> bool:
         """Whether only the number of kept records matters: a swap inside the filter leaves it unchanged."""
         return self.only_counts and not self.opaque
@@ -75,15 +87,26 @@ class Query:
     @property
     def only_counts(self) -> bool:
         """Whether, whatever records it keeps, only their number matters."""
-        return self.reads is not None and not self.reads and self.via is None and self.record_by_record
+        return self.counted and self.via is None and self.record_by_record
 
     @property
     def looks_at(self) -> frozenset[str] | None:
         """The columns on which its input depends; None when that may be all of them."""
-        if self.reads is None or self.via is not None or self.opaque:
-            return None
-        return self.reads | self.where.columns
+        seen = self._seen
+        return None if seen is None or self.opaque else seen | self.where.columns
+
+    @property
+    def _seen(self) -> frozenset[str] | None:
+        """The columns by which it tells records apart that its filter keeps; None for all of them.
+
+        How many rows a map makes of a record may depend on all of it; how many rows of a person are kept does not.
+        """
+        if self.via is None or (isinstance(self.via, FlatMap) and self.reads):
+            return self.reads
+        if isinstance(self.via, ClipRows) and self.counted and not self.filtered_last:
+            return frozenset((self.via.id,))
+        return None
 
     def reads_any(self, columns: frozenset[str]) -> bool:
         """Whether a change of these columns is seen beyond the filter."""
-        return self.reads is None or self.via is not None or bool(self.reads & columns)
+        return self._seen is None or bool(self._seen & columns)

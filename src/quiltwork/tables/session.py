@@ -117,7 +117,7 @@ class Session:
 
     def _total(self, counted: list[Query]) -> Cost:
         """What the worst step costs, with everything above it that was not listed."""
-        found = searched(self._plan.table, counted, self._plan.neighbors)
+        found = searched(self._plan.table, counted, self._plan.neighbors, self._plan.contribution)
         totals = [self._filter.total(vector.loss) for vector in found.vectors]
         totals += [self._bounded(bound) for bound in found.bounds]
         return tuple(max(one[j] for one in totals) for j in range(len(self._spent)))

@@ -28,8 +28,8 @@ def _loss(draw: Draw, family: str) -> Any:
         "pure": lambda: qw.pure(draw.share(0.02, 0.8)),
         "gdp": lambda: qw.gdp(draw.share(0.02, 0.8)),
         "zcdp": lambda: qw.zcdp(draw.power(-4, -1)),
-        "laplace": lambda: qw.laplace(draw.share(2, 20)),
-        "gaussian": lambda: qw.gaussian(draw.share(2, 20)),
+        "laplace": lambda: qw.laplace(draw.share(2, 20), 1.0),
+        "gaussian": lambda: qw.gaussian(draw.share(2, 20), 1.0),
         "approximate": lambda: qw.approximate(draw.share(0.02, 0.5), draw.power(-12, -9)),
     }
     return make[draw.pick(list(make)) if family == "any" else family]()

@@ -168,7 +168,7 @@ def _truncated(event: Any, relation: str) -> Loss:
         return compose()
     if not sigma:
         noise(event, "noise_multiplier", given)
-    step = Gaussian(sigma)
+    step = Gaussian(sigma, 1.0)
     return Loss.of(
         TruncatedPoisson(
             step, rate, most, records, exchanged=relation == "replace", zeroed=relation == "replace_special"

@@ -17,6 +17,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
+from quiltwork.losses.sensitivity import ASSUMED, marked
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
 
@@ -58,7 +59,9 @@ class DiscreteGaussian(DiscreteFamily):
     tabulated: ClassVar[str] = "sigma"
     because: ClassVar[str] = "discrete Gaussian mechanism, exact loss lattice (Canonne, Kamath and Steinke 2020)"
     sigma: float = attrs.field(**parameter("sigma", POSITIVE, "Standard deviation (sigma)", "40"))
-    sensitivity: int = attrs.field(default=1, **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1"))
+    sensitivity: int = attrs.field(
+        default=marked(1, ASSUMED), **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         _too_many("sigma", self.sigma, 2 * SPAN * self.sigma + self.sensitivity)
@@ -121,7 +124,9 @@ class DiscreteLaplace(DiscreteFamily):
     tabulated: ClassVar[str] = "sensitivity"
     because: ClassVar[str] = "geometric mechanism, exact loss lattice (Ghosh, Roughgarden and Sundararajan 2009)"
     scale: float = attrs.field(**parameter("scale", POSITIVE, "Scale", "40"))
-    sensitivity: int = attrs.field(default=1, **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1"))
+    sensitivity: int = attrs.field(
+        default=marked(1, ASSUMED), **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         _too_many("sensitivity", self.sensitivity, self.sensitivity)

@@ -19,6 +19,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
+from quiltwork.losses.sensitivity import ASSUMED, marked
 from quiltwork.losses.transforms.transform import Spectrum, Transform
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed
@@ -147,7 +148,9 @@ class Gaussian(GaussianFamily):
     sigma: float = attrs.field(
         **parameter("sigma", POSITIVE, "Standard deviation (sigma)", "40", hint="it is the noise's standard deviation")
     )
-    sensitivity: float = attrs.field(default=1.0, **parameter("sensitivity", POSITIVE, "Sensitivity (l2)", "1"))
+    sensitivity: float = attrs.field(
+        default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l2)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)

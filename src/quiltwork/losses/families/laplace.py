@@ -16,6 +16,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
 from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
+from quiltwork.losses.sensitivity import ASSUMED, marked
 from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, Transform, panel_rule
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed
@@ -122,7 +123,9 @@ class Laplace(Family):
     linear: ClassVar[bool] = True
     because: ClassVar[str] = "Laplace mechanism, exact loss law (Dwork et al. 2006)"
     scale: float = attrs.field(**parameter("scale", POSITIVE, "Scale", "40"))
-    sensitivity: float = attrs.field(default=1.0, **parameter("sensitivity", POSITIVE, "Sensitivity (l1)", "1"))
+    sensitivity: float = attrs.field(
+        default=marked(1.0, ASSUMED), **parameter("sensitivity", POSITIVE, "Sensitivity (l1)", "1")
+    )
 
     def __attrs_post_init__(self) -> None:
         checks.moderate("sensitivity / scale", self.sensitivity / self.scale)

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 from quiltwork.compose.loss import Loss
 from quiltwork.losses import family as families
 from quiltwork.losses.family import Domain, Entry, Family, Fields, Rows
+from quiltwork.losses.sensitivity import origin, unmarked
 from quiltwork.spec.fields.fields import (
     NonNegative,
     Numbers,
@@ -61,8 +62,12 @@ class Mechanism(Strict):
         return self.family.describe(**self._entries(lambda recipe: recipe.describe()))
 
     def _entries(self, inside: Callable[[_OneMechanism], Any]) -> dict[str, Any]:
-        """What is written, as plain values; of recipes inside, what is asked for."""
-        return {name: _plain(getattr(self, name), inside) for name in type(self).model_fields}
+        """What is written, as plain values; of recipes inside, what is asked for.
+
+        What is not written is the family's own default, which knows that nobody stated it.
+        """
+        own = {entry.name: entry.default for entry in self.family.entries() if entry.name not in self.model_fields_set}
+        return {name: own.get(name, _plain(getattr(self, name), inside)) for name in type(self).model_fields}
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Self:
@@ -146,7 +151,10 @@ def _written(domain: Domain | None, value: Any) -> Any:
 
 
 def _model(name: str, base: type[Any], about: str, entries: tuple[Entry, ...]) -> Any:
-    fields: dict[str, Any] = {entry.name: (_type(entry), entry.default) for entry in entries}
+    fields: dict[str, Any] = {
+        entry.name: (_type(entry), entry.default if origin(entry.default) is None else unmarked(entry.default))
+        for entry in entries
+    }
     return create_model(name, __base__=base, __doc__=about, __module__=__name__, **fields)
 
 

@@ -12,6 +12,7 @@ from quiltwork.spec.fields.fields import Choice, Count, Nothing, Positive, Stric
 from quiltwork.tables.notions.metrics import Distance
 from quiltwork.tables.notions.neighbors import Notion as TableNotion
 from quiltwork.tables.notions.sensitivity import Holds as TableHolds
+from quiltwork.tables.notions.transformations import ClipRows as TableClipRows
 from quiltwork.tables.notions.transformations import Via as TableVia
 
 Names = Annotated[tuple[Words, ...], Field(strict=False)]
@@ -145,6 +146,7 @@ class Join(Strict):
     """Joined with another table, so many rows of each kept for a key."""
 
     truncate: Annotated[tuple[Count, Count], Field(strict=False)]
+    first: bool = False
 
 
 class ClipRows(Strict):
@@ -152,10 +154,11 @@ class ClipRows(Strict):
 
     id: Words
     most: Count
+    first: bool = False
 
 
 class Via(Choice):
-    """A map between the table and what a query sees."""
+    """A map between the table and what a query sees; the condition comes before it, or after it with `first`."""
 
     noun: ClassVar[str] = "map"
 
@@ -173,5 +176,19 @@ class Via(Choice):
             return f"{self.flat_map.name}, at most {self.flat_map.max_out} rows a record"
         if self.join is not None:
             own, other = self.join.truncate
-            return f"a join that keeps {own} of our rows and {other} of the other table's for each key"
-        return f"at most {self.chosen.most} rows of each {self.chosen.id}"
+            said = f"a join that keeps {own} of our rows and {other} of the other table's for each key"
+        else:
+            said = f"at most {self.chosen.most} rows of each {self.chosen.id}"
+        return f"{said}, before the condition" if self.chosen.first else said
+
+
+class Contribution(Choice):
+    """How many rows of each person the whole plan uses."""
+
+    noun: ClassVar[str] = "bound"
+
+    clip_rows: ClipRows | None = None
+
+    def via(self) -> TableClipRows:
+        found: TableClipRows = _made(self)
+        return found

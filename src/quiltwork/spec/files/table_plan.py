@@ -18,7 +18,7 @@ from quiltwork.spec.fields.columns import Table, Values
 from quiltwork.spec.fields.conditions import MOST_CHARACTERS, condition
 from quiltwork.spec.fields.fields import Count, Positive, Strict, Words, located, refused
 from quiltwork.spec.fields.losses import Recipe
-from quiltwork.spec.fields.notions import Holds, Names, Notion, Via
+from quiltwork.spec.fields.notions import Contribution, Holds, Names, Notion, Via
 from quiltwork.spec.fields.statistics import StatisticQuery
 from quiltwork.spec.files.file import File
 from quiltwork.spec.files.plan import Target
@@ -69,6 +69,11 @@ class TableQuery(Recipe, _Asked):
             raise refused("must be left out of a query that is split", ("adaptive",))
         return self
 
+    @property
+    def kind(self) -> str:
+        """The mechanism that is named."""
+        return self.mechanism.family.kind
+
     def loss(self) -> Loss:
         """The loss of one part, all its releases together."""
         return self.times * self.mechanism.loss()
@@ -93,7 +98,7 @@ class TableQuery(Recipe, _Asked):
             "count": self.count,
             "via": None if self.via is None else self.via.via(),
         }
-        with located(fields={**_own(self), **_CALLED}):
+        with located(fields={**_own(self), **_CALLED, "loss": self.kind}):
             if self.split_by is not None:
                 with located("split_by"):
                     by = plan.table[self.split_by]
@@ -126,6 +131,7 @@ class TablePlan(File):
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     table: Table
     neighbors: Notion
+    contribution: Contribution | None = None
     queries: Annotated[tuple[PlanQuery, ...], Field(strict=False, min_length=1, max_length=MOST_QUERIES)]
 
     @model_validator(mode="after")
@@ -143,7 +149,10 @@ class TablePlan(File):
     def parts(self) -> tuple[tables.Plan, tuple[range, ...]]:
         """The plan, and which of its queries each entry of the file became."""
         with located("neighbors", self.neighbors.kind, fields=_own(self.neighbors.chosen)):
-            plan = tables.Plan(self.table.table(), self.neighbors.notion())
+            table, notion = self.table.table(), self.neighbors.notion()
+            notion.check(table)
+        with located("contribution", fields={"contribution": "clip_rows"}):
+            plan = tables.Plan(table, notion, contribution=self.contribution and self.contribution.via())
         found: list[range] = []
         for index, query in enumerate(self.queries):
             before = plan.size

@@ -20,7 +20,7 @@ from quiltwork.tables.schema.table import Reference, column_name
 
 if TYPE_CHECKING:
     from quiltwork.tables.cells.cells import Arrangement
-    from quiltwork.tables.notions.neighbors import Metric, Notion
+    from quiltwork.tables.notions.neighbors import Metric
     from quiltwork.tables.schema.table import Table
 
 EARTH = 6_371_008.8  # mean radius, metres
@@ -107,22 +107,41 @@ def within_reach(
     return np.asarray(length <= step.within * (1 + 1e-9))
 
 
-def has_room(table: Table, step: Notion) -> bool:
-    """Whether a record can really move as far as the step allows, so that a vector of it is attained."""
-    distance = getattr(step, "distance", None)
-    if distance is None:
-        return True
-    if distance.name == "geo":
-        return False
-    within = float(getattr(step, "within", math.inf))
-    for name in distance.columns:
-        column = table.columns[name]
-        if isinstance(column, Ordered):
-            (low, _), (high, _) = column.domain
-            # two whole numbers are a whole number apart, and the last one lies below the end of the domain
-            if within <= high - low - column.discrete and not (column.discrete and within % 1):
-                return True
-    return False
+def longest_move(arrangement: Arrangement, table: Table, picks: NDArray[np.int64], step: Metric) -> float:
+    """A length, at most `within`, by which a record of the first of two cells really moves into the second; 0: none.
+
+    Real columns take every length between the shortest and the longest gap of their spans, whole numbers whole ones.
+    Where several columns move, all of them are real: then one is moved far, the others a hair beyond their gap.
+    """
+    columns = [table.columns[name] for name in step.distance.columns]
+    if step.distance.name == "geo" or not all(isinstance(column, Ordered) for column in columns):
+        return 0.0
+    discrete = any(isinstance(column, Ordered) and column.discrete for column in columns)
+    if discrete and len(columns) > 1:
+        return 0.0
+    sheets = {sheet.column: s for s, sheet in enumerate(arrangement.sheets)}
+    gaps = []
+    for name in step.distance.columns:
+        s = sheets[name]
+        spans = [arrangement.sheets[s].spans[int(pick)] for pick in picks[:, s]]
+        ends = [(span[0][0], span[1][0] - discrete) for span in spans if span is not None]
+        if len(ends) < 2:
+            return 0.0
+        (low, high), (start, end) = ends
+        gaps.append((max(start - high, low - end, 0), max(end - low, high - start)))
+    return max(_stretched(gaps, chosen, step, discrete) for chosen in range(len(gaps)))
+
+
+def _stretched(gaps: Sequence[tuple[float, float]], chosen: int, step: Metric, discrete: bool) -> float:
+    """The length of a move that closes all gaps and goes farther in the chosen column, a hair below `within`."""
+    power = 1 if step.distance.name == "manhattan" else 2
+    rest = sum(gap**power for k, (gap, _) in enumerate(gaps) if k != chosen)
+    room = step.within**power - rest
+    least, most = gaps[chosen]
+    if room < least**power:
+        return 0.0
+    far = min(room ** (1 / power), most)
+    return float(math.floor(far)) if discrete else (rest + far**power) ** (1 / power) * (1 - 1e-12)
 
 
 # ---- as a document

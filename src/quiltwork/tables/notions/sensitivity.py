@@ -209,7 +209,8 @@ class Response:
     """Distances of one query's input after one step of the table.
 
     `signed`: the direction is known, removed rows make the mechanism's pair (P, Q) and added ones (Q, P); otherwise any
-    query may go either way.
+    query may go either way. `sure`: a step that moves the input moves it exactly so far; otherwise these are bounds,
+    and what is certain is that an input that changes is at least one step of the statement away.
     """
 
     one: float
@@ -218,6 +219,7 @@ class Response:
     least: float  # as soon as one record of a person is touched
     most: float  # whatever the number of records
     signed: bool
+    sure: bool = False
     inside: Loss | None = None  # at the distance `both`, where less than two records is known
 
     def many(self, records: float) -> float:
@@ -237,7 +239,9 @@ def response(query: Query, step: Notion, table: Table) -> Response:
         return _of_input(query, stated, step, table)
     if isinstance(stated, RECORD_STEPS) and not isinstance(step, FreeLunch):
         # record by record, as on the input: every change of a filtered table lifts to one of the whole table
-        return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step) and query.record_by_record)
+        plain = query.record_by_record
+        sure = plain and query.via is None
+        return Response(1.0, 2.0, 1.0, 0.0, math.inf, signed=one_way(step) and plain, sure=sure)
     far = dist(stated, step, table)
     if isinstance(stated, Entry) and isinstance(step, (ReplaceOne, Metric)) and query.looks_at is not None:
         seen = changeable(step, table) & query.looks_at  # columns that the query does not look at change for free
@@ -265,10 +269,13 @@ def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Respo
     if isinstance(stated, RECORD_STEPS):
         clipped = _clipped(query, step)
         each, most = (rows, math.inf) if clipped is None else (1.0, float(clipped))
-        signed, inside = one_way(step) and query.record_by_record, query.inside if query.via is None else None
+        one, both = _rows_moved(query, step, table)
+        plain = query.record_by_record
+        known = isinstance(step, SWAP_STEPS) and query.via is None and rows == 1
         return Response(
-            rows, 2 * rows, each, 0.0, most, signed, inside if isinstance(step, SWAP_STEPS) and rows == 1 else None
-        )
+            one, both, each, 0.0, most, signed=one_way(step) and plain, sure=plain or clipped is not None,
+            inside=query.inside if known else None,
+        )  # fmt: skip
     if isinstance(stated, FreeLunch):
         return Response(1.0, 1.0, 0.0, 1.0, 1.0, signed=False)
     one, both, whole = math.inf, math.inf, math.inf
@@ -279,6 +286,25 @@ def _of_input(query: Query, stated: Notion, step: Notion, table: Table) -> Respo
         elif isinstance(stated, User):
             one, both, whole = _mapped(query.via, stated, step, table)
     return Response(one, both, 0.0, whole, whole, signed=False)
+
+
+def _rows_moved(query: Query, step: Notion, table: Table) -> tuple[float, float]:
+    """Rows of its input, one by one added or removed, when a record comes or goes; and when one that it keeps changes.
+
+    What only counts its rows sees a row that takes another's place as nothing. Of a person whose record changes, and
+    stays theirs, a clip exchanges one row for another; when it goes to another person, one of each.
+    """
+    rows, via = query.stability, query.via
+    if via is None or opaque_parts(query.where):
+        return rows, 2 * rows
+    if isinstance(via, ClipRows):
+        persons = 2.0 if isinstance(step, SWAP_STEPS) and via.id in changeable(step, table) else 1.0
+        if not query.counted:
+            return rows, persons * rows
+        return 1.0, persons if query.filtered_last else 1.0
+    if not query.counted:
+        return rows, 2 * rows
+    return (rows, rows) if isinstance(via, FlatMap) else (rows / 2, rows)
 
 
 def one_way(step: Notion) -> bool:

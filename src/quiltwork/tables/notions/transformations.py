@@ -1,5 +1,9 @@
 """Transformations between the table and what a query sees, with the number of rows that one record can change.
 
+A query first keeps the records that satisfy its condition, and its map works on these. Where at most so many rows are
+kept (`clip_rows`, `join`), the other order is another query: with `first=True` the map works on the whole table and the
+condition comes after it, so that a record outside of the condition may push out one inside of it.
+
 Reference: seed 001, Proposition III.8 (stabilities multiply, 0 times infinity is infinity).
 """
 
@@ -17,9 +21,10 @@ from quiltwork.tables.schema.table import Reference, column_name
 
 
 class Via(ABC):
-    """A map from tables to tables of rows."""
+    """A map from tables to tables of rows; `first` says that a query's condition comes after it, and not before."""
 
     kind: ClassVar[str]
+    first: bool = False
 
     @property
     @abstractmethod
@@ -53,13 +58,14 @@ class Join(Via):
     kind: ClassVar[str] = "join"
     own: int
     other: int
+    first: bool = False
 
     @property
     def stability(self) -> int:
         return 2 * self.other
 
     def __str__(self) -> str:
-        return f"join(truncate=({self.own}, {self.other}))"
+        return f"join(truncate=({self.own}, {self.other}){', first=True' if self.first else ''})"
 
 
 @attrs.frozen
@@ -72,13 +78,14 @@ class ClipRows(Via):
     kind: ClassVar[str] = "clip_rows"
     id: str
     most: int
+    first: bool = False
 
     @property
     def stability(self) -> int:
         return 2
 
     def __str__(self) -> str:
-        return f"clip_rows({self.id!r}, {self.most})"
+        return f"clip_rows({self.id!r}, {self.most}{', first=True' if self.first else ''})"
 
 
 def flat_map(name: str, *, max_out: int) -> FlatMap:
@@ -88,10 +95,11 @@ def flat_map(name: str, *, max_out: int) -> FlatMap:
     )
 
 
-def join(*, truncate: tuple[int, int]) -> Join:
+def join(*, truncate: tuple[int, int], first: bool = False) -> Join:
     """Join with another table: for each key at most truncate[0] of our rows and truncate[1] of the other's are kept.
 
-    The rule that picks them must look at each row alone (a fixed order or hash of the row).
+    The rule that picks them must look at each row alone (a fixed order or hash of the row). With `first` the condition
+    of the query is applied to what was joined, and not before.
     """
     try:
         own, other = truncate
@@ -99,14 +107,31 @@ def join(*, truncate: tuple[int, int]) -> Join:
         raise InvalidParameter(
             "truncate", truncate, "two whole numbers: rows kept for each key, ours and theirs"
         ) from None
-    return Join(checks.count("truncate", own, least=1), checks.count("truncate", other, least=1))
+    kept = checks.count("truncate", own, least=1), checks.count("truncate", other, least=1)
+    return Join(*kept, checks.flag("first", first))
 
 
-def clip_rows(id: str | Reference, most: int) -> ClipRows:
-    """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row."""
-    return ClipRows(column_name("id", id, "an Id column, or its name"), checks.count("most", most, least=1))
+def clip_rows(id: str | Reference, most: int, *, first: bool = False) -> ClipRows:
+    """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row.
+
+    With `first` the rows are clipped before the condition of the query is applied, and not after it.
+    """
+    name = column_name("id", id, "an Id column, or its name")
+    return ClipRows(name, checks.count("most", most, least=1), checks.flag("first", first))
 
 
 document("flat_map/1", fields="name max_out", read=flat_map)(FlatMap)
-document("join/1", fields="truncate", write=lambda value: {"truncate": (value.own, value.other)}, read=join)(Join)
-document("clip_rows/1", fields="id most", read=clip_rows)(ClipRows)
+document(
+    "join/1",
+    fields="truncate",
+    optional="first",
+    write=lambda value: {"truncate": (value.own, value.other), "first": value.first or None},
+    read=join,
+)(Join)
+document(
+    "clip_rows/1",
+    fields="id most",
+    optional="first",
+    write=lambda value: {"id": value.id, "most": value.most, "first": value.first or None},
+    read=clip_rows,
+)(ClipRows)

@@ -1,8 +1,8 @@
 """One record turns into another: replaced, changed in one cell, or moved.
 
 The record leaves the queries of its old cell and enters those of its new one. A query that keeps both is moved only if
-it reads a column that changed: a count is not. All pairs of cells are looked at when there are few; otherwise two of
-the strongest cells stand above every pair, and the result says so.
+it reads a column that changed: a count is not. All pairs of cells are looked at (`pairs`), unless there are millions;
+then two of the strongest cells stand above every pair, and the result says so.
 
 Reference: theory/granularity.md sections 2 (table), 3.3 (directions) and 4.3.
 """
@@ -14,36 +14,26 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
-from quiltwork.compose.dominance import Ladders, distinct, dominated, first_of_each, front
+from quiltwork.compose.dominance import MOST_RUNGS, first_of_each
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import total, turned
 from quiltwork.errors import Unsupported
 from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.cells.heaviest import ascended
-from quiltwork.tables.notions.metrics import has_room, within_reach
 from quiltwork.tables.notions.neighbors import Entry, Metric, Notion
 from quiltwork.tables.notions.sensitivity import Response, changeable
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.worst_step.fronts import Front, Rates, strongest
-from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, Vector, refuse
+from quiltwork.tables.worst_step.pairs import Pairs, States
+from quiltwork.tables.worst_step.vectors import Bound, Pricing, Reach, refuse
 
-MOST_WORK = 1_500_000_000  # pairs of cells times queries
+MOST_PAIRS = 60_000_000  # of cells, times the kinds of losses that are told apart
 MOST_ELEMENTS = 8  # cells of one side whose pairs are composed one by one
 MOST_PARTNERS = 4  # strong cells for which the best other cell is looked for
 MOST_WITNESSES = 40  # strong cells whose pairs are tried when not all can be
 PAIR_NOTE = "too many pairs of cells to list: two of the strongest cells stand above every pair"
-
-
-@attrs.frozen(eq=False)
-class States:
-    """Distances of every query: left or entered, kept and changed, and those whose filter cannot be analysed."""
-
-    one: FloatArray
-    both: FloatArray
-    always: BoolArray
 
 
 def swaps(
@@ -74,15 +64,16 @@ def swaps(
     cells = arrangement.all_cells()
     if cells is not None:
         cells = _told_apart(arrangement, cells, queries, sets, moved)
-    if cells is None or cells.touched.shape[0] ** 2 * len(queries) * len(sets) > MOST_WORK:
+    kinds = min(len({query.loss for query in queries}), MOST_RUNGS)
+    if cells is None or cells.touched.shape[0] ** 2 * len(sets) * kinds > MOST_PAIRS:
         fronts, bounds = _above(arrangement, queries, pricing, states, frozenset().union(*sets))
         strong = _exact(fronts)
         partners = [_partners(arrangement, strong, pricing, states, columns) for columns in sets]
         cells, notes = arrangement.cells(np.unique(np.concatenate([strong.picks, *partners]), axis=0)), (PAIR_NOTE,)
-    search = _Pairs(table, arrangement, cells, queries, pricing, states, step, certain)
+    search = Pairs(table, arrangement, cells, queries, pricing, states, step, certain)
     for columns in sets:
         search.look(columns)
-    return Reach(search.vectors(), bounds, notes)
+    return Reach(search.vectors(), (*bounds, *search.bounds()), notes)
 
 
 def _readable(table: Table, queries: Sequence[Query]) -> tuple[Sequence[Query], bool]:
@@ -140,106 +131,6 @@ def _partners(
         gains = np.where(strong.touched[cell], both - one, one)
         found.append(ascended(arrangement, gains, strong.picks[cell], columns))
     return np.array(found, dtype=np.int64).reshape(len(found), len(arrangement.sheets))
-
-
-class _Pairs:
-    """All pairs of cells that differ in the changeable columns only; the undominated ones are kept."""
-
-    def __init__(
-        self, table: Table, arrangement: Arrangement, cells: Cells, queries: Sequence[Query], pricing: Pricing,
-        states: States, step: Notion, certain: bool,
-    ) -> None:  # fmt: skip
-        self.table, self.arrangement, self.cells, self.queries = table, arrangement, cells, queries
-        self.pricing, self.states, self.step, self.certain = pricing, states, step, certain
-        count = range(len(queries))
-        left = [pricing.at(i, float(states.one[i])) for i in count]
-        entered = [None if loss is None else turned(loss) for loss in left]
-        kept = [pricing.at(i, float(states.both[i])) for i in count]
-        self.ladders = ladders = Ladders.of(loss for loss in (*left, *entered, *kept) if loss is not None)
-        self.up = [ladders.strength(losses, up=True) for losses in (left, entered, kept)]
-        self.down = [ladders.strength(losses, up=False) for losses in (left, entered, kept)]
-        self.readers: dict[str, BoolArray] = {}
-        self.found: list[tuple[int, int, frozenset[str]]] = []
-        self.rows_up = np.zeros((0, ladders.width))
-        self.rows_down = np.zeros((0, ladders.width))
-
-    def look(self, columns: frozenset[str]) -> None:
-        sheets = self.arrangement.sheets
-        fixed = [s for s, sheet in enumerate(sheets) if sheet.column not in columns]
-        keys = self.cells.picks[:, fixed]
-        _, group = np.unique(keys, axis=0, return_inverse=True)
-        group = group.ravel()
-        for g in range(int(group.max()) + 1 if group.size else 0):
-            members = np.flatnonzero(group == g)
-            for at, cell in enumerate(members):
-                others = members[at:]
-                if isinstance(self.step, Metric):  # a record that moves reaches the cells nearby
-                    others = others[within_reach(self.arrangement, self.cells.picks, int(cell), others, self.step)]
-                if others.size:
-                    self._beside(int(cell), others, columns)
-
-    def _beside(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> None:
-        """The record of one cell turns into one of each other cell."""
-        here, there = self.cells.touched[cell], self.cells.touched[others]
-        left, entered = here & ~there, ~here & there
-        kept = (here & there & self._changed(cell, others, columns)) | self.states.always
-        left, entered = left & ~self.states.always, entered & ~self.states.always
-        infinite = ((left | entered) & np.isinf(self.states.one)) | (kept & np.isinf(self.states.both))
-        refuse(infinite.any(axis=0))
-        moves = [part.astype(float) for part in (left, entered, kept)]
-        up = sum((move @ rows for move, rows in zip(moves, self.up, strict=True)), np.zeros((len(others), 1)))
-        fresh = distinct(self.ladders, up)
-        fresh = fresh[~dominated(up[fresh], self.rows_down)] if self.rows_down.size else fresh
-        if not fresh.size:
-            return
-        down = sum((move[fresh] @ rows for move, rows in zip(moves, self.down, strict=True)), np.zeros((fresh.size, 1)))
-        best = front(up[fresh], down)
-        self.found += [(cell, int(others[fresh[k]]), columns) for k in best]
-        self.rows_up = np.vstack([self.rows_up, up[fresh[best]]])
-        self.rows_down = np.vstack([self.rows_down, down[best]])
-
-    def _changed(self, cell: int, others: np.ndarray, columns: frozenset[str]) -> BoolArray:
-        """Whether a query that keeps both records sees a difference, when they differ wherever they can."""
-        sheets = {sheet.column: s for s, sheet in enumerate(self.arrangement.sheets)}
-        seen = np.zeros((others.size, len(self.queries)), dtype=bool)
-        for column in sorted(columns):
-            if column not in self.readers:
-                self.readers[column] = np.array([query.reads_any(frozenset((column,))) for query in self.queries])
-            readers = self.readers[column]
-            if not readers.any():
-                continue
-            if column in sheets:
-                s = sheets[column]
-                differs = self.cells.picks[others, s] != self.cells.picks[cell, s]
-                differs |= self.arrangement.sheets[s].sizes[self.cells.picks[cell, s]] > 1
-            else:
-                differs = np.full(others.size, several(self.table, column))
-            seen |= differs[:, None] & readers[None, :]
-        return seen
-
-    def vectors(self) -> tuple[Vector, ...]:
-        if not self.found:
-            return (self.pricing.vector({}, "no change is seen by any query"),)
-        return tuple(self._vector(*self.found[index]) for index in front(self.rows_up, self.rows_down))
-
-    def _vector(self, cell: int, other: int, columns: frozenset[str]) -> Vector:
-        here, there = self.cells.touched[cell], self.cells.touched[other]
-        changed = self._changed(cell, np.array([other]), columns)[0]
-        kept = (here & there & changed) | self.states.always
-        moved = (here ^ there) & ~self.states.always
-        distances = {int(i): float(self.states.one[i]) for i in np.flatnonzero(moved)}
-        distances |= {int(i): float(self.states.both[i]) for i in np.flatnonzero(kept)}
-        added = frozenset(int(i) for i in np.flatnonzero(there & ~here))
-        words = [self.arrangement.describe(self.cells.picks[c]) for c in (cell, other)]
-        what = f"a record with {words[0]}"
-        where = f"{what} that changes within it" if cell == other else f"{what} that becomes one with {words[1]}"
-        exact = self.certain and bool(self.cells.exact[[cell, other]].all()) and has_room(self.table, self.step)
-        return self.pricing.vector(distances, where, added=added, exact=exact)
-
-
-def several(table: Table, column: str) -> bool:
-    """Whether a column has at least two values."""
-    return sum(table.columns[column].classes([]).sizes) > 1
 
 
 def _above(

@@ -29,6 +29,7 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
     """The vectors of one step; `Unbounded` when one of them is infinite."""
     if not queries:
         return Reach((Pricing([], []).vector({}, "any record, nothing was released"),))
+    queries = _followed(queries, step)
     responses = [response(query, step, table) for query in queries]
     pricing = Pricing(queries, responses)
     if isinstance(step, RECORD_STEPS):
@@ -53,12 +54,26 @@ def reach(table: Table, queries: Sequence[Query], step: Notion) -> Reach:
     raise TypeError(f"no rule for {step}")
 
 
+def _followed(queries: Sequence[Query], step: Notion) -> list[Query]:
+    """Queries whose condition comes after a clip or a join count as touching every record: it may push others out.
+
+    A whole person who comes or goes takes along only rows of that person, whatever the order is.
+    """
+    return [
+        attrs.evolve(query, adaptive=True)
+        if query.filtered_last and not (isinstance(step, User) and getattr(query.via, "id", None) == step.id)
+        else query
+        for query in queries
+    ]
+
+
 def may_refuse(table: Table, queries: Sequence[Query], step: Notion) -> bool:
     """Whether some query, by itself, may move infinitely far, or has no loss at a distance: then the search decides.
 
     Looks at no cell. Of the plans that are not refused it doubts those with a condition that is true, or false, of
     every record, and those whose distances no reachable choice of records attains.
     """
+    queries = _followed(queries, step)
     pricing = Pricing(queries, [response(query, step, table) for query in queries])
     try:
         for i, query in enumerate(queries):

@@ -19,6 +19,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import attained, is_symmetric, scaled, total, turned
 from quiltwork.errors import Unsupported
 from quiltwork.kinds import document
+from quiltwork.numbers.stated import typed, typed_below
 from quiltwork.tables.cells.cells import Arrangement
 from quiltwork.tables.notions.neighbors import Metric
 from quiltwork.tables.notions.sensitivity import Response
@@ -116,18 +117,39 @@ class Pricing:
             ) from error
 
     def vector(
-        self, distances: dict[int, float], where: str, *, added: frozenset[int] = frozenset(), exact: bool = True
-    ) -> Vector:
-        """The composition at these distances; what is `added`, not removed, has its two worlds exchanged."""
+        self, distances: dict[int, float], where: str, *, added: frozenset[int] = frozenset(), exact: bool = True,
+        moved: float = 0.0,
+    ) -> Vector:  # fmt: skip
+        """The composition at these distances; what is `added`, not removed, has its two worlds exchanged.
+
+        `moved`: how far the record of this step really moves, for steps of a metric.
+        """
         touched = tuple(sorted((query, d) for query, d in distances.items() if d > 0))
         losses, real = [], []
         for query, distance in touched:
             loss = self.at(query, distance)
             if loss is not None:
                 losses.append(turned(loss) if query in added else loss)
-                known = distance == 1 or self._inside(query, distance) is not None
-                real.append(losses[-1] if known else attained(self.queries[query].loss, distance))
+                sure = self._certain(query, distance, moved)
+                known = sure == distance == 1 or self._inside(query, distance) is not None
+                real.append(losses[-1] if known else attained(self.queries[query].loss, sure))
         return Vector(total((loss, 1) for loss in losses), touched, where, exact, total((loss, 1) for loss in real))
+
+    def _certain(self, query: int, distance: float, moved: float) -> float:
+        """A distance that the input of a touched query is certainly apart, no more than the one that bounds it.
+
+        Statements for a metric speak of every length of a move: a row that is moved, and that the query reads, is as
+        far from where it was as it moved; a chain of moves that the query does not see may make all others shorter.
+        """
+        found, asked = self.responses[query], self.queries[query]
+        if found.sure:
+            return distance
+        stated = asked.holds.notion
+        if not isinstance(stated, Metric):
+            return min(distance, 1.0)
+        read = asked.reads is None or set(stated.distance.columns) <= asked.reads
+        seen = asked.holds.input and asked.via is None and read and distance == found.both != found.one
+        return min(distance, typed_below(typed(moved) / typed(stated.within))) if seen else 0.0
 
 
 # ---- which queries can be touched at all
