@@ -46,6 +46,7 @@ RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])  # exponents
 LEFT = np.array([0.5, 0.75, 1.0])
 SPREADS_SERVED = 3.0  # around the centre of a view
 BLOCK = 1 << 21
+MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
 MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 
 
@@ -148,8 +149,7 @@ class ContourView(View):
     def _alias(self, epsilon: FloatArray) -> FloatArray:
         right = (self.right[1][:, None] - np.multiply.outer(self.right[0], epsilon)).min(axis=0)
         left = (self.left[1][:, None] + np.multiply.outer(self.left[0], epsilon)).min(axis=0)
-        # the moments that these come from are themselves rounded: one per cent of room
-        alias: FloatArray = 1.01 * (np.exp(np.minimum(right, 50.0)) + np.exp(np.minimum(left, 50.0)))
+        alias: FloatArray = np.exp(np.minimum(right, 50.0)) + np.exp(np.minimum(left, 50.0))
         return alias
 
 
@@ -205,7 +205,8 @@ class ContourEngine(ViewEngine):
 
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
         """log M nudged up past its rounding; +inf where it overflows."""
-        return nudged(self.moments(theta)[0], self.room(theta))
+        log_mgf, _, _ = self.moments(theta)
+        return nudged(log_mgf, self.room(theta))
 
     def room(self, theta: FloatArray) -> FloatArray:
         """How far rounded losses and masses may move log M at each theta.
@@ -216,8 +217,13 @@ class ContourEngine(ViewEngine):
         losses = math.fsum(count * pair.rounding for pair, count in self.pairs)
         listed = [(pair, count) for pair, count in self.pairs if isinstance(pair, FinitePair)]
         masses = [4 * UNIT * count * (8 + min(float(np.abs(pair.log_p).max()), 745.0)) for pair, count in listed]
-        total: FloatArray = math.fsum(masses) + theta * losses
+        total: FloatArray = math.fsum(masses) + theta * losses + self._moments_error
         return total
+
+    @property
+    def _moments_error(self) -> float:
+        """What computed log moments may be off by, once they have been asked for."""
+        return math.fsum(transform.moments_error for transform in self.transforms)
 
     def chernoff_epsilon(self, delta: FloatArray, near: FloatArray) -> FloatArray:
         """An upper bound on epsilon from one row of tilts, laid out for epsilons near the given ones: cheap."""
@@ -289,7 +295,8 @@ class ContourEngine(ViewEngine):
         self, theta: float, centre: float, spread: float, steps: FloatArray, log_mgf: FloatArray, target: float
     ) -> Window:
         """The trapezoid sum is sum over m of H(eps + mW): choose W so that all m != 0 together are below e^-target."""
-        peak = _peak(theta)
+        peak, room = _peak(theta), max(MOMENTS_ROOM, 2 * self._moments_error)
+        target += room - MOMENTS_ROOM
         right, left, reach_right, reach_left = [], [], [], []
         for step, moment in zip(steps.tolist(), (log_mgf[1:] - log_mgf[0]).tolist(), strict=True):
             if not math.isfinite(moment):
@@ -303,8 +310,8 @@ class ContourEngine(ViewEngine):
         if not right or not left:
             raise TooCostly
         period = 1.02 * max(min(reach_right), min(reach_left), spread) + SPREADS_SERVED * spread
-        fold = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
-        back = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
+        fold = [(s, room + log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
+        back = [(s, room + log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
         return Window(period, np.array(fold), np.array(back))
 
     def _build(self, contour: Contour) -> ContourView | None:

@@ -99,6 +99,10 @@ class GaussianTransform:
         v = self.variance
         return v / 2 * theta * (theta + 1), v * (theta + 0.5), np.full_like(theta, v)
 
+    @property
+    def moments_error(self) -> float:
+        return 0.0  # a product: relative
+
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum:
         v, u = self.variance, frequencies
         size = abs(theta) + 1

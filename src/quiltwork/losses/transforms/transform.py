@@ -62,6 +62,11 @@ class Transform(Protocol):
         """log M and its first two derivatives at real tilts."""
         ...
 
+    @property
+    def moments_error(self) -> float:
+        """What log M in `moments` may be off by at usual tilts: the rounding of its sums, for all copies."""
+        ...
+
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         """The transform on equally spaced frequencies 0, eta, 2 eta, ...; None when it would cost too much."""
         ...
@@ -69,6 +74,15 @@ class Transform(Protocol):
     def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
         """A function U -> log of a bound on sup over u >= U of |phi(u)|."""
         ...
+
+
+def sum_error(terms: int) -> float:
+    """Error of the log of a sum of so many positive terms, of 1 plus a sum of smaller ones, or of a quadrature.
+
+    Any order of addition costs a unit a term; a term whose exponents stay below 745 is off by 24 + 3 * 745 units at
+    most, and quadratures at real tilts err by e^-40.
+    """
+    return (terms + TERM_ULPS + 3 * 745.0) * UNIT + 2 * math.exp(-40.0)
 
 
 def no_decay(cutoff: FloatArray) -> FloatArray:
@@ -190,6 +204,10 @@ class NodeTransform:
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_mgf, mean, variance = self.nodes.moments(theta)
         return self.count * log_mgf, self.count * mean, self.count * variance
+
+    @property
+    def moments_error(self) -> float:
+        return self.count * sum_error(self.nodes.losses.size)
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         return repeated(self.nodes.spectrum(theta, frequencies), self.count)
@@ -352,6 +370,10 @@ class PanelTransform(ABC):
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_mgf, mean, variance = self._real(theta).moments(theta)
         return self.count * log_mgf, self.count * mean, self.count * variance
+
+    @property
+    def moments_error(self) -> float:
+        return self.count * sum_error(0 if self._steering is None else self._steering[1].losses.size)
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         log_mgf = self._log_mgf(theta)
