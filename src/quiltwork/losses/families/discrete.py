@@ -8,21 +8,86 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
+from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
+from quiltwork.losses.transforms.discrete_gaussian import LEAST_SIGMA, DiscreteGaussianTransform
+from quiltwork.losses.transforms.transform import TooCostly, Transform
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
 
 MOST_ATOMS = 500_000
 LEAST_NOISE = 1e9  # the sensitivity over the noise is at most this: beyond, nothing is hidden
 SPAN = 38.7  # standard deviations kept: beyond, e^(-x^2/2) is below the least double
+
+
+class DiscreteGaussianPair(FinitePair):
+    """Discrete Gaussian noise of any sigma: known by its transform, its values listed only when they are asked for."""
+
+    whole, high, low = False, math.inf, -math.inf
+    reveal = vanish = loss_error = faintest = 0.0
+    stated, stated_masses = False, None
+
+    def __init__(self, sigma: float, sensitivity: int) -> None:
+        self.sigma, self.sensitivity = sigma, sensitivity
+        self.step = Fraction(sensitivity) / typed(sigma) ** 2
+        self.relative = UNIT * (16 + 4 * 0.5 * (SPAN + 2.0 + sensitivity / sigma) ** 2)
+
+    @cached_property
+    def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, Lattice]:
+        """Losses, masses under P and Q, log masses under P, and the lattice."""
+        sigma, shift = self.sigma, self.sensitivity
+        if 2 * SPAN * sigma + shift > MOST_ATOMS:
+            raise TooCostly
+        reach = math.ceil(SPAN * sigma) + 1
+        x = np.arange(-reach, reach + shift + 1)
+        log_weight = -0.5 * (x / sigma) ** 2
+        log_total = math.log(math.fsum(np.exp(log_weight)))
+        log_p = log_weight - log_total
+        p, q = np.exp(log_p), np.exp(-0.5 * ((x - shift) / sigma) ** 2 - log_total)
+        order = np.nonzero((p > 0) | (q > 0))[0][::-1]  # the loss falls with x
+        indices = (shift - 2 * x[order]).astype(np.int64)
+        p, q, log_p = p[order], q[order], log_p[order]
+        return float(self.step / 2) * indices, p, q, log_p, Lattice(Fraction(0), self.step / 2, indices, p)
+
+    @property
+    def losses(self) -> FloatArray:  # type: ignore[override]
+        return self._columns[0]
+
+    @property
+    def p(self) -> FloatArray:  # type: ignore[override]
+        return self._columns[1]
+
+    @property
+    def q(self) -> FloatArray:  # type: ignore[override]
+        return self._columns[2]
+
+    @property
+    def log_p(self) -> FloatArray:  # type: ignore[override]
+        return self._columns[3]
+
+    def lattice(self) -> Lattice | None:
+        return self._columns[4]
+
+    @property
+    def rounding(self) -> float:
+        return 8 * UNIT * float(self.step) * (SPAN * self.sigma + 1 + self.sensitivity / 2)
+
+    def swapped(self) -> DiscreteGaussianPair:
+        return self
+
+    def transform(self, count: int) -> Transform:
+        if self.sigma < LEAST_SIGMA:
+            return super().transform(count)
+        return DiscreteGaussianTransform(self.sigma, self.sensitivity, count)
 
 
 def _too_many(name: str, value: float, atoms: float) -> None:
@@ -61,36 +126,10 @@ class DiscreteGaussian(DiscreteFamily):
     sensitivity: int = attrs.field(default=1, **parameter("sensitivity", WHOLE, "Sensitivity (whole)", "1"))
 
     def __attrs_post_init__(self) -> None:
-        _too_many("sigma", self.sigma, 2 * SPAN * self.sigma + self.sensitivity)
         _too_little("sigma", self.sigma, self.sensitivity)
 
     def pairs(self) -> dict[str, Pair]:
-        shift, sigma = self.sensitivity, self.sigma
-        reach = math.ceil(SPAN * sigma) + 1
-        x = np.arange(-reach, reach + shift + 1)
-        log_weight = -0.5 * (x / sigma) ** 2
-        log_total = math.log(math.fsum(np.exp(log_weight)))
-        log_p = log_weight - log_total
-        log_q = -0.5 * ((x - shift) / sigma) ** 2 - log_total
-        p, q = np.exp(log_p), np.exp(log_q)
-        keep = (p > 0) | (q > 0)
-        order = np.nonzero(keep)[0][::-1]  # the loss falls with x
-        unit = Fraction(shift) / (2 * typed(sigma) ** 2)
-        indices = (shift - 2 * x[order]).astype(np.int64)
-        losses = float(unit) * indices
-        relative = UNIT * (16 + 4 * float(np.abs(log_p[order]).max()))
-        lattice = Lattice(Fraction(0), unit, indices, p[order])
-        return {
-            "both": FinitePair(
-                losses,
-                p[order],
-                q[order],
-                log_p=log_p[order],
-                lattice=lattice,
-                relative=relative,
-                ends=(-math.inf, math.inf),
-            )
-        }
+        return {"both": _gaussian_pair(self)}
 
     def costs(self) -> Costs:
         """(sensitivity / sigma)^2 / 2 of zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
@@ -108,6 +147,11 @@ class DiscreteGaussian(DiscreteFamily):
         if rate == 1:
             return left >= 36
         return left >= 36 + shift**2 / 2 and tilt * -math.log1p(-rate) <= 700
+
+
+@lru_cache(maxsize=64)
+def _gaussian_pair(family: DiscreteGaussian) -> DiscreteGaussianPair:
+    return DiscreteGaussianPair(family.sigma, family.sensitivity)
 
 
 @attrs.frozen

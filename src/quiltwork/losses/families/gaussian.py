@@ -92,6 +92,8 @@ class GaussianPair(Pair):
 class GaussianTransform:
     """M(z) = exp(v z(z+1)/2), v = count * mu^2: exact, and decaying as exp(-v u^2 / 2)."""
 
+    reach = math.inf
+
     def __init__(self, variance: float) -> None:
         self.variance = variance
 

@@ -101,6 +101,7 @@ class MixtureTransform:
 
     def __init__(self, parts: list[tuple[float, Transform]], count: int) -> None:
         self.parts, self.count = parts, count
+        self.reach = min(transform.reach for _, transform in parts)
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_weight = np.log([w for w, _ in self.parts])[:, None]

@@ -44,6 +44,8 @@ LAYER_CELLS = 200
 class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
 
+    reach = math.inf
+
     def __init__(self, sigmas: FloatArray, rates: FloatArray, counts: FloatArray, removed: bool) -> None:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
         self.counts, self.removed = counts, removed

@@ -58,6 +58,11 @@ class TooCostly(Exception):
 class Transform(Protocol):
     """What the characteristic-function engine needs to know of some releases."""
 
+    @property
+    def reach(self) -> float:
+        """The frequency up to which `decay` holds: infinite, or half a period for losses on a lattice."""
+        ...
+
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M and its first two derivatives at real tilts."""
         ...
@@ -72,7 +77,7 @@ class Transform(Protocol):
         ...
 
     def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
-        """A function U -> log of a bound on sup over u >= U of |phi(u)|."""
+        """A function U -> log of a bound on sup over U <= u <= reach of |phi(u)|."""
         ...
 
 
@@ -197,6 +202,8 @@ def log_one_plus(real: FloatArray, imaginary: FloatArray) -> ComplexArray:
 
 class NodeTransform:
     """`count` copies of a law that is given by fixed nodes (a finite pair); its phi need not decay."""
+
+    reach = math.inf
 
     def __init__(self, nodes: Nodes, count: int) -> None:
         self.nodes, self.count = nodes, count
@@ -329,6 +336,8 @@ MOST_PANELS = 1 << 11
 
 class PanelTransform(ABC):
     """`count` copies of a loss whose density lives on [-top, top] of the base loss."""
+
+    reach = math.inf
 
     def __init__(self, top: float, count: int) -> None:
         self.top, self.count = top, count
