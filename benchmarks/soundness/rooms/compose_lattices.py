@@ -57,7 +57,7 @@ def several(rng: np.random.Generator) -> dict[str, Any]:
     spread = math.sqrt(2 * mean)
     return {
         "sigmas": sigmas, "moves": moves, "response": bool(rng.random() < 0.3),
-        "epsilons": [0.0, *(mean + spread * rng.normal(size=4)).tolist(), *(mean + spread * rng.uniform(2, 12, 4)).tolist()],
+        "epsilons": [0.0, *(mean + spread * np.append(rng.normal(size=4), rng.uniform(2, 12, 4))).tolist()],
         "deltas": (10.0 ** -rng.uniform(0.05, 30, 2)).tolist(), "alphas": [],
     }  # fmt: skip
 
@@ -77,7 +77,9 @@ def beside(case: dict[str, Any]) -> Iterator[Check | Skip]:
     yield from _asked("different discrete gaussians", qw.compose(*losses), truth, case, TINY)
 
 
-def _asked(title: str, loss: Any, truth: Any, case: dict[str, Any], tiny: Any = convolution.TINY) -> Iterator[Check | Skip]:
+def _asked(
+    title: str, loss: Any, truth: Any, case: dict[str, Any], tiny: Any = convolution.TINY
+) -> Iterator[Check | Skip]:
     epsilons, deltas = np.array(case["epsilons"]), np.array(case["deltas"])
     for place, (lower, upper) in zip(case["epsilons"], ends(loss.delta(epsilons)), strict=True):
         exact = truth.delta(place)
@@ -98,7 +100,9 @@ def _asked(title: str, loss: Any, truth: Any, case: dict[str, Any], tiny: Any = 
         except Refused:
             yield Skip("too small")
             continue
-        yield inside(f"{title}, beta", lower, exact * (1 - NEAR), exact * (1 + NEAR), upper, f"alpha {alpha!r}", "lower")
+        yield inside(
+            f"{title}, beta", lower, exact * (1 - NEAR), exact * (1 + NEAR), upper, f"alpha {alpha!r}", "lower"
+        )
 
 
 KINDS = (

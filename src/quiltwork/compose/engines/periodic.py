@@ -1,17 +1,17 @@
 """Losses on one lattice whose transform is known in closed form: the contour integral over one period of it.
 
-S lies on first + b Z. With s0 the first such loss above eps, g = s0 - eps in (0, b], W = N b and z_j = theta + 2 pi i j/W,
+S lies on first + b Z. Let s0 be the first such loss above eps, g = s0 - eps, W = N b and z_j = theta + 2 pi i j/W:
 
     (1/N) sum over j mod N of M(z_j) e^(-z_j s0) K(z_j) = sum over m of e^(theta m W) D(eps + mW),
     K(z) = 1/(1 - e^(-zb)) - e^-g / (1 - e^(-(z+1)b)) = [e^(-zb) (1 - e^-b) + (1 - e^-g)(1 - e^(-zb))] / [...][...],
 
-and for -1 < theta < 0 the same sum is that of -C. Proof: D(eps) = sum over n >= 0 of p(s0 + nb)(1 - e^(-g-nb)); insert p by
-its Fourier coefficients and sum two geometric series; N points keep s mod W. All terms are positive, and Chernoff bounds
-those with m != 0. Frequencies beyond U, where |phi| is small, are left out: with x = ub/pi Jordan's inequality says
-|1 - e^(-zb)| >= 2 e^(-theta b/2) x, so that |K| <= (1 - e^-b)(1 + 2 e^(-theta b)) e^((theta+1/2) b) / (4 x^2), and sums of
-1/j^2 beyond J are below 1/J.
+and for -1 < theta < 0 the same sum is that of -C. Proof: D(eps) = sum over n >= 0 of p(s0 + nb)(1 - e^(-g-nb)); insert
+p by its Fourier coefficients and sum two geometric series; N points keep s mod W. All terms are positive, and Chernoff
+bounds those with m != 0. Frequencies beyond U, where |phi| is small, are left out: with x = ub/pi Jordan's inequality
+says |1 - e^(-zb)| >= 2 e^(-theta b/2) x, so that |K| <= (1 - e^-b)(1 + 2 e^(-theta b)) e^((theta+1/2) b) / (4 x^2), and
+sums of 1/j^2 beyond J are below 1/J.
 
-A rounded epsilon, or a tie taken the wrong way, moves eps by a rounding; D falls, so both ends look a hair to their side.
+A rounded epsilon, or a tie taken the wrong way, moves eps by a rounding; D falls, so both ends look a hair aside.
 
 Reference: theory/engine-faster.md section 5.
 """

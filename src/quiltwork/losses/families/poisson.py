@@ -17,6 +17,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
+from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -261,7 +262,9 @@ class Poisson(Family):
 
     @property
     def sandwiched(self) -> bool:
-        return self.base.sandwiched
+        pair = self.base.pairs().get("both")
+        wide = isinstance(pair, DiscreteGaussianPair) and not pair.listable
+        return wide or self.base.sandwiched
 
     @property
     def slack(self) -> float:
@@ -297,6 +300,8 @@ def subsampled_pair(base: Family, rate: float, optimistic: bool = False) -> Pair
     if not pairs:
         raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair", "subsample the mechanism")
     pair = pairs.get("both") or pairs["remove"]
+    if isinstance(pair, DiscreteGaussianPair) and not pair.listable:
+        return pair.in_cells(dominating=not optimistic).subsampled(rate)
     if isinstance(pair, FinitePair):
         return pair.subsampled(rate)
     if isinstance(pair, (GaussianPair, LaplacePair)) and not base.sandwiched:

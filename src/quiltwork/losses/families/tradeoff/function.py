@@ -5,9 +5,9 @@ is then moved to losses that are multiples of one step, where composition is exa
 atom onto its two neighbours (P and Q mass kept), the upper one by chords whose slopes are powers of e^step, from both
 ends until they meet. Both moves cost second order in the step, so halving it makes a bracket four times narrower.
 
-A program is trusted to err by no more than it shows: its rounding noise is measured on rows of neighbouring points and
-on all of its samples, and both polygons keep that distance. An error that is smooth on the scale of the samples, or hides
-between them, is a property of the function that was stated, and no composition can see it.
+A program is trusted to err by no more than it shows: its rounding noise is measured on rows of neighbouring points
+and on all of its samples, and both polygons keep that distance. An error that is smooth on the scale of the samples, or
+hides between them, is a property of the function that was stated, and no composition can see it.
 
 Reference: theory/multi-constraints.md section 5, for any convex f instead of a symmetric one.
 """
