@@ -7,6 +7,7 @@ from benchmarks.soundness.rooms import (
     audit_scores,
     beside,
     compose,
+    compose_lattices,
     compose_programs,
     compose_renyi,
     compose_samples,
@@ -48,7 +49,7 @@ ORDER = (
 )  # fmt: skip
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches,
-    compose, compose_samples, compose_renyi,
+    compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import fft
 from tests.compose import naive
 from tests.examples import examples
 from tests.losses.laws import mp
 
-from quiltwork.compose.engines.fft import Convolution, LatticePart, LatticeView, Measure, convolve
+from quiltwork.compose.engines.fft import FFT_ULPS, Convolution, LatticePart, LatticeView, Measure, _log_sums, convolve
+from quiltwork.numbers.rounding import UNIT
 
 
 @st.composite
@@ -156,3 +158,46 @@ def test_two_sided_views_take_each_end_from_its_own_measure():
             ends = sorted([naive.complement([(mp.one, mp.one)], -0.5), naive.complement([(mp.zero, mp.one)], -0.5)])
         assert math.exp(logs.low[0]) == pytest.approx(float(ends[0]), rel=1e-9)
         assert math.exp(logs.high[0]) == pytest.approx(float(ends[1]), rel=1e-9)
+
+
+@pytest.mark.parametrize("height", [3.0, 40.0, 600.0])
+@pytest.mark.parametrize("backward", [True, False])
+def test_sums_in_logs_stay_within_their_claim(height, backward):
+    """Each step is rounded on the scale of the logarithm: at 600 far more than a unit of the sum."""
+    rng = np.random.default_rng(int(height))
+    log_x, untilt = rng.uniform(-9.0, -6.0, 4000), height + rng.uniform(-1.0, 1.0, 4000)
+    sums, wrong = _log_sums(log_x, untilt, backward)
+    order = range(3999, -1, -1) if backward else range(4000)
+    total, errors = mp.zero, []
+    for done, i in enumerate(order):
+        total += mp.exp(mp.mpf(log_x[i]) - mp.mpf(untilt[i]))
+        if done % 97 == 0:
+            place = i if backward else i + 1
+            errors.append(abs(float(mp.mpf(sums[place]) - mp.log(total))))
+            assert errors[-1] <= wrong[place]
+    assert wrong.max() < 4100 * (height + 20) * UNIT
+    if height == 600.0:
+        assert max(errors) > 600 * UNIT  # the logarithm's own rounding, which a count of terms alone does not see
+
+
+@pytest.mark.parametrize("length", [2**9, 3**6, 5**4, 2**3 * 3**2 * 5, 2 * 5**3])
+@pytest.mark.parametrize("shape", ["random", "smooth", "peak"])
+def test_transforms_stay_within_the_proven_constant(length, shape):
+    """Radix 2, 3, 4 and 5 against a direct sum in longer doubles, both ways."""
+    rng, wide = np.random.default_rng(length), np.longdouble
+    x = {
+        "random": rng.normal(size=length),
+        "smooth": np.exp(-(np.linspace(-6, 6, length) ** 2)),
+        "peak": np.eye(1, length, 3)[0] + 1e-9,
+    }[shape]
+    turn = 2 * wide("3.14159265358979323846264338327950288") * np.arange(length).astype(wide) / length
+    table = np.cos(turn) - 1j * np.sin(turn)
+    places = np.multiply.outer(np.arange(length // 2 + 1), np.arange(length)) % length
+    true = (table[places] * x.astype(wide)).sum(axis=1)
+    weight = np.where((np.arange(true.size) == 0) | (2 * np.arange(true.size) == length), 1.0, 2.0)
+    norm = math.sqrt(float((weight * np.abs(true) ** 2).sum()))
+    claim = FFT_ULPS * UNIT * math.log2(length)
+    found = fft.rfft(x)
+    assert math.sqrt(float((weight * np.abs(found - true) ** 2).sum())) <= claim * norm
+    again = fft.irfft(true.astype(complex), length)
+    assert math.sqrt(float(((again - x) ** 2).sum())) <= (claim + 2 * UNIT) * math.sqrt(float((x * x).sum()))

@@ -119,13 +119,14 @@ def test_tails_are_those_of_the_law_also_where_they_are_tiny(name):
 def test_stick_lies_within_its_claimed_error(name):
     pair, law, _, _ = CASES[name]
     loss = places(name)
-    value, error = pair.stick(loss), pair.stick_error(loss)
+    value, (low, high) = pair.stick(loss), pair.stick_ends(loss)
     checked = 0
     for i, x in enumerate(loss.tolist()):
         true = law.stick(x)
         if true > 1e-280:
-            assert abs(value[i] - true) <= error[i] * true
-            checked += error[i] < 1e-9
+            assert low[i] <= true <= high[i]
+            assert low[i] <= value[i] <= high[i]
+            checked += high[i] - low[i] < 1e-9 * high[i]
         else:
             assert value[i] <= 1e-279
     assert checked > 5  # the claim says something
@@ -160,12 +161,13 @@ def test_swapping_is_the_mirror_of_the_profile(name):
     pair, law, _, _ = CASES[name]
     loss = np.clip(places(name), -20, 20)
     mirrored = pair.swapped()
-    value, error = mirrored.stick(-loss) + pair.vanish, mirrored.stick_error(-loss)
+    low, high = (end + pair.vanish for end in mirrored.stick_ends(-loss))
     for i, x in enumerate(loss.tolist()):
         with mp.workdps(400):
             t = mp.exp(mp.mpf(x))
             true = (law.stick(x) + law.reveal - 1 + t) / t
-        assert abs(value[i] - true) <= error[i] * value[i] + 1e-15 * pair.vanish + mp.mpf("1e-36")
+        room = 1e-15 * pair.vanish + mp.mpf("1e-36")
+        assert low[i] - room <= true <= high[i] + room
     np.testing.assert_allclose(mirrored.reveal, pair.vanish)
     assert (mirrored.low, mirrored.high) == (-pair.high, -pair.low)
 
@@ -262,11 +264,35 @@ def test_random_subsampled_sticks_lie_within_their_claims(kind, scale, rate, rem
     loss = spot * min(size, 3.0)
     assume(all(abs(loss - float(at)) > 1e-9 * (1 + abs(loss)) for at, _, _ in law.atoms()))
     true = law.stick(loss)
-    value, error = pair.stick(np.array([loss]))[0], pair.stick_error(np.array([loss]))[0]
-    if true > 1e-280:
-        assert abs(value - true) <= error * true
-    else:
-        assert value * (1 - min(error, 1.0)) <= true + mp.mpf("1e-280")
+    low, high = (float(end[0]) for end in pair.stick_ends(np.array([loss])))
+    assert low <= true + mp.mpf("1e-280")
+    assert true <= high + mp.mpf("1e-280")
+
+
+@settings(max_examples=examples(150))
+@given(
+    kind=st.sampled_from(["laplace", "gaussian"]),
+    size=st.floats(-3.0, 1.4).map(lambda x: float(f"{10**x:.4g}")),
+    rate=st.one_of(
+        st.floats(-6.0, -0.01).map(lambda x: float(f"{10**x:.6g}")),
+        st.floats(-9.0, -1.0).map(lambda x: 1 - float(f"{10**x:.2g}")),
+    ),
+    removed=st.booleans(),
+    gap=st.one_of(st.floats(-17.0, -1.0).map(lambda x: 10**x), st.integers(-6, 6).map(lambda n: n * 2.0**-53)),
+)
+def test_sticks_near_the_largest_loss_are_never_rounded_to_zero(kind, size, rate, removed, gap):
+    """The place is rounded there, and a relative error of a stick that was rounded to 0 would say 0 at both ends."""
+    assume(kind == "laplace" or not removed)  # the loss of a removed record under Gaussian noise has no end
+    base, base_law = (
+        (GaussianPair(size), laws.Gaussian(size)) if kind == "gaussian" else (LaplacePair(size), laws.Laplace(size))
+    )
+    pair, law = PoissonPair(base, rate, removed), laws.Poisson(base_law, rate, removed)
+    loss = pair.high * (1 - gap)
+    grown = mp.expm1(mp.mpf(size) if removed else -mp.mpf(size)) if kind == "laplace" else -mp.one
+    top = mp.log1p(mp.mpf(rate) * grown) * (1 if removed else -1)
+    true = law.stick(loss) if loss < top else mp.zero
+    low, high = (float(end[0]) for end in pair.stick_ends(np.array([loss])))
+    assert low <= true <= high + mp.mpf("1e-300")
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-30, 1e-100, 1e-200])

@@ -29,6 +29,7 @@ from quiltwork.losses.families.tradeoff.function import (
     on_grid,
     polygons,
     samples,
+    seen_accuracy,
 )
 from quiltwork.losses.families.tradeoff.vertices import TradeOffFunction
 
@@ -744,3 +745,25 @@ def test_flat_samples_lie_on_a_line():
     for vertices in (below(alpha, 1 - alpha), above(alpha, 1 - alpha)):
         for a in (0.1, 0.5, 0.9):
             assert abs(height(vertices, a) - (1 - mp.mpf(a))) < 8 * SLACK
+
+
+def test_noise_that_only_the_samples_see_counts():
+    """A function may be worse in one place than where its accuracy is looked for: its samples tell."""
+    centres = np.geomspace(1e-16, 0.47, 30)  # where `accuracy` looks
+    low, high = 1.05 * centres[11], 0.95 * centres[12]
+
+    def rough(alpha):
+        value = ndtr(-ndtri(alpha) - 1.0) if 0 < alpha < 1 else 1.0 - alpha
+        if low < alpha < high:  # as from a sum of a thousand terms
+            value -= 3e-13 * (1 + math.sin(1e14 * alpha))
+        return value
+
+    spacing = 1 / 1024  # so fine that chords bend by less than the noise
+    assert accuracy(rough) < 1e-14  # no probe sees it
+    assert seen_accuracy(rough, spacing) > 6e-13
+    under, over = (np.array(side).T for side in polygons(rough, spacing, False))
+    for alpha in np.geomspace(low, high, 100):
+        x = mp.findroot(lambda x, at=alpha: mp.log(mp.ncdf(x)) - mp.log(mp.mpf(at)), ndtri(alpha))
+        true = float(mp.ncdf(-x - 1))
+        assert np.interp(alpha, *under) <= true + 2e-16
+        assert true - 2e-16 <= np.interp(alpha, *over)

@@ -242,3 +242,26 @@ def test_log_one_plus_keeps_small_things(size):
     found = log_one_plus(np.array([-size]), np.array([size]))[0]
     assert found.real == pytest.approx(-size, rel=1e-8)
     assert found.imag == pytest.approx(size, rel=1e-8)
+
+
+@pytest.mark.parametrize("count", [1, 10**8])
+@pytest.mark.parametrize("name", ["finite", "laplace", "sampled laplace", "sampled gaussian", "mixture"])
+def test_log_moments_are_off_by_no_more_than_they_say(name, count):
+    """Chernoff's bounds and alias bounds take the error of each release as often as it occurs."""
+    pair, law = {
+        "finite": (DiscreteGaussian(1.5).pairs()["both"], laws.discrete_gaussian(1.5, 1)),
+        "laplace": (LaplacePair(0.7), laws.Laplace(0.7)),
+        "sampled laplace": (PoissonPair(LaplacePair(0.7), 0.01, True), laws.Poisson(laws.Laplace(0.7), 0.01)),
+        "sampled gaussian": (PoissonPair(GaussianPair(1.2), 0.01, True), laws.Poisson(laws.Gaussian(1.2), 0.01)),
+        "mixture": (
+            mixed_pair([(0.25, LaplacePair(0.3)), (0.75, LaplacePair(0.7))]),
+            laws.Mixture([(0.25, laws.Laplace(0.3)), (0.75, laws.Laplace(0.7))]),
+        ),
+    }[name]
+    transform = pair.transform(count)
+    theta = np.array([-0.5, 0.4, 3.0, 9.0])
+    found = transform.moments(theta)[0]
+    for value, tilt in zip(found.tolist(), theta.tolist(), strict=True):
+        true = count * mp.log(law.mgf(mp.mpf(tilt)))
+        assert abs(value - true) <= transform.moments_error + 8 * 2.0**-53 * abs(true)
+    assert transform.moments_error < 1e-12 * count

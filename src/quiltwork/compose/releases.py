@@ -145,8 +145,10 @@ def _top_atom(pairs: Counted) -> tuple[float, float]:
     """Bounded losses with an atom at the top: a lower bound on the log mass of the largest sum, and rounding room."""
     log_mass = 0.0
     for pair, count in pairs:
+        if not math.isfinite(pair.high):
+            return -math.inf, 0.0
         losses, masses = pair.atoms()
-        if not losses.size or not math.isfinite(pair.high) or losses[-1] < pair.high or masses[-1] <= 0:
+        if not losses.size or losses[-1] < pair.high or masses[-1] <= 0:
             return -math.inf, 0.0
         log_mass += count * (math.log(masses[-1]) - 1e-12)
     room = math.fsum(count * (2 * p.rounding + 64 * UNIT * (abs(p.low) + abs(p.high))) for p, count in pairs)

@@ -91,6 +91,11 @@ class Pair(ABC):
         """Relative error bound of `stick`."""
         return np.full(np.shape(loss), 64 * UNIT)
 
+    def stick_ends(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`stick` rounded outward; a pair whose stick may be rounded to 0 says here what it can be instead."""
+        value, wrong = self.stick(loss), np.minimum(self.stick_error(loss), 1e300)
+        return value * np.maximum(1.0 - wrong, 0.0), value * (1.0 + wrong)
+
     def tail_error(self, loss: FloatArray) -> FloatArray:
         """Relative error bound of `above` and `below`, both laws."""
         return np.full(np.shape(loss), TAIL_ULPS * UNIT)

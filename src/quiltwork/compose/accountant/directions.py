@@ -36,8 +36,9 @@ from quiltwork.compose.releases import (
     sandwiched,
     telling,
 )
+from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Ends, Question
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import Contradiction, InvalidParameter
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -45,6 +46,7 @@ from quiltwork.numbers.rounding import UNIT
 CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
 USUAL_WIDTH = 1e-3  # that is asked for when nobody says
+CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
 Both = tuple[FloatArray, FloatArray]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -104,6 +106,7 @@ class Inquiry(ABC):
     rtol: float = USUAL_WIDTH
     method: str | None = None
 
+    quantity: ClassVar[Quantity]
     floor: ClassVar[float]  # absolute widths that are never too wide
     revealed: ClassVar[float]  # the answer when some release shows the record for certain
     join: ClassVar[Callable[..., FloatArray]]  # of two directions
@@ -197,8 +200,8 @@ class Inquiry(ABC):
         with np.errstate(all="ignore"):
             if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
                 return found
-            floor, roof = self._widely(pairs)
-        return Ends(np.maximum(low, np.minimum(floor, high)), np.minimum(high, np.maximum(roof, low)), found.method)
+            widely = Ends(*self._widely(pairs), moments.METHOD)
+        return self._met(found, widely)
 
     def _widely(self, pairs: Counted) -> Both:
         low, high = self.by_moments(pairs)
@@ -221,11 +224,11 @@ class Inquiry(ABC):
         if self.rtol >= USUAL_WIDTH or _narrow(found.lower, found.upper, USUAL_WIDTH, self.floor).all():
             return found
         more = attrs.evolve(self, rtol=USUAL_WIDTH).by_methods(pairs)
-        return Ends(np.maximum(found.lower, more.lower), np.minimum(found.upper, more.upper), more.method)
+        return attrs.evolve(self._met(found, more), method=more.method)
 
     def by_first(self, pairs: Counted) -> Ends:
         """Each value by the first method that meets the asked width; otherwise what all that answered agree on."""
-        low, high, name = np.full(self.values.size, -np.inf), np.full(self.values.size, np.inf), ""
+        best = Ends(np.full(self.values.size, -np.inf), np.full(self.values.size, np.inf))
         left = np.ones(self.values.size, dtype=bool)
         for engine in engines(pairs, self.method):
             if engine.whole:
@@ -237,19 +240,36 @@ class Inquiry(ABC):
                 continue
             if np.isnan(found.lower).any() or np.isnan(found.upper).any():
                 continue
-            low[left], high[left] = np.maximum(low[left], found.lower), np.minimum(high[left], found.upper)
-            name, left = engine.method, left & ~self.narrow(low, high)
+            low, high = best.lower.copy(), best.upper.copy()
+            low[left], high[left] = found.lower, found.upper
+            best = attrs.evolve(self._met(best, Ends(low, high, engine.method)), method=engine.method)
+            left = left & ~self.narrow(best.lower, best.upper)
             if not left.any() or engine.whole:  # what a full list leaves open is rounding
                 break
-        if not name:
+        if not best.method:
             raise Declined
-        return Ends(low, high, name)
+        return best
+
+    def _met(self, one: Ends, two: Ends) -> Ends:
+        """What two certificates of the same numbers say together; those that cross are a fault, and are shown."""
+        low, high = np.maximum(one.lower, two.lower), np.minimum(one.upper, two.upper)
+        with np.errstate(invalid="ignore"):
+            crossed = low > high + CROSSING * np.abs(high)
+        if crossed.any():
+            place = int(np.argmax(crossed))
+            shown = [
+                Bracket(min(e.lower[place], e.upper[place]), e.upper[place], self.quantity, e.method)
+                for e in (one, two)
+            ]
+            raise Contradiction(*shown)
+        return Ends(np.minimum(low, high), np.maximum(low, high), one.method)  # a crossing by rounding alone is closed
 
 
 @attrs.frozen(eq=False)
 class SmallestEpsilon(Inquiry):
     """The smallest epsilon >= 0 for each delta in [0, 1]; `values` are deltas."""
 
+    quantity = "epsilon"
     floor, revealed, join = 1e-9, math.inf, staticmethod(np.maximum)
 
     def put_to(self, engine: Engine) -> Ends:
@@ -318,13 +338,14 @@ class SmallestEpsilon(Inquiry):
         if _narrow(*quick, self.rtol, 0.0).all():
             return Ends(*quick, "largest loss")
         found = super().by_first(pairs)
-        return Ends(np.maximum(found.lower, quick[0]), np.minimum(found.upper, quick[1]), found.method)
+        return self._met(found, Ends(*quick, "largest loss"))
 
 
 @attrs.frozen(eq=False)
 class Divergence(Inquiry):
     """The hockey-stick divergence delta(epsilon) at each epsilon, also infinite; `values` are epsilons."""
 
+    quantity = "delta"
     floor, revealed, join = 1e-290, 1.0, staticmethod(np.maximum)
 
     def put_to(self, engine: Engine) -> Ends:
@@ -380,14 +401,14 @@ class Divergence(Inquiry):
         found = super().by_methods(pairs)
         if self.narrow(found.lower, found.upper).all():
             return found
-        low = np.maximum(found.lower, Known.of(pairs).least_delta(self.values))
-        return attrs.evolve(found, lower=np.minimum(low, found.upper))
+        return self._met(found, Ends(Known.of(pairs).least_delta(self.values), self.trivial()[1], "largest loss"))
 
 
 @attrs.frozen(eq=False)
 class TypeTwoError(Inquiry):
     """The trade-off function: the least type II error at each type I error in [0, 1]; `values` are the latter."""
 
+    quantity = "beta"
     floor, revealed, join = LEAST, 0.0, staticmethod(np.minimum)
 
     def put_to(self, engine: Engine) -> Ends:

@@ -21,9 +21,11 @@ from quiltwork.compose.engines.grid import GridEngine
 from quiltwork.compose.engines.lattice import LatticeEngine
 from quiltwork.compose.engines.listed import ExactEngine
 from quiltwork.compose.engines.low_tilt import SMALL_CUT, USUAL_CUT, GentleGridEngine
+from quiltwork.compose.engines.periodic import PeriodicEngine
 from quiltwork.compose.engines.rare_losses import JumpEngine
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
@@ -57,6 +59,7 @@ ORDER = (
         settles=True,
     ),
     Method("worst adaptive choice", BoundedRangeEngine.of, of=BoundedRangePair, max_kinds=1, max_releases=MAX_RELEASES),
+    Method("lattice", PeriodicEngine.of, of=DiscreteGaussianPair),
     Method("exact tails", SingleEngine.of, max_releases=1, settles=True),
     Method("exact atoms", partial(ExactEngine.of, most=FEW_VALUES), of=FinitePair),
     Method("lattice", LatticeEngine.of, of=FinitePair),

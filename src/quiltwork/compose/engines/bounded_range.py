@@ -61,9 +61,8 @@ class BoundedRangeEngine(Engine):
 
     def _composed(self) -> tuple[FloatArray, FloatArray]:
         if self.count == 1:
-            value = BoundedRangePair(self.range).stick(self.x)
-            room = value * BoundedRangePair(self.range).stick_error(self.x)
-            return np.maximum(value - room, 0.0), np.minimum(value + room, 1.0)
+            low, high = BoundedRangePair(self.range).stick_ends(self.x)
+            return low, np.minimum(high, 1.0)
         low = -np.expm1(np.minimum(self.x, 0.0))
         high = low * (1 + 4 * UNIT)
         low = low * (1 - 4 * UNIT)
@@ -126,8 +125,8 @@ class BoundedRangeEngine(Engine):
         if self.count == 1:
             pair = BoundedRangePair(self.range)
             at = epsilon + 4 * UNIT * np.abs(epsilon), epsilon - 4 * UNIT * np.abs(epsilon)
-            low, high = (pair.stick(x) * (1 + s * pair.stick_error(x)) for x, s in zip(at, (-1, 1), strict=True))
-            low, high = np.maximum(low, 0.0), np.where(epsilon >= self.range, 0.0, np.minimum(high, 1.0))
+            low, high = (pair.stick_ends(x)[i] for i, x in enumerate(at))
+            high = np.where(epsilon >= self.range, 0.0, np.minimum(high, 1.0))
             return Ends(np.minimum(low, high), high, self.method)
         hair = 8 * UNIT * (np.abs(epsilon) + self.count * self.range)  # of the lattice, whose step is rounded
         lower, upper = self._between(epsilon + hair)[0], self._between(epsilon - hair)[1]

@@ -34,7 +34,7 @@ from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
-from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, Transform
+from quiltwork.losses.transforms.transform import ComplexArray, Spectrum, TooCostly, Transform
 from quiltwork.numbers.rounding import UNIT
 
 ACCURACY = 1e-9  # relative accuracy aimed at when phi decays by itself
@@ -46,7 +46,11 @@ RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])  # exponents
 LEFT = np.array([0.5, 0.75, 1.0])
 SPREADS_SERVED = 3.0  # around the centre of a view
 BLOCK = 1 << 21
+MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
 MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
+
+
+Side = tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0 for terms m > 0, or m < 0
 
 
 def transforms_of(pairs: Counted) -> list[Transform] | None:
@@ -91,8 +95,8 @@ class ContourView(View):
     smoothing: float  # mu^2 e^(mu^2/8), zero without smoothing
     density: ComplexArray
     density_error: float
-    right: tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0, for terms m > 0
-    left: tuple[FloatArray, FloatArray]
+    right: Side
+    left: Side
 
     def middle(self, epsilon: FloatArray) -> FloatArray:
         value, _ = self._integrals(epsilon - self.centre)
@@ -146,11 +150,7 @@ class ContourView(View):
         return value.real, self.smoothing * np.maximum(gap.real, 0.0)
 
     def _alias(self, epsilon: FloatArray) -> FloatArray:
-        right = (self.right[1][:, None] - np.multiply.outer(self.right[0], epsilon)).min(axis=0)
-        left = (self.left[1][:, None] + np.multiply.outer(self.left[0], epsilon)).min(axis=0)
-        # the moments that these come from are themselves rounded: one per cent of room
-        alias: FloatArray = 1.01 * (np.exp(np.minimum(right, 50.0)) + np.exp(np.minimum(left, 50.0)))
-        return alias
+        return alias_bound(self.right, self.left, epsilon)
 
 
 @attrs.frozen(eq=False)
@@ -158,8 +158,14 @@ class Window:
     """Chernoff exponents and log moments around a tilt, and the alias period they allow."""
 
     period: float
-    right: FloatArray  # rows (exponent, log of the alias bound at eps = 0)
-    left: FloatArray
+    right: list[tuple[float, float]]  # exponent, log of the bound on H at eps = 0
+    left: list[tuple[float, float]]
+
+    def aliases(self, period: float, shift: float = 0.0) -> tuple[Side, Side]:
+        """Exponents and logs of the bounds of all terms m > 0 together, at eps = 0, and those of m < 0."""
+        right, left = (np.array(side).T for side in (self.right, self.left))
+        fold = [-s * period - np.log(-np.expm1(-s * period)) + shift for s in (right[0], left[0])]
+        return (right[0], right[1] + fold[0]), (left[0], left[1] + fold[1])
 
 
 @attrs.frozen(eq=False)
@@ -205,7 +211,8 @@ class ContourEngine(ViewEngine):
 
     def log_mgf_bound(self, theta: FloatArray) -> FloatArray:
         """log M nudged up past its rounding; +inf where it overflows."""
-        return nudged(self.moments(theta)[0], self.room(theta))
+        log_mgf, _, _ = self.moments(theta)
+        return nudged(log_mgf, self.room(theta))
 
     def room(self, theta: FloatArray) -> FloatArray:
         """How far rounded losses and masses may move log M at each theta.
@@ -215,9 +222,14 @@ class ContourEngine(ViewEngine):
         """
         losses = math.fsum(count * pair.rounding for pair, count in self.pairs)
         listed = [(pair, count) for pair, count in self.pairs if isinstance(pair, FinitePair)]
-        masses = [4 * UNIT * count * (8 + min(float(np.abs(pair.log_p).max()), 745.0)) for pair, count in listed]
-        total: FloatArray = math.fsum(masses) + theta * losses
+        masses = [4 * UNIT * count * (8 + pair.faintest) for pair, count in listed]
+        total: FloatArray = math.fsum(masses) + theta * losses + self._moments_error
         return total
+
+    @property
+    def _moments_error(self) -> float:
+        """What computed log moments may be off by, once they have been asked for."""
+        return math.fsum(transform.moments_error for transform in self.transforms)
 
     def chernoff_epsilon(self, delta: FloatArray, near: FloatArray) -> FloatArray:
         """An upper bound on epsilon from one row of tilts, laid out for epsilons near the given ones: cheap."""
@@ -261,15 +273,16 @@ class ContourEngine(ViewEngine):
                 return view
         mu = math.sqrt(0.45 * log_width / abs(theta * (theta + 1)))
         mu = min(mu, 0.5 * contour.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
+        mu = min(mu, math.sqrt(-2 * math.log(1e-6 * accuracy)) / min(t.reach for t in self.transforms))
         contour = self._contour(theta, 0.01 * log_width, mu)
         return self._build(contour) if contour.frequencies <= MAX_FREQUENCIES else None
 
     def _contour(self, theta: float, accuracy: float, mu: float) -> Contour:
         """Window and cutoff for a relative accuracy of H near the centre, with a smoothing mu (0: none)."""
         steps, log_mgf, centre, spread = self._around(theta, accuracy)
-        target = accuracy * 0.1 * max(_kernel_size(theta, spread), 1e-14)
+        target = accuracy * 0.1 * max(kernel_size(theta, spread), 1e-14)
         window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
-        decays = [transform.decay(theta) for transform in self.transforms]
+        decays = [(transform.decay(theta), transform.reach) for transform in self.transforms]
         cutoff, tail = _cutoff(decays, mu, spread, target)
         return Contour(theta, centre, spread, window, cutoff, tail, mu)
 
@@ -289,43 +302,32 @@ class ContourEngine(ViewEngine):
         self, theta: float, centre: float, spread: float, steps: FloatArray, log_mgf: FloatArray, target: float
     ) -> Window:
         """The trapezoid sum is sum over m of H(eps + mW): choose W so that all m != 0 together are below e^-target."""
-        peak = _peak(theta)
+        peak, room = _peak(theta), max(MOMENTS_ROOM, 2 * self._moments_error)
+        target += room - MOMENTS_ROOM
         right, left, reach_right, reach_left = [], [], [], []
         for step, moment in zip(steps.tolist(), (log_mgf[1:] - log_mgf[0]).tolist(), strict=True):
             if not math.isfinite(moment):
                 continue
             if step > 0:
-                right.append((step, moment + math.log(peak)))
+                right.append((step, room + moment + math.log(peak)))
                 reach_right.append((moment + target) / step - centre)
             else:
-                left.append((-step, moment))
+                left.append((-step, room + moment))
                 reach_left.append((moment + target) / -step + centre)
         if not right or not left:
             raise TooCostly
         period = 1.02 * max(min(reach_right), min(reach_left), spread) + SPREADS_SERVED * spread
-        fold = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in right]
-        back = [(s, log - s * period - math.log(-math.expm1(-s * period))) for s, log in left]
-        return Window(period, np.array(fold), np.array(back))
+        return Window(period, right, left)
 
     def _build(self, contour: Contour) -> ContourView | None:
         theta, centre, window, tail, mu = contour.theta, contour.centre, contour.window, contour.tail, contour.mu
         step = 2 * math.pi / window.period
         u = step * np.arange(math.ceil(contour.cutoff / step) + 1)
-        log_phi, log_phi_error = np.zeros(u.size, dtype=complex), np.zeros(u.size)
-        logs, log_error = [], 0.0
         transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
-        for transform in transforms:
-            spectrum = transform.spectrum(theta, u)
-            if spectrum is None:
-                return None
-            logs.append(spectrum.log_mgf)
-            log_phi = log_phi + spectrum.log_phi
-            log_error += spectrum.log_mgf_error
-            log_phi_error = log_phi_error + spectrum.log_phi_error
-        total = math.fsum(logs)
-        if not (math.isfinite(total) and bool(np.all(np.isfinite(log_phi)))):
+        found = spectrum_of(transforms, theta, u)
+        if found is None:
             return None
-        log_error += 4 * UNIT * math.fsum(abs(x) for x in logs)
+        log_phi, log_phi_error = found.log_phi, found.log_phi_error
         z = theta + 1j * u
         phi = np.exp(log_phi - 1j * u * centre) * (step / math.pi)
         phi[0] *= 0.5
@@ -338,14 +340,15 @@ class ContourEngine(ViewEngine):
         # alias bounds were taken without the extra Gaussian: its own moments raise them
         shift = 0.0
         if mu:
-            reach = abs(theta) + max(float(window.right[:, 0].max()), float(window.left[:, 0].max()))
+            reach = abs(theta) + max(s for s, _ in (*window.right, *window.left))
             shift = mu * mu / 2 * (reach + 1) ** 2
+        right, left = window.aliases(window.period, shift)
         return ContourView(
             theta=theta,
             centre=centre,
             spread=contour.spread,
-            log_mgf=total,
-            log_mgf_error=log_error,
+            log_mgf=found.log_mgf,
+            log_mgf_error=found.log_mgf_error,
             frequencies=u,
             kernel=kernel,
             kernel_size=float(np.abs(kernel).sum()),
@@ -353,9 +356,32 @@ class ContourEngine(ViewEngine):
             smoothing=smoothing if mu else 0.0,
             density=phi if mu else np.zeros(0, dtype=complex),
             density_error=density_error,
-            right=(window.right[:, 0], window.right[:, 1] + shift),
-            left=(window.left[:, 0], window.left[:, 1] + shift),
+            right=right,
+            left=left,
         )
+
+
+def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
+    """What the terms m != 0 add to H at each epsilon, at most."""
+    above = (right[1][:, None] - np.multiply.outer(right[0], epsilon)).min(axis=0)
+    below = (left[1][:, None] + np.multiply.outer(left[0], epsilon)).min(axis=0)
+    bound: FloatArray = np.exp(np.minimum(above, 700.0)) + np.exp(np.minimum(below, 700.0))
+    return bound
+
+
+def spectrum_of(transforms: Sequence[Transform], theta: float, frequencies: FloatArray) -> Spectrum | None:
+    """The spectrum of all releases together; None when some transform declines, or overflows."""
+    found = [transform.spectrum(theta, frequencies) for transform in transforms]
+    known = [spectrum for spectrum in found if spectrum is not None]
+    if len(known) < len(found):
+        return None
+    logs = [spectrum.log_mgf for spectrum in known]
+    log_phi: ComplexArray = sum((spectrum.log_phi for spectrum in known), np.zeros(frequencies.size, dtype=complex))
+    if not (math.isfinite(math.fsum(logs)) and bool(np.all(np.isfinite(log_phi)))):
+        return None
+    error = math.fsum(spectrum.log_mgf_error for spectrum in known) + 4 * UNIT * math.fsum(map(abs, logs))
+    log_phi_error: FloatArray = sum((spectrum.log_phi_error for spectrum in known), np.zeros(frequencies.size))
+    return Spectrum(math.fsum(logs), log_phi, error, log_phi_error)
 
 
 def log_peak(theta: FloatArray) -> FloatArray:
@@ -375,23 +401,34 @@ def _peak(theta: float) -> float:
     return (theta / (1 + theta)) ** theta / (1 + theta) if theta > 0 else 1.0
 
 
-def _kernel_size(theta: float, spread: float) -> float:
+def kernel_size(theta: float, spread: float) -> float:
     """H at the centre for a normal loss: what relative accuracy is relative to."""
     first, second = erfcx(abs(theta) * spread / ROOT2), erfcx(abs(theta + 1) * spread / ROOT2)
     return 0.5 * float(first - second if theta > 0 else first + second)
 
 
 def _cutoff(
-    decays: Sequence[Callable[[FloatArray], FloatArray]], mu: float, spread: float, target: float
+    decays: Sequence[tuple[Callable[[FloatArray], FloatArray], float]], mu: float, spread: float, target: float
 ) -> tuple[float, float]:
-    """The least frequency U beyond which the integral is below the target, and the bound: (1/pi U) prod B_j(U)."""
+    """The least frequency U beyond which the integral is below the target, and the bound: (1/pi U) prod B_j(U).
+
+    Bounds that hold up to a reach R only leave (1/pi R) times the others at R for what lies beyond it.
+    """
+    reach = min((end for _, end in decays), default=math.inf)
+    lasting = [decay for decay, end in decays if math.isinf(end)]
+
+    def tail(u: FloatArray, bounds: Sequence[Callable[[FloatArray], FloatArray]]) -> FloatArray:
+        logs = sum((decay(u) for decay in bounds), np.zeros(u.size)) - 0.5 * (mu * u) ** 2
+        size: FloatArray = np.exp(np.minimum(logs, 0.0)) / (math.pi * u)
+        return size
+
+    beyond = float(tail(np.array([reach]), lasting)[0]) if math.isfinite(reach) else 0.0
     start = math.sqrt(-2 * math.log(target)) / spread
     for _ in range(6):
         u = start * 1.2 ** np.arange(12)
-        logs = sum((decay(u) for decay in decays), np.zeros(12)) - 0.5 * (mu * u) ** 2
-        tail = np.exp(np.minimum(logs, 0.0)) / (math.pi * u)
-        enough = np.nonzero(tail <= target)[0]
+        left = np.where(u < reach, tail(u, [decay for decay, _ in decays]) + beyond, tail(u, lasting))
+        enough = np.nonzero(left <= target)[0]
         if enough.size:
-            return float(u[enough[0]]), float(tail[enough[0]])
+            return float(u[enough[0]]), float(left[enough[0]])
         start = float(u[-1]) * 1.2
     return math.inf, math.inf

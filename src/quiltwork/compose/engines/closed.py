@@ -117,10 +117,8 @@ class SingleView(View):
                 return Logs(np.log(value), np.log(np.maximum(value - room, 0.0)), np.log(value + room))
             if self.theta > 0:
                 at_low, at_high = epsilon + hair, epsilon - hair
-                low, high = np.log(self.pair.stick(at_low)), np.log(self.pair.stick(at_high))
-                low = low + np.log1p(-np.minimum(self.pair.stick_error(at_low), 1.0))
-                high = high + np.log1p(self.pair.stick_error(at_high))
-                return Logs(self.middle(epsilon), np.where(np.isnan(low), -np.inf, low), high)
+                low, high = np.log(self.pair.stick_ends(at_low)[0]), np.log(self.pair.stick_ends(at_high)[1])
+                return Logs(self.middle(epsilon), low, high)
             return Logs(self._complement(epsilon, 0), self._complement(epsilon - hair, -1),
                         self._complement(epsilon + hair, 1))  # fmt: skip
 

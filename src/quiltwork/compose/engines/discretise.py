@@ -133,7 +133,7 @@ def _tails(pair: Pair, left: float, right: float) -> tuple[float, float, float, 
     atoms, masses = pair.atoms()
     density = max(above * (1 - 10 * min(float(wrong[1]), 1.0)) - float(masses[atoms > right].sum()), 0.0)
     above = min(above * (1 + float(wrong[1])), 1.0)
-    stick = float(pair.stick(ends[1:])[0]) * (1 + 1e-12 + min(float(pair.stick_error(ends[1:])[0]), 1e300))
+    stick = float(pair.stick_ends(ends[1:])[1][0]) * (1 + 1e-12)
     return below, above, min(stick, above), density
 
 

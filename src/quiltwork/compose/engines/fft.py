@@ -7,7 +7,11 @@ spectrum is alive. With x the tilted window,
 
 G the kernel e^(-theta y)(1 - e^-y)+ (or e^(-theta y) min(1, e^-y)) on the lattice, by Cauchy-Schwarz.
 
-Reference: theory/engine.md section 4.
+An FFT of length 2^a 3^b 5^c errs by at most FFT_ULPS units times log2 of it, relative to the 2-norm: a twiddle costs
+sqrt 5 + 1 units, a butterfly of radix 2 or 4 one or two more; of radix r = 3 (5), whose outputs are sums with at most 5
+(6) roundings on any path, 5 sqrt(2 r) (6 sqrt(2 r)). In units of log2 r radix 3 is worst, 15.6 / 1.58.
+
+Reference: theory/engine.md section 4; Higham, Accuracy and Stability of Numerical Algorithms, section 24.1.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ NEIGHBOURS = np.arange(-4, 5)  # lattice points that are looked at around one
 LOG_LENGTH = 1 << 13  # windows up to here are summed in logs, which can neither overflow nor underflow
 SMALL = 1 << 14  # entries of one block of moments
 FAINT = -500.0  # log of a relative mass that may stand for anything smaller: subnormal numbers are slow
+FFT_ULPS = 10.0
 DEAD = -160.0  # log of a squared spectrum that is taken as zero (and accounted for)
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -95,6 +100,7 @@ class Convolution:
     losses: FloatArray
     log_near: FloatArray  # D: suffix sums of x e^(-theta (s-c)); C: prefix sums; one more entry than losses
     log_far: FloatArray  # suffix sums of x e^(-(theta+1)(s-c))
+    wrong: FloatArray  # relative error of both sums together, at each place
     theta: float
     centre: float
     spread: float
@@ -123,7 +129,7 @@ class Convolution:
         value = 1.0 - np.where(np.isnan(share), 1.0, share)
         noise = math.log(self.error) - theta * y
         scale = self.log_mgf - theta * self.centre
-        rounding = direction * (2 * self.length + 64) * UNIT * 2.0
+        rounding = direction * (self.wrong[j] * 1.01 + 64 * UNIT)
         with np.errstate(all="ignore"):
             if direction < 0:
                 value = value - np.exp(np.minimum(noise - base, 700.0))
@@ -235,12 +241,12 @@ def _tilted_window(
         if int(places[-1]) >= length:
             places = places % length
         one = fft.rfft(np.bincount(places, weights, minlength=length))
-        error += part.count * 6 * UNIT * levels * math.sqrt(float(np.square(weights).sum()))
+        error += part.count * FFT_ULPS * UNIT * levels * math.sqrt(float(np.square(weights).sum()))
         copies += part.count
         spectrum = spectrum * _power(one, part.count)
     x = fft.irfft(spectrum, length)
     norm = math.sqrt(float(np.square(x).sum()))
-    total = 1.02 * (error + (4 * copies + 4 * len(measure.parts) + 6 * levels) * UNIT * norm) + 1e-34
+    total = 1.02 * (error + (4 * copies + 4 * len(measure.parts) + FFT_ULPS * levels) * UNIT * norm) + 1e-34
     x = np.roll(x, (low - first) % length)
     return np.maximum(x, 0.0), total, relative, loss_error
 
@@ -289,17 +295,17 @@ def _sums(
     if length <= LOG_LENGTH:
         with np.errstate(divide="ignore"):
             log_x = np.log(x)
-        add = np.logaddexp.accumulate
         ends, lost = (-math.inf, math.inf), 0.0
-        near, far = log_x - theta * (losses - mean), log_x - (theta + 1) * (losses - mean)
-        near = np.append(add(near[::-1])[::-1], -np.inf) if theta > 0 else np.insert(add(near), 0, -np.inf)
-        far = np.append(add(far[::-1])[::-1], -np.inf)
+        near, near_wrong = _log_sums(log_x, theta * (losses - mean), backward=theta > 0)
+        far, far_wrong = _log_sums(log_x, (theta + 1) * (losses - mean), backward=True)
+        wrong = near_wrong + far_wrong
     else:
-        losses, near, far, ends, lost = _plain_sums(losses, x, theta, mean)
+        losses, near, far, wrong, ends, lost = _plain_sums(losses, x, theta, mean)
     return Convolution(
         losses=losses,
         log_near=near,
         log_far=far,
+        wrong=wrong,
         theta=theta,
         centre=mean,
         spread=max(spread, step),
@@ -313,9 +319,27 @@ def _sums(
     )
 
 
+def _log_sums(log_x: FloatArray, untilt: FloatArray, backward: bool) -> tuple[FloatArray, FloatArray]:
+    """Logs of the sums of x e^-untilt from one end, and what each may be off by.
+
+    A sum in logs is rounded at every step that moves it, by a unit of its logarithm, and each term is off by what its
+    own exponent is rounded by.
+    """
+    terms = log_x - untilt
+    size = np.where(np.isneginf(log_x), 0.0, np.abs(log_x) + 3.0 * np.abs(untilt))
+    if backward:
+        terms, size = terms[::-1], size[::-1]
+    sums = np.logaddexp.accumulate(terms)
+    moved = np.append(True, sums[1:] != sums[:-1]) & np.isfinite(sums)
+    own = np.maximum.accumulate(size)
+    wrong = UNIT * (np.cumsum(np.where(moved, np.abs(np.where(moved, sums, 0.0)) + 4.0, 0.0)) + own + 4.0)
+    sums, wrong = np.append(-np.inf, sums), np.append(0.0, wrong)
+    return (sums[::-1], wrong[::-1]) if backward else (sums, wrong)
+
+
 def _plain_sums(
     losses: FloatArray, x: FloatArray, theta: float, mean: float
-) -> tuple[FloatArray, FloatArray, FloatArray, tuple[float, float], float]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, tuple[float, float], float]:
     """Sums without logs, for long windows: cut where the untilted weights would overflow; the cut mass is returned."""
     reach = 600.0 / max(abs(theta), theta + 1)
     start, stop = (int(i) for i in np.searchsorted(losses, [mean - reach, mean + reach]))
@@ -328,5 +352,6 @@ def _plain_sums(
     near, far = x * np.exp(-theta * (losses - mean)), x * np.exp(-(theta + 1) * (losses - mean))
     near = np.append(np.cumsum(near[::-1])[::-1], 0.0) if theta > 0 else np.insert(np.cumsum(near), 0, 0.0)
     far = np.append(np.cumsum(far[::-1])[::-1], 0.0)
+    wrong = np.full(near.size, (2 * losses.size + 6 * 600.0 + 16) * UNIT)  # exponents reach 600
     with np.errstate(divide="ignore"):
-        return losses, np.log(near), np.log(far), ends, lost
+        return losses, np.log(near), np.log(far), wrong, ends, lost

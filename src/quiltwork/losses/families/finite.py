@@ -103,6 +103,11 @@ class FinitePair(Pair):
         )
 
     @property
+    def faintest(self) -> float:
+        """The largest size of the logarithm of a mass: so many units each may be off by when it is exponentiated."""
+        return min(float(np.abs(self.log_p).max()), 745.0)
+
+    @property
     def rounding(self) -> float:
         return 8 * UNIT * float(np.abs(self.losses).max()) + self.loss_error
 

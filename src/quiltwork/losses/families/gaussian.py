@@ -93,12 +93,18 @@ class GaussianPair(Pair):
 class GaussianTransform:
     """M(z) = exp(v z(z+1)/2), v = count * mu^2: exact, and decaying as exp(-v u^2 / 2)."""
 
+    reach = math.inf
+
     def __init__(self, variance: float) -> None:
         self.variance = variance
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         v = self.variance
         return v / 2 * theta * (theta + 1), v * (theta + 0.5), np.full_like(theta, v)
+
+    @property
+    def moments_error(self) -> float:
+        return 0.0  # a product: relative
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum:
         v, u = self.variance, frequencies

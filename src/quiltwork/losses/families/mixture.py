@@ -21,7 +21,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, entry, family_from_json
-from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated
+from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated, sum_error
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
 
@@ -64,10 +64,9 @@ class MixturePair(Pair):
     def stick(self, loss: FloatArray) -> FloatArray:
         return sum((w * pair.stick(loss) for w, pair in self.parts), np.zeros(()))
 
-    def stick_error(self, loss: FloatArray) -> FloatArray:
-        total = np.maximum(self.stick(loss), 1e-300)
-        parts = [w * pair.stick(loss) * np.minimum(pair.stick_error(loss), 1e300) for w, pair in self.parts]
-        return sum(parts, np.zeros(())) / total + 8 * UNIT
+    def stick_ends(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        low, high = self._sum([pair.stick_ends(loss) for _, pair in self.parts])
+        return low * (1 - 8 * UNIT), high * (1 + 8 * UNIT)
 
     def tail_error(self, loss: FloatArray) -> FloatArray:
         worst: FloatArray = np.max([pair.tail_error(loss) for _, pair in self.parts], axis=0)
@@ -102,6 +101,7 @@ class MixtureTransform:
 
     def __init__(self, parts: list[tuple[float, Transform]], count: int) -> None:
         self.parts, self.count = parts, count
+        self.reach = min(transform.reach for _, transform in parts)
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_weight = np.log([w for w, _ in self.parts])[:, None]
@@ -115,6 +115,10 @@ class MixtureTransform:
         mean = (share * means).sum(axis=0)
         variance = (share * (variances + (means - mean) ** 2)).sum(axis=0)
         return self.count * (top + np.log(total)), self.count * mean, self.count * variance
+
+    @property
+    def moments_error(self) -> float:
+        return self.count * (max(transform.moments_error for _, transform in self.parts) + sum_error(len(self.parts)))
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         found = [transform.spectrum(theta, frequencies) for _, transform in self.parts]

@@ -17,6 +17,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
+from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -36,6 +37,8 @@ class PoissonPair(Pair):
         ends = mixed_loss(np.array([max(base.low, -745.0), min(base.high, 1e308)]), rate)
         low = math.log1p(-rate) if math.isinf(base.low) else float(ends[0])
         high = math.inf if math.isinf(base.high) else float(ends[1])
+        if math.isinf(base.low):
+            low -= self._reading
         self.low, self.high = (low, high) if removed else (-high, -low)
         self.tail_mu = base.mu if isinstance(base, GaussianPair) else math.inf
 
@@ -60,34 +63,71 @@ class PoissonPair(Pair):
         p, q = _at_least(self.base, self._threshold(-loss))
         return q, (1 - self.rate) * q + self.rate * p
 
-    def _reduced(self, loss: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """stick(l) = factor * base stick(at): remove q D0(lam), add c D0(log(e^l q / c)) with c = 1 - e^l (1-q)."""
-        rate = self.rate
-        grown = np.expm1(np.minimum(loss, 700.0))
-        if self.removed:
-            return np.full(loss.shape, rate), self._threshold(loss), grown + rate
-        left = rate - (1 - rate) * grown
-        with np.errstate(all="ignore"):
-            at = np.minimum(loss, 700.0) + math.log(rate) - np.log(np.maximum(left, 1e-320))
-        return np.maximum(left, 0.0), at, left
-
     def stick(self, loss: FloatArray) -> FloatArray:
-        factor, at, left = self._reduced(loss)
-        inside = factor * self.base.stick(np.clip(at, -1e300, 1e300))
-        if self.removed:
-            return np.where(left > 0, inside, -np.expm1(np.minimum(loss, 0.0)))
-        return np.where(left > 0, inside, 0.0)
+        return self._stick(loss, 0)
 
-    def stick_error(self, loss: FloatArray) -> FloatArray:
-        """Base error, plus the rounding of the mapped threshold times the base's slope (at most P0 above / stick)."""
-        _, at, left = self._reduced(loss)
-        at = np.clip(at, -1e300, 1e300)
+    def stick_ends(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self._stick(loss, -1), self._stick(loss, 1)
+
+    def _stick(self, loss: FloatArray, way: int) -> FloatArray:
+        """q D0(lam) when the record is removed, c D0(log(e^l q / c)) with c = 1 - (1-q) e^l when it is added.
+
+        Never below 1 - e^l. `way` is 0, or -1 or 1 for a lower or an upper end: D falls, so that a place which is
+        rounded is moved, and never a value that may have been rounded to 0.
+        """
+        near = np.minimum(loss, 700.0)
+        floor = -np.expm1(np.minimum(loss, 0.0)) * (1 + way * 4 * UNIT)
         with np.errstate(all="ignore"):
-            value = np.maximum(self.base.stick(at), 1e-300)
-            slope = np.minimum(np.maximum(self.base.above(at)[0] / value, 1.0), 1e300)
-            moved = 8 * UNIT * (1.0 + np.abs(at) + (1.0 + np.abs(np.expm1(loss))) / np.maximum(np.abs(left), 1e-300))
-            error = self.base.stick_error(at) + slope * moved
-        return np.where(left > 0, error, 64 * UNIT)
+            if isinstance(self.base, LaplacePair):
+                inside = self._from_top(near, way)
+            elif self.removed:
+                at = np.maximum(self._threshold(loss), -1e300)
+                inside = self.rate * _end(self.base, at - way * self._moved(loss), way)
+            else:
+                factor = self._weight(near, way)
+                at = near + math.log(self.rate) - np.log(factor)
+                moved = 8 * UNIT * (1.0 + np.abs(at) + np.abs(near) - math.log(self.rate))
+                inside = factor * _end(self.base, np.minimum(at - way * moved, 1e300), way)
+        inside = np.where(np.isfinite(inside), inside * (1 + way * 8 * UNIT), 0.0)
+        return np.maximum(inside, floor)
+
+    def _weight(self, loss: FloatArray, way: int) -> FloatArray:
+        """c = 1 - (1-q) e^l from the distance to -log(1-q), where it ends."""
+        edge, reading = -math.log1p(-self.rate), UNIT * self.rate / (1.0 - self.rate)
+        room = edge - loss + way * (4 * UNIT * (edge + np.abs(loss)) + reading)
+        weight: FloatArray = -np.expm1(-np.maximum(room, 0.0)) * (1 + way * 4 * UNIT)
+        return weight
+
+    def _from_top(self, loss: FloatArray, way: int) -> FloatArray:
+        """Laplace noise of epsilon t: D = q (1 - e^(-d/2)), added c (1 - e^(-d/2)), from the distance g to the top.
+
+        d = t - lam is -log(1 - y) with y = (1 + (1-q)/q e^-t)(1 - e^-g) when the record is removed, and log(1 + y)
+        with y = (1 + (1-q)/q e^t)(e^g - 1) when it is added; y in logs, since e^t may overflow.
+        """
+        sign = -1.0 if self.removed else 1.0
+        room = np.maximum(self.high - loss + way * (4 * UNIT * (self.high + np.abs(loss)) + self.rounding), 0.0)
+        grown = np.logaddexp(0.0, sign * self.base.top + math.log1p(-self.rate) - math.log(self.rate))
+        log_y = grown + np.log(sign * np.expm1(sign * room))
+        size = np.minimum(np.abs(log_y), 1e3) + abs(grown) + self.base.top - math.log(self.rate)
+        wrong = 8 * UNIT * (4.0 + size) + UNIT / (1.0 - self.rate)
+        y = np.exp(np.minimum(log_y + way * wrong, 700.0))
+        if self.removed:
+            distance = -np.log1p(-np.minimum(y, 1.0))
+            return self.rate * -np.expm1(-distance / 2)
+        distance = np.where(log_y < 30.0, np.log1p(y), log_y + way * wrong)
+        return self._weight(loss, way) * -np.expm1(-distance / 2)
+
+    @property
+    def rounding(self) -> float:
+        """That of the losses, and of a rate that may be meant as typed or as its double: it moves the lower end."""
+        losses = super().rounding
+        return losses + self._reading if losses else 0.0
+
+    @property
+    def _reading(self) -> float:
+        """How far log(1 - q + q e^-t) moves when the rate q moves by half a unit in its last place."""
+        sampled = self.rate * -math.expm1(self.base.low)
+        return UNIT * sampled / (1.0 - self.rate + self.rate * math.exp(self.base.low))
 
     def _moved(self, loss: FloatArray) -> FloatArray:
         """Rounding of the mapped threshold."""
@@ -184,6 +224,11 @@ class PoissonPair(Pair):
         return PoissonLaplaceTransform(self.base.top, self.rate, self.removed, count)
 
 
+def _end(base: Pair, loss: FloatArray, way: int) -> FloatArray:
+    """The hockey stick of the base, or an end of it."""
+    return base.stick(loss) if not way else base.stick_ends(loss)[way > 0]
+
+
 def _strictly_below(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     """P0(L < loss), Q0(L < loss): atoms at `loss` itself do not count."""
     return base.below(np.nextafter(loss, -np.inf)) if base.atoms()[0].size else base.below(loss)
@@ -217,7 +262,9 @@ class Poisson(Family):
 
     @property
     def sandwiched(self) -> bool:
-        return self.base.sandwiched
+        pair = self.base.pairs().get("both")
+        wide = isinstance(pair, DiscreteGaussianPair) and not pair.listable
+        return wide or self.base.sandwiched
 
     @property
     def slack(self) -> float:
@@ -253,6 +300,8 @@ def subsampled_pair(base: Family, rate: float, optimistic: bool = False) -> Pair
     if not pairs:
         raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair", "subsample the mechanism")
     pair = pairs.get("both") or pairs["remove"]
+    if isinstance(pair, DiscreteGaussianPair) and not pair.listable:
+        return pair.in_cells(dominating=not optimistic).subsampled(rate)
     if isinstance(pair, FinitePair):
         return pair.subsampled(rate)
     if isinstance(pair, (GaussianPair, LaplacePair)) and not base.sandwiched:

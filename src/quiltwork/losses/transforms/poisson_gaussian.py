@@ -29,6 +29,7 @@ from quiltwork.losses.transforms.transform import (
     layered_decay,
     log_one_plus,
     repeated,
+    sum_error,
 )
 from quiltwork.numbers.rounding import UNIT
 
@@ -42,6 +43,8 @@ LAYER_CELLS = 200
 
 class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
+
+    reach = math.inf
 
     def __init__(self, sigmas: FloatArray, rates: FloatArray, counts: FloatArray, removed: bool) -> None:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
@@ -127,6 +130,10 @@ class PoissonGaussianTransform:
             result[1, i] = mean
             result[2, i] = (weights * (losses - mean[:, None]) ** 2).sum(axis=1) / total
         return result[0] @ self.counts, result[1] @ self.counts, result[2] @ self.counts
+
+    @property
+    def moments_error(self) -> float:
+        return float(self.counts.sum()) * sum_error(0 if self._steering is None else self._steering[2].shape[1])
 
     def _log_mgf(self, theta: float) -> FloatArray:
         """Row by row, without counts; the last answer is kept."""

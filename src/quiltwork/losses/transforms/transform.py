@@ -58,8 +58,18 @@ class TooCostly(Exception):
 class Transform(Protocol):
     """What the characteristic-function engine needs to know of some releases."""
 
+    @property
+    def reach(self) -> float:
+        """The frequency up to which `decay` holds: infinite, or half a period for losses on a lattice."""
+        ...
+
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log M and its first two derivatives at real tilts."""
+        ...
+
+    @property
+    def moments_error(self) -> float:
+        """What log M in `moments` may be off by at usual tilts: the rounding of its sums, for all copies."""
         ...
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
@@ -67,8 +77,17 @@ class Transform(Protocol):
         ...
 
     def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
-        """A function U -> log of a bound on sup over u >= U of |phi(u)|."""
+        """A function U -> log of a bound on sup over U <= u <= reach of |phi(u)|."""
         ...
+
+
+def sum_error(terms: int) -> float:
+    """Error of the log of a sum of so many positive terms, of 1 plus a sum of smaller ones, or of a quadrature.
+
+    Any order of addition costs a unit a term; a term whose exponents stay below 745 is off by 24 + 3 * 745 units at
+    most, and quadratures at real tilts err by e^-40.
+    """
+    return (terms + TERM_ULPS + 3 * 745.0) * UNIT + 2 * math.exp(-40.0)
 
 
 def no_decay(cutoff: FloatArray) -> FloatArray:
@@ -184,12 +203,18 @@ def log_one_plus(real: FloatArray, imaginary: FloatArray) -> ComplexArray:
 class NodeTransform:
     """`count` copies of a law that is given by fixed nodes (a finite pair); its phi need not decay."""
 
+    reach = math.inf
+
     def __init__(self, nodes: Nodes, count: int) -> None:
         self.nodes, self.count = nodes, count
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_mgf, mean, variance = self.nodes.moments(theta)
         return self.count * log_mgf, self.count * mean, self.count * variance
+
+    @property
+    def moments_error(self) -> float:
+        return self.count * sum_error(self.nodes.losses.size)
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         return repeated(self.nodes.spectrum(theta, frequencies), self.count)
@@ -312,6 +337,8 @@ MOST_PANELS = 1 << 11
 class PanelTransform(ABC):
     """`count` copies of a loss whose density lives on [-top, top] of the base loss."""
 
+    reach = math.inf
+
     def __init__(self, top: float, count: int) -> None:
         self.top, self.count = top, count
         self.relative = (TERM_ULPS + 2 * top) * UNIT  # a node is rounded on the scale of the whole support
@@ -352,6 +379,10 @@ class PanelTransform(ABC):
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_mgf, mean, variance = self._real(theta).moments(theta)
         return self.count * log_mgf, self.count * mean, self.count * variance
+
+    @property
+    def moments_error(self) -> float:
+        return self.count * sum_error(0 if self._steering is None else self._steering[1].losses.size)
 
     def spectrum(self, theta: float, frequencies: FloatArray) -> Spectrum | None:
         log_mgf = self._log_mgf(theta)

@@ -67,12 +67,16 @@ class SymmetrisedPair(Pair):
 
     def stick(self, loss: FloatArray) -> FloatArray:
         """D(l) = 1 - e^l + e^l D(-l) for a profile that is its own mirror image, the reveal mass taken off."""
-        inner = self.removed.stick(np.abs(loss))
+        return self._mirrored(loss, self.removed.stick(np.abs(loss)))
+
+    def stick_ends(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        low, high = (self._mirrored(loss, end) for end in self.removed.stick_ends(np.abs(loss)))
+        wrong = self.reveal_error + 8 * UNIT
+        return low * (1 - wrong), high * (1 + wrong)
+
+    def _mirrored(self, loss: FloatArray, inner: FloatArray) -> FloatArray:
         back = np.exp(np.minimum(loss, 0.0))
         return np.where(loss >= 0, inner, -np.expm1(np.minimum(loss, 0.0)) * self.finite + back * inner)
-
-    def stick_error(self, loss: FloatArray) -> FloatArray:
-        return self.removed.stick_error(np.abs(loss)) + self.reveal_error + 8 * UNIT
 
     def swapped(self) -> Pair:
         return self

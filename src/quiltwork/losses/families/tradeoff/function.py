@@ -5,6 +5,10 @@ is then moved to losses that are multiples of one step, where composition is exa
 atom onto its two neighbours (P and Q mass kept), the upper one by chords whose slopes are powers of e^step, from both
 ends until they meet. Both moves cost second order in the step, so halving it makes a bracket four times narrower.
 
+A program is trusted to err by no more than it shows: its rounding noise is measured on rows of neighbouring points
+and on all of its samples, and both polygons keep that distance. An error that is smooth on the scale of the samples, or
+hides between them, is a property of the function that was stated, and no composition can see it.
+
 Reference: theory/multi-constraints.md section 5, for any convex f instead of a symmetric one.
 """
 
@@ -79,6 +83,11 @@ def accuracy(function: Function) -> float:
         np.max(_risen(stairs, _values(function, stairs)))
     )  # half a stair shows at least a quarter of it
     return max(SLACK, min(max(noise, steps if steps > WORST else 0.0), NOISIEST))
+
+
+def seen_accuracy(function: Function, spacing: float) -> float:
+    """The accuracy of f, or what all its samples show: one above a chord of others tells of at least half its noise."""
+    return max(accuracy(function), 1.5 * float(np.max(_risen(*samples(function, spacing)))))
 
 
 def _risen(alpha: FloatArray, beta: FloatArray) -> FloatArray:
@@ -203,7 +212,7 @@ class OnGrid:
 def polygons(function: Function, spacing: float, symmetric: bool) -> tuple[Vertices, Vertices]:
     """Polygons under and over f."""
     alpha, beta = samples(function, spacing)
-    slack = accuracy(function)
+    slack = seen_accuracy(function, spacing)
     under, over = below(alpha, beta, slack), above(alpha, beta, slack)
     if not symmetric:
         return under, over
@@ -238,7 +247,7 @@ def mirrored(vertices: Vertices) -> Vertices:
 def on_grid(function: Function, step: float, symmetric: bool) -> OnGrid:
     """The sandwich of f at this step."""
     under, over = polygons(function, step / DENSE, symmetric)
-    tail = TAIL * accuracy(function) + 8 * UNIT
+    tail = TAIL * seen_accuracy(function, step / DENSE) + 8 * UNIT
     promised = _split(under, step, tail)
     masses, slack = chords(over, step, tail)
     return OnGrid(promised, _pair(step, *masses), slack)
