@@ -116,11 +116,12 @@ class SingleView(View):
                 room = (room + value * self.pair.stick_error(epsilon)) * (1 + 1e-9)
                 return Logs(np.log(value), np.log(np.maximum(value - room, 0.0)), np.log(value + room))
             if self.theta > 0:
-                at_low, at_high = epsilon + hair, epsilon - hair
-                low, high = np.log(self.pair.stick(at_low)), np.log(self.pair.stick(at_high))
-                low = low + np.log1p(-np.minimum(self.pair.stick_error(at_low), 1.0))
-                high = high + np.log1p(self.pair.stick_error(at_high))
-                return Logs(self.middle(epsilon), np.where(np.isnan(low), -np.inf, low), high)
+                at = np.concatenate((epsilon + hair, epsilon - hair, epsilon))
+                logs, error = np.log(self.pair.stick(at)), self.pair.stick_error(at)
+                low, high, middle = np.split(logs, 3)
+                low_error, high_error, _ = np.split(error, 3)
+                low, high = low + np.log1p(-np.minimum(low_error, 1.0)), high + np.log1p(high_error)
+                return Logs(middle, np.where(np.isnan(low), -np.inf, low), high)
             return Logs(self._complement(epsilon, 0), self._complement(epsilon - hair, -1),
                         self._complement(epsilon + hair, 1))  # fmt: skip
 

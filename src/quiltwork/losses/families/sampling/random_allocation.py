@@ -126,7 +126,6 @@ class AllocationPair(Pair):
         key = loss.tobytes()
         if self._last_tails[0] == key:
             return self._last_tails[1]
-        found = self.bounds.tails(loss)
         known = self._integrals(loss)
         mean = np.exp(np.clip(loss, -EXPONENT, EXPONENT))
         with np.errstate(all="ignore"):
@@ -135,13 +134,16 @@ class AllocationPair(Pair):
                 mean * known.under_error + known.put_error + SHIFT * (mean * np.abs(known.under) + np.abs(known.put))
             )
             high_error = mean * known.over_error + known.call_error + SHIFT * (mean * np.abs(known.over) + known.call)
-            values = (known.under, low_p, known.over, high_p)
-            errors = (known.under_error, low_error, known.over_error, high_error)
-            for i, (value, error) in enumerate(zip(values, errors, strict=True)):
-                error = error + SHIFT * np.abs(value)
-                low = np.fmax(np.fmax(found[i][0], value - error), 0.0)
-                high = np.maximum(np.fmin(np.fmin(found[i][1], value + error), 1.0), LEAST)
-                found[i] = (np.minimum(low, high), high)
+            values = np.stack((known.under, low_p, known.over, high_p))
+            errors = np.stack((known.under_error, low_error, known.over_error, high_error)) + SHIFT * np.abs(values)
+            low, high = np.maximum(values - errors, 0.0), values + errors
+            poor = ~(errors <= POOR * np.abs(values)).all(axis=0)
+            if poor.any():
+                below, above = (np.stack(ends) for ends in zip(*self.bounds.tails(loss[poor]), strict=True))
+                low[:, poor], high[:, poor] = np.fmax(low[:, poor], below), np.fmin(high[:, poor], above)
+        high = np.clip(high, LEAST, 1.0)
+        low = np.minimum(low, high)
+        found = list(zip(low, high, strict=True))
         self._last_tails = (key, found)
         return found
 
@@ -190,19 +192,20 @@ class AllocationPair(Pair):
         whole_error: FloatArray
         stick_error: FloatArray
         mass, error, left, right, first_error = self._moments(inside)
-        q_most, p_most = self._most(inside)
         with np.errstate(all="ignore"):
             if self.removed:
                 start = np.exp(inside[:-1])
                 whole, stick = start * mass + left, left
                 whole_error, stick_error = start * error + first_error, first_error
-                most = p_most
             else:
                 end = np.exp(-inside[1:])
                 whole, stick = mass, end * right
                 whole_error, stick_error = error, end * first_error
-                most = q_most
             whole_error, stick_error = whole_error + 8 * UNIT * whole, stick_error + 8 * UNIT * stick
+            most = whole + whole_error
+            poor = ~(whole_error <= POOR * whole)
+            if poor.any():
+                most[poor] = self._most(inside[:-1][poor], inside[1:][poor])
             lost = ~(whole_error < most)  # nothing is known but that there is hardly any mass
             whole, whole_error = np.where(lost, 0.0, whole), np.where(lost, most, whole_error)
             lost = lost | ~(stick_error < most)
@@ -234,10 +237,10 @@ class AllocationPair(Pair):
             left, right = (np.maximum(np.nan_to_num(v), 0.0) for v in (left, right))
         return mass, error, left, right, first_error
 
-    def _most(self, inside: FloatArray) -> Two:
-        """Upper bounds of the Q and P mass of each cell, in closed form."""
-        q_low, p_low, q_high, p_high = self.bounds.tails(inside)
-        return np.minimum(q_low[1][1:], q_high[1][:-1]), np.minimum(p_low[1][1:], p_high[1][:-1])
+    def _most(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """An upper bound of the P mass of each cell, or of the Q mass if the record is added, in closed form."""
+        under, over = (1, 3) if self.removed else (0, 2)
+        return np.minimum(self.bounds.tails(right)[under][1], self.bounds.tails(left)[over][1])
 
 
 def _middle(ends: Two) -> FloatArray:
