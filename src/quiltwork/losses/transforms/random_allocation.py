@@ -67,11 +67,13 @@ ROOM = 1e-13  # relative, of the parts of a log of a size
 ALONE = 0.02  # of the right end of a range, that its left end must have for f - 1
 ABSCISSAS = 2.0**0.25  # by which abscissas that are tried differ
 OFF = 0.7  # log of how much larger than at its saddle an integrand may be, at the ends of a range
+ROWS = 256  # places at a time
 DEEPEST = -330.0  # log of the smallest values that are integrated
 FARTHEST_MEAN = 1e9  # v beyond which nothing is integrated
 ORDERS = 20  # derivatives in a patch
 SPANS = 2.0 ** np.arange(7, -2, -1)  # its width times |z| of the last node: the first that costs few digits
-FEW = 2.0  # times the errors of the density itself
+REACHES = 0.5 * 1.25 ** np.arange(1.0, 11.0)  # from its middle, in widths of a patch: cells may be wide
+FEW, MANY = 2.0, 1e3  # times the errors of the density itself
 SERIES = ORDERS * 16 * UNIT  # rounding of a term of the series: six operations an order, and its sum
 SHARES = np.array([0.03, 0.1, 0.25, 0.45, 0.7, 1.0])  # of the largest turn
 BESIDE = np.array([0.5, 0.75, 1.0, 1.4])  # the best turn of a normal law
@@ -288,11 +290,15 @@ class Hyperbola:
     def span(self) -> float:
         """Width of a patch."""
         spans: FloatArray = SPANS / float(np.abs(self.z[-1]))
-        own = FEW * float((self.lost + np.abs(self.weights) * SERIES).sum())
         for span in spans.tolist():
-            if self._left_out(span / 2) <= own:
+            if self._left_out(float(REACHES[1]) * span) <= FEW * self._own:
                 break
         return span
+
+    @property
+    def _own(self) -> float:
+        """What the density may be off by in the middle of a patch, at `low`."""
+        return float((self.lost + np.abs(self.weights) * SERIES).sum())
 
     @cached_property
     def patches(self) -> FloatArray:
@@ -321,12 +327,19 @@ class Hyperbola:
             mass += columns[j] * mean
             first += columns[j] * bent
         ahead = np.maximum(middle + half - self.low, 0.0)
-        left = self._left_out(float((np.abs(y) + half).max()))
-        grown = left * np.exp(np.minimum(self.abscissa * ahead, 700.0))
+        reaches, left = self._rests
+        grown = left[np.searchsorted(reaches, np.abs(y) + half)] * np.exp(np.minimum(self.abscissa * ahead, 700.0))
         return mass * width, first * width, width * (grown + self.error(0, middle + half)) * SAFE
 
+    @cached_property
+    def _rests(self) -> tuple[FloatArray, FloatArray]:
+        """Distances from the middle of a patch, and what the series leaves out up to each, if that is not too much."""
+        reaches = self.span * REACHES
+        left = np.array([self._left_out(reach) for reach in reaches.tolist()])
+        return reaches, np.append(np.where(left <= MANY * self._own, left, np.inf), np.inf)
+
     def _left_out(self, reach: float) -> float:
-        """Of the density `reach` or less from the middle of a patch, at `low`: the rest of the series, and its rounding.
+        """Of the density up to `reach` from the middle of a patch, at `low`: the rest of the series and its rounding.
 
         With q = |z| reach the terms of a node sum up to at most e^q times its own, those from ORDERS on to
         q^ORDERS / ORDERS! e^q. Means over a cell are means of such sums.
@@ -459,6 +472,16 @@ class AllocationLaw:
             for column, value in zip(found, (under, put, over, call, *errors), strict=True):
                 column[at] = value
         return Integrals(*found)
+
+    def under(self, excess: FloatArray) -> FloatArray:
+        """Q(S <= v) from above by Chernoff's inequality: e^(c (v-1) + t psi(c/t)) for any c > 0."""
+        rates = self.base.rates
+        tilt, power = self.steps * rates, self.steps * self.base.psi_above(rates)
+        found = np.ones(excess.size)
+        for part in np.array_split(np.arange(excess.size), -(-excess.size // ROWS) or 1):
+            logs = np.multiply.outer(excess[part] * (1 - 1e-12), tilt) + power * (1 + 1e-12)
+            found[part] = np.exp(np.minimum(logs.min(axis=1) + 1e-9, 0.0))
+        return found
 
     def cells(self, low: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Q mass of cells (1 + low, 1 + low + width], E_Q[S - middle; cell], and the error of the mass."""

@@ -23,7 +23,7 @@ Reference: theory, sampling, section 7; brute force in `brute.py` 4, 5 there.
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -33,6 +33,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import EMPTY, Cells, Pair
 from quiltwork.losses.families.gaussian import GaussianFamily, GaussianPair
 from quiltwork.losses.families.sampling.allocation_bounds import EXPONENT, LEAST, AllocationBounds, Two
+from quiltwork.losses.families.sampling.allocation_moments import added_moment, removed_moment
 from quiltwork.losses.family import RELEASE, WHOLE, Family, parameter
 from quiltwork.losses.transforms.random_allocation import AllocationLaw, Integrals
 from quiltwork.numbers.rounding import UNIT
@@ -87,10 +88,24 @@ class AllocationPair(Pair):
         with np.errstate(all="ignore"):
             value = known.put / mean
             error = known.put_error / mean + 2 * SHIFT * np.abs(value)
-        low, high = self._narrowed(loss, value, error, self.bounds.put)
-        place, most = self._deepest
-        deep = loss < place  # it rises with v: what is known nearest above holds
-        high = np.where(deep, np.minimum(high, most), high)
+        return self._narrowed(loss, value, error, self._put_bounds)
+
+    def _put_bounds(self, loss: FloatArray) -> Two:
+        """E_Q(v - S)+ / v is at most Q(S <= v), too."""
+        low, high = self.bounds.put(loss)
+        high = np.minimum(high, self._under(loss))
+        return np.minimum(low, high), high
+
+    def _under(self, loss: FloatArray) -> FloatArray:
+        """Q(S <= v) from above."""
+        return _law(self.mu, self.steps).under(np.expm1(np.maximum(loss, -EXPONENT)))
+
+    def _tail_bounds(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ends of Q(S <= v), P(S <= v), Q(S > v), P(S > v) in closed form; P(S <= v) <= v Q(S <= v)."""
+        low, high = (np.stack(ends) for ends in zip(*self.bounds.tails(loss), strict=True))
+        under = self._under(loss)
+        high[0] = np.fmin(high[0], under)
+        high[1] = np.fmin(high[1], under * np.exp(np.clip(loss, -EXPONENT, EXPONENT)) * (1 + 1e-12))
         return np.minimum(low, high), high
 
     @staticmethod
@@ -102,19 +117,6 @@ class AllocationPair(Pair):
             below, above = bounds(loss[poor])
             low[poor], high[poor] = np.fmax(low[poor], below), np.fmin(high[poor], above)
         return np.minimum(low, high), high
-
-    @cached_property
-    def _deepest(self) -> tuple[float, float]:
-        """The least loss that is integrated, and the upper end of E_Q(v - S)+ / v there."""
-        law = _law(self.mu, self.steps)
-        for end in law.ends[:0:-1].tolist():
-            under = law.integrals(np.array([end * (1 - 1e-12)]))
-            high = float(under.put[0] + under.put_error[0]) / (1 + end) * (1 + 1e-9)
-            if high < 1e-3:
-                return math.log1p(end) - 1e-9, high
-            if end > -1e-3:
-                break
-        return -math.inf, 1.0
 
     def _integrals(self, loss: FloatArray) -> Integrals:
         """Infinite errors where no integral can tell more than the bounds."""
@@ -139,7 +141,7 @@ class AllocationPair(Pair):
             low, high = np.maximum(values - errors, 0.0), values + errors
             poor = ~(errors <= POOR * np.abs(values)).all(axis=0)
             if poor.any():
-                below, above = (np.stack(ends) for ends in zip(*self.bounds.tails(loss[poor]), strict=True))
+                below, above = self._tail_bounds(loss[poor])
                 low[:, poor], high[:, poor] = np.fmax(low[:, poor], below), np.fmin(high[:, poor], above)
         high = np.clip(high, LEAST, 1.0)
         low = np.minimum(low, high)
@@ -183,6 +185,11 @@ class AllocationPair(Pair):
 
     def swapped(self) -> Pair:
         return AllocationPair(self.mu, self.steps, not self.removed)
+
+    def log_moment_bounds(self, theta: float) -> tuple[float, float]:
+        if self.removed:
+            return removed_moment(self.mu, self.steps, 1 + theta)
+        return added_moment(self.mu, self.steps, theta)
 
     def cells(self, edges: FloatArray) -> Cells:
         """P mass v_a Q + E_Q[S - v_a], stick the latter; added: Q mass, and E_Q[v_b - S] / v_b."""
@@ -229,8 +236,8 @@ class AllocationPair(Pair):
                 under, put, e1, e2 = known.under, known.put, known.under_error, known.put_error
                 gap, gained, wrong = np.diff(under), np.diff(put), e1[1:] + e1[:-1] + 4 * UNIT
                 mass, error = np.where(wide, gap, mass), np.where(wide, wrong, error)
-                left = np.where(wide, gained - width * under[:-1], left)
-                right = np.where(wide, width * under[1:] - gained, right)
+                left = np.where(wide, width * under[1:] - gained, left)
+                right = np.where(wide, gained - width * under[:-1], right)
                 both = e2[1:] + e2[:-1] + width * wrong + 4 * UNIT * (np.abs(put[1:]) + np.abs(put[:-1]) + width)
                 first_error = np.where(wide, both, first_error)
             mass = np.maximum(np.nan_to_num(mass), 0.0)
@@ -240,7 +247,7 @@ class AllocationPair(Pair):
     def _most(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """An upper bound of the P mass of each cell, or of the Q mass if the record is added, in closed form."""
         under, over = (1, 3) if self.removed else (0, 2)
-        return np.minimum(self.bounds.tails(right)[under][1], self.bounds.tails(left)[over][1])
+        return np.minimum(self._tail_bounds(right)[1][under], self._tail_bounds(left)[1][over])
 
 
 def _middle(ends: Two) -> FloatArray:
