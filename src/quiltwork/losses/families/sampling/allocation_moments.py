@@ -1,6 +1,6 @@
 """Moments of the mean S of t ratios X of Gaussian steps: exact sums at whole orders, convexity between them.
 
-n labels, each of one of t steps: E_Q S^n = t^-n sum over all of them of e^(s^2 c), c the number of pairs with one label.
+n labels, each of one of t steps: E_Q S^n = t^-n sum of e^(s^2 c) over all, c the number of pairs that share a label.
 That is n! times the coefficient of y^n in (sum_k e^(s^2 k(k-1)/2) (y/t)^k / k!)^t, a power of a series of positive
 terms: nothing is lost but rounding. K(a) = log E_Q S^a is convex with K(0) = K(1) = 0, so that between whole orders it
 lies under their chord and above the chords beside them, extended. At any order the sum of all outputs, N(s / sqrt t),
@@ -54,7 +54,7 @@ def added_moment(mu: float, steps: int, theta: float) -> Ends:
 
 
 def _gaussian(mu: float, steps: int, size: float) -> Ends:
-    """`size` times half of mu^2 of the sum of all outputs, and of one step; the larger one below where it is negative."""
+    """`size` times half of mu^2 of the sum of all outputs, and of one step; exchanged where it is negative."""
     ends = (mu * mu / 2 * size / steps * (1 - 24 * UNIT), mu * mu / 2 * size * (1 + 24 * UNIT))
     return ends if size >= 0 else (ends[1], ends[0])
 
