@@ -24,6 +24,7 @@ from benchmarks.soundness.rooms import (
     losses_batches,
     losses_groups,
     losses_sampling,
+    losses_steps,
     mechanisms,
     mechanisms_samplers,
     pufferfish,
@@ -48,7 +49,7 @@ ORDER = (
     "ledger", "spec", "report", "data",
 )  # fmt: skip
 _ROOMS = (
-    curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches,
+    curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
     compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,

@@ -25,9 +25,9 @@ from quiltwork.losses.dominating_pair import Pair
 from quiltwork.numbers.rounding import UNIT
 
 FIRST_CELLS, MAX_CELLS = 1 << 8, 1 << 14
-ROUNDS = 16  # of splitting
+ROUNDS, IDLE = 16, 6  # of splitting, and how many of them may gain nothing
 PIECES = 4
-TILTS = np.geomspace(0.02, 100.0, 60)  # beyond theta, in units of 1 + theta
+TILTS = 60  # beyond theta, up to 100 (1 + theta) or farther where losses are small
 ENOUGH = 1e-6  # of the log moment, relative
 NEGLIGIBLE = 1e-18  # mass beyond the cells
 UNDERFLOW = 1e-285  # what a mass may have lost near the smallest double
@@ -37,24 +37,29 @@ SUM_ULPS = 256  # of a sum of positive terms
 @lru_cache(maxsize=32)
 def log_moment_ends(pair: Pair, theta: float) -> tuple[float, float]:
     """Ends of log E_P[e^(theta L); L < inf] for theta > -1, not 0; the upper one may be infinite."""
-    known = pair.log_moment_bounds(theta)
+    lower, upper = pair.log_moment_bounds(theta)
+    idle = 0
     with np.errstate(all="ignore"):
         edges = _edges(pair, theta)
         for _ in range(ROUNDS):
+            if idle > IDLE or (math.isfinite(upper - lower) and upper - lower <= ENOUGH * max(abs(lower), abs(upper))):
+                break
             low, high = _terms(pair, theta, edges)
-            ends = _log_sum(low, -1.0), _log_sum(high, 1.0)
-            narrow = ends[1] - ends[0] <= ENOUGH * max(abs(ends[0]), abs(ends[1]))
+            before, ends = upper - lower, (_log_sum(low, -1.0), _log_sum(high, 1.0))
+            lower, upper = max(lower, min(ends[0], upper)), min(upper, max(ends[1], lower))
+            idle = 0 if upper - lower < 0.9 * before else idle + 1
             gaps = _gaps(low[: edges.size - 1], high[: edges.size - 1])
             wide = np.flatnonzero(gaps > 0.05 * gaps.max()) if gaps.max() > 0 else np.zeros(0, dtype=np.int64)
-            if narrow or not wide.size or edges.size + (PIECES - 1) * wide.size > MAX_CELLS:
+            if not wide.size or edges.size + (PIECES - 1) * wide.size > MAX_CELLS:
                 break
             edges = _split(edges, wide)
-    return max(known[0], min(ends[0], known[1])), min(known[1], max(ends[1], known[0]))
+    return lower, upper
 
 
 def _edges(pair: Pair, theta: float) -> FloatArray:
-    """Even cells over all that matters at this tilt."""
-    low, high = support(pair, NEGLIGIBLE)
+    """Even cells where nearly all of the mass is, and others up to where nothing matters at this tilt."""
+    low, usual = support(pair, NEGLIGIBLE)
+    high = usual
     if math.isinf(pair.high) and theta > 0:
         more, bounds = _steeper(pair, theta)
         reach = float(
@@ -64,12 +69,13 @@ def _edges(pair: Pair, theta: float) -> FloatArray:
     elif theta > 0:
         high = max(high, pair.high) if math.isfinite(pair.high) else high
     high = max(high, low + 1e-9 * (1.0 + abs(low)), 0.0)
-    return np.linspace(low, high, FIRST_CELLS + 1)
+    edges = np.linspace(low, high, FIRST_CELLS + 1)
+    return np.union1d(edges, np.linspace(low, usual, FIRST_CELLS + 1)) if low < usual < 0.5 * high else edges
 
 
 def _steeper(pair: Pair, theta: float) -> tuple[FloatArray, FloatArray]:
     """Larger tilts, by what they exceed theta, and bounds of the log moments there."""
-    more = (1.0 + theta) * TILTS
+    more = np.geomspace(0.02 * (1.0 + theta), max(100.0 * (1.0 + theta), 20.0 / pair.scale), TILTS)
     return more, np.array([pair.log_moment_bounds(theta + float(one))[1] for one in more])
 
 

@@ -116,9 +116,9 @@ class SingleView(View):
                 room = (room + value * self.pair.stick_error(epsilon)) * (1 + 1e-9)
                 return Logs(np.log(value), np.log(np.maximum(value - room, 0.0)), np.log(value + room))
             if self.theta > 0:
-                at_low, at_high = epsilon + hair, epsilon - hair
-                low, high = np.log(self.pair.stick_ends(at_low)[0]), np.log(self.pair.stick_ends(at_high)[1])
-                return Logs(self.middle(epsilon), low, high)
+                below, above = self.pair.stick_ends(np.concatenate((epsilon + hair, epsilon - hair)))
+                (low, _), (_, high) = np.split(below, 2), np.split(above, 2)
+                return Logs(self.middle(epsilon), np.log(low), np.log(high))
             return Logs(self._complement(epsilon, 0), self._complement(epsilon - hair, -1),
                         self._complement(epsilon + hair, 1))  # fmt: skip
 

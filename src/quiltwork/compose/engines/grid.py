@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -167,14 +168,23 @@ def lattice_part(origin: float, first: int, masses: FloatArray, count: int, roun
 
 def support(pair: Pair, tail: float) -> tuple[float, float]:
     """[low, high] with P(L < low) <= tail and hockey stick(high) <= tail, found on the exact tails."""
-    low, high = -_reach(lambda x: pair.below(-x)[0], -pair.low, tail), _reach(pair.stick, pair.high, tail)
+    below, stick = _doubled(pair)
+    low = -_reach(lambda x: pair.below(-x)[0], below, -pair.low, tail)
+    high = _reach(pair.stick, stick, pair.high, tail)
     return min(low, high), high  # nearly all mass may sit on one atom, which both ends may pass
 
 
-def _reach(tail_at: Callable[[FloatArray], FloatArray], end: float, tail: float) -> float:
+@lru_cache(maxsize=32)
+def _doubled(pair: Pair) -> tuple[FloatArray, FloatArray]:
+    """Both tails at the same few places: one pair is asked for its support again and again."""
+    with np.errstate(all="ignore"):
+        return pair.below(-DOUBLINGS)[0], pair.stick(DOUBLINGS)
+
+
+def _reach(tail_at: Callable[[FloatArray], FloatArray], doubled: FloatArray, end: float, tail: float) -> float:
     """The least x (to a few percent) beyond which the tail is small enough, at most the end of the support."""
     with np.errstate(all="ignore"):
-        small = np.nonzero(tail_at(DOUBLINGS) <= tail)[0]
+        small = np.nonzero(doubled <= tail)[0]
         if not small.size or DOUBLINGS[small[0]] >= end:
             return end if math.isfinite(end) else float(DOUBLINGS[-1])
         right = float(DOUBLINGS[small[0]])

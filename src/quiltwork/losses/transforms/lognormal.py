@@ -34,6 +34,7 @@ Reference: theory, sampling, section 7.1; Trefethen and Weideman 2014, Theorem 5
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -51,7 +52,8 @@ FUNCTION = 8.0  # units (half ulps) that one elementary function of numpy or sci
 ARGUMENT = 32.0  # units that an argument w may be off
 KERNEL = 64.0  # units of e^(-u) - 1 + u by its parts: a series, or a difference of numbers at most 5.4 times as large
 GROUP = 16  # terms that are added before others are
-DECAY = 52.0  # 2 pi d / h: errors of e^-52 beside the sizes of the integrands
+WIDEST = 1.3  # d
+DECAY = 48.0  # 2 pi d / h: errors of e^-48 beside the sizes of the integrands
 TABLE_DECAY = 64.0  # the same for the table, at s = 1
 REACH = 10.0  # standard deviations, from where the integrand has its centre
 HEAVY, GENTLE = 3.0, 0.07  # s above which X - 1 has no second moment worth using, and up to which u is never large
@@ -105,6 +107,17 @@ class Nodes:
             UNIT * (2 * x * x + 4 * FUNCTION + 10),
         )
 
+    @cached_property
+    def weight(self) -> FloatArray:
+        """n(x) times the step."""
+        found: FloatArray = np.exp(-0.5 * self.x * self.x) * (self.step / ROOT)
+        return found
+
+    def waves(self, turn: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights times cos(kx) and sin(kx), for each turn k."""
+        phase = np.outer(turn, self.x)
+        return self.weight * np.cos(phase), self.weight * np.sin(phase)
+
     @property
     def units(self) -> float:
         """Of a sum over all nodes, relative to the sum of sizes."""
@@ -121,7 +134,7 @@ class Lognormal:
 
     def __init__(self, s: float) -> None:
         self.s = s
-        self.width = min(1.0, math.pi / (2 * s))  # d
+        self.width = min(WIDEST, math.pi / (2 * s))  # d
         self.variance = math.expm1(min(s * s, 700.0)) * SAFE
         self.rates, self._psi, self._log, self._slopes = self._table()
 
@@ -266,23 +279,20 @@ class Lognormal:
         b = w.real[:, None] * up + w.imag[:, None] * right
         less, sine, half = np.expm1(-a), np.sin(b), np.sin(0.5 * b)
         bent, turned, cubic, crossed = _second(a, less), 2 * (less + 1) * half * half, _third(b, sine), less * sine
-        size = np.exp(-0.5 * x * x + (0.5 * turn * turn)[:, None]) * (nodes.step / ROOT)
         real, imaginary = bent - turned, cubic - crossed
-        phase = np.outer(turn, x)
-        c, d = size * np.cos(phase), size * np.sin(phase)
-        value = nodes.total(c * real - d * imaginary) + 1j * nodes.total(c * imaginary + d * real)
+        weight, lift, (c, d) = nodes.weight, np.exp(0.5 * turn * turn), nodes.waves(turn)
+        value = (nodes.total(c * real - d * imaginary) + 1j * nodes.total(c * imaginary + d * real)) * lift
         # what one term may lose
-        parts = size * (np.abs(bent) + turned + np.abs(cubic) + np.abs(crossed))
-        steep = size * (np.abs(less) + 2 * (less + 1) * np.abs(half))
-        moved = np.outer(np.ones(w.size), nodes.over_wrong + 10 * UNIT * np.abs(nodes.over))
-        moved += np.outer(theta, ratio * (nodes.wrong + 14 * UNIT)) + np.outer(
-            theta**2, UNIT * (14 + 3 * np.abs(nodes.over))
-        )
-        modulus = np.abs(w)
-        moved = modulus[:, None] * moved + (ARGUMENT + 8) * UNIT * (np.abs(a) + np.abs(b))
-        plain = parts.sum(axis=1)
-        lost = parts @ nodes.weight_wrong + self._weight_units(turn, np.abs(x), parts, plain)
-        lost += (KERNEL * UNIT + 2 * nodes.units) * plain + (steep * moved).sum(axis=1)
+        parts = np.abs(bent) + turned + np.abs(cubic) + np.abs(crossed)
+        steep = np.abs(less) + 2 * (less + 1) * np.abs(half)
+        plain, modulus = parts @ weight, np.abs(w)
+        lost = parts @ (weight * nodes.weight_wrong) + self._weight_units(turn, weight * np.abs(x), parts, plain)
+        lost += (KERNEL * UNIT + 2 * nodes.units) * plain
+        moved = steep @ (weight * (nodes.over_wrong + 10 * UNIT * np.abs(nodes.over)))
+        moved += theta * (steep @ (weight * ratio * (nodes.wrong + 14 * UNIT)))
+        moved += theta**2 * (steep @ (weight * UNIT * (14 + 3 * np.abs(nodes.over))))
+        lost += modulus * moved + (ARGUMENT + 8) * UNIT * ((steep * (np.abs(a) + np.abs(b))) @ weight)
+        lost *= lift * SAFE
         for edge in (turn + self.width, turn - self.width):  # the alias of -1 + u; that of e^(-u) is counted beside
             lost += gain * np.exp(edge * edge / 2) * (1 + 2 * modulus)
         left, end, lift = float(-nodes.x[0]), float(nodes.x[-1]), np.exp(turn * turn / 2)
@@ -296,18 +306,17 @@ class Lognormal:
         x, ratio = nodes.x, nodes.ratio
         a, b = np.outer(p, ratio), np.outer(q, ratio)
         less, half = np.expm1(-a), np.sin(0.5 * b)
-        size = np.exp(-0.5 * x * x + (0.5 * turn * turn)[:, None]) * (nodes.step / ROOT)
         first, versed, imaginary = less * np.cos(b), 2 * half * half, -(less + 1) * np.sin(b)
         real = first - versed
-        phase = np.outer(turn, x)
-        c, d = size * np.cos(phase), size * np.sin(phase)
-        value = nodes.total(c * real - d * imaginary) + 1j * nodes.total(c * imaginary + d * real)
-        parts = size * (np.abs(first) + versed + np.abs(imaginary))
-        modulus, plain = np.abs(w), parts.sum(axis=1)
-        lost = parts @ nodes.weight_wrong + self._weight_units(turn, np.abs(x), parts, plain)
+        weight, lift, (c, d) = nodes.weight, np.exp(0.5 * turn * turn), nodes.waves(turn)
+        value = (nodes.total(c * real - d * imaginary) + 1j * nodes.total(c * imaginary + d * real)) * lift
+        parts = np.abs(first) + versed + np.abs(imaginary)
+        modulus, plain, kept = np.abs(w), parts @ weight, less + 1
+        lost = parts @ (weight * nodes.weight_wrong) + self._weight_units(turn, weight * np.abs(x), parts, plain)
         lost += (KERNEL * UNIT + 2 * nodes.units) * plain
-        kept = size * (less + 1)
-        lost += modulus * (kept @ (ratio * nodes.wrong) + UNIT * (ARGUMENT + 40 + 3 * theta) * (kept @ ratio))
+        lost += modulus * (kept @ (weight * ratio * nodes.wrong))
+        lost += modulus * UNIT * (ARGUMENT + 40 + 3 * theta) * (kept @ (weight * ratio))
+        lost *= lift * SAFE
         for edge in (turn + self.width, turn - self.width):
             lost += gain * np.exp(edge * edge / 2)  # of the 1; that of e^(-wX) is counted beside
         lost += 2 * np.exp(turn * turn / 2) * (_tail(float(-nodes.x[0])) + _tail(float(nodes.x[-1])))

@@ -13,7 +13,7 @@ falls too. What is counted:
 
 alias       A complex u = x + iy is another hyperbola, of bend b + y and the same m. The integrand is analytic for |y|
             <= d = b, so that the trapezoid rule of step h errs by at most (H(b-d) + H(b+d)) / (pi (e^(2 pi d/h) - 1)),
-            H(b') the integral of its size along u >= 0 on the hyperbola of bend b'. With f - 1, d = b/2: e^(z(v-1))
+            H(b') the integral of its size along u >= 0 on the hyperbola of bend b'. With f - 1, d < b: e^(z(v-1))
             alone must fall on the edges.
 size        Along u >= 0 Re z falls, Im z, |z| = m (cosh u - sin b) and |z'| = m sqrt(cosh^2 u - sin^2 b) rise. With R =
             Re (z e^(-isk)), (*) of `lognormal` says log |e^(z(v-1)) f(z)| <= Re z (v - cos sk) - Im z sin sk + t k^2/2
@@ -33,9 +33,8 @@ One hyperbola serves many v: for v >= v0, |e^(zv)| <= e^(c(v-v0)) |e^(z v0)| if 
 times e^(c(v-v0)), c = m (1 - sin b) for what is summed and m (1 - sin(b-d)) for the alias, whose edges reach that far.
 
 Cells. The density and its derivatives are the same sums with z^j inside. From some tens of patches they follow by
-Taylor's formula anywhere, and a cell (v, v+w] around its middle has Q mass w (p + p'' w^2/24 + ...) and E_Q[S - v] its
-half width times that, plus w^3 p'/12 + ...: nothing is computed as a difference. What both series leave out is bounded
-node by node.
+Taylor's formula anywhere, and so do their means over a cell, with weight 1 (its Q mass) and with the distance to its
+middle, by a recursion in which nothing is computed as a difference. What the series leaves out is bounded node by node.
 
 Reference: theory, sampling, sections 7.1 and 7.2; Weideman and Trefethen 2007 (hyperbolas).
 """
@@ -55,7 +54,8 @@ from quiltwork.numbers.rounding import UNIT
 STEP, LONG_STEP, LONG = 0.06, 0.3, 3.0  # of u, in sums of sizes; the latter from u = LONG on
 FARTHEST = 400.0  # u
 BENDS = (0.3, 0.2, 0.12, 0.07, 0.04, 0.025, 0.015, 0.009)  # tried in turn
-INFLATED = 1e6, 1e120  # the size on the left and right edge of the strip against that on its axis: not too much
+LONE_STRIP = 0.85  # of the bend: with f - 1, e^(z(v-1)) alone must fall on the edges
+INFLATED = 1e10, 1e120  # the size on the left and right edge of the strip against that on its axis: not too much
 PEAKED = 1e4  # the integral of the size against its first interval
 GOOD = 1e-11  # error of an integral against the integral of the size: no other bend need be tried
 MAX_TRIES = 2  # hyperbolas that are summed up for one range
@@ -67,11 +67,14 @@ ROOM = 1e-13  # relative, of the parts of a log of a size
 ALONE = 0.02  # of the right end of a range, that its left end must have for f - 1
 ABSCISSAS = 2.0**0.25  # by which abscissas that are tried differ
 OFF = 0.7  # log of how much larger than at its saddle an integrand may be, at the ends of a range
+ROWS = 256  # places at a time
 DEEPEST = -330.0  # log of the smallest values that are integrated
 FARTHEST_MEAN = 1e9  # v beyond which nothing is integrated
-ORDERS = 30  # derivatives in a patch
-SPAN = 8.0  # its width times |z|
-BRANCHES = 10  # derivatives in a cell
+ORDERS = 20  # derivatives in a patch
+SPANS = 2.0 ** np.arange(7, -2, -1)  # its width times |z| of the last node: the first that costs few digits
+REACHES = 0.5 * 1.25 ** np.arange(1.0, 11.0)  # from its middle, in widths of a patch: cells may be wide
+FEW, MANY = 2.0, 1e3  # times the errors of the density itself
+SERIES = ORDERS * 16 * UNIT  # rounding of a term of the series: six operations an order, and its sum
 SHARES = np.array([0.03, 0.1, 0.25, 0.45, 0.7, 1.0])  # of the largest turn
 BESIDE = np.array([0.5, 0.75, 1.0, 1.4])  # the best turn of a normal law
 SAFE = 1 + 1e-9  # sums of many positive numbers, outward
@@ -195,7 +198,7 @@ class Hyperbola:
         """The first bend whose errors are small; None where each would need too many nodes."""
         found: list[tuple[float, Hyperbola]] = []
         for bend in BENDS:
-            strip = bend / 2 if less_one else bend
+            strip = LONE_STRIP * bend if less_one else bend
             scale = abscissa / (1 - math.sin(bend))
             known = sizes(law, steps, scale, np.array([bend, bend + strip, bend - strip]), ends[0], less_one)
             if known is None or not _narrow(known):
@@ -283,10 +286,19 @@ class Hyperbola:
 
     # ---- the density
 
-    @property
+    @cached_property
     def span(self) -> float:
         """Width of a patch."""
-        return SPAN / float(np.abs(self.z[-1]))
+        spans: FloatArray = SPANS / float(np.abs(self.z[-1]))
+        for span in spans.tolist():
+            if self._left_out(float(REACHES[1]) * span) <= FEW * self._own:
+                break
+        return span
+
+    @property
+    def _own(self) -> float:
+        """What the density may be off by in the middle of a patch, at `low`."""
+        return float((self.lost + np.abs(self.weights) * SERIES).sum())
 
     @cached_property
     def patches(self) -> FloatArray:
@@ -301,42 +313,42 @@ class Hyperbola:
     def cells(self, middle: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Q mass of cells, E_Q[S - middle; cell], and the error of a mass (of the latter: times half the width).
 
-        The error is infinite where cells are too wide for a few derivatives.
+        The error is infinite where cells are too wide for Taylor's formula. Means over [y - h, y + h] of x^j and of
+        (x - y) x^j: m_0 = 1, f_0 = 0, m_j = y m_(j-1) + f_(j-1), f_j = j/(j+2) (h^2 m_(j-1) + y f_(j-1)) by parts.
         """
         span, table = self.span, self.patches
         index = np.clip(((middle - self.low) / span).astype(np.int64), 0, len(table) - 1)
-        y = (middle - self.low) - span * (index + 0.5)
-        columns = table.T[:, index]
-        half = width / 2
-        mass, first = np.zeros(middle.size), np.zeros(middle.size)
-        for order in range(BRANCHES):  # the density's derivative of this order, over its factorial
-            value = np.zeros(middle.size)
-            for j in range(ORDERS - 1, order - 1, -1):
-                value = value * y + math.comb(j, order) * columns[j]
-            if order % 2 == 0:
-                mass += 2 * half ** (order + 1) / (order + 1) * value
-            else:
-                first += 2 * half ** (order + 2) / (order + 2) * value
-        left, room = self._left_out(float(width.max()), float(np.abs(y).max()))
+        y, half = (middle - self.low) - span * (index + 0.5), width / 2
+        columns, square = table.T[:, index], half * half
+        mean, bent = np.ones(middle.size), np.zeros(middle.size)
+        mass, first = columns[0].copy(), np.zeros(middle.size)
+        for j in range(1, ORDERS):
+            mean, bent = y * mean + bent, j / (j + 2) * (square * mean + y * bent)
+            mass += columns[j] * mean
+            first += columns[j] * bent
         ahead = np.maximum(middle + half - self.low, 0.0)
-        grown = (left + room) * np.exp(np.minimum(self.abscissa * ahead, 700.0))
-        return mass, first, width * (grown + self.error(0, middle + half)) * SAFE
+        reaches, left = self._rests
+        grown = left[np.searchsorted(reaches, np.abs(y) + half)] * np.exp(np.minimum(self.abscissa * ahead, 700.0))
+        return mass * width, first * width, width * (grown + self.error(0, middle + half)) * SAFE
 
-    def _left_out(self, width: float, reach: float) -> tuple[float, float]:
-        """Of the mean density over a cell, at `low`: what the series leave out, and their rounding.
+    @cached_property
+    def _rests(self) -> tuple[FloatArray, FloatArray]:
+        """Distances from the middle of a patch, and what the series leaves out up to each, if that is not too much."""
+        reaches = self.span * REACHES
+        left = np.array([self._left_out(reach) for reach in reaches.tolist()])
+        return reaches, np.append(np.where(left <= MANY * self._own, left, np.inf), np.inf)
 
-        With |y| <= reach and q = |z| width/2 the terms of a node sum up to at most e^(|z| reach + q) times its own; the
-        orders from ORDERS on to (|z| reach)^ORDERS / ORDERS! e^(|z| reach) e^q, those left out in a cell to
-        q^BRANCHES / BRANCHES! e^q e^(|z| reach).
+    def _left_out(self, reach: float) -> float:
+        """Of the density up to `reach` from the middle of a patch, at `low`: the rest of the series and its rounding.
+
+        With q = |z| reach the terms of a node sum up to at most e^q times its own, those from ORDERS on to
+        q^ORDERS / ORDERS! e^q. Means over a cell are means of such sums.
         """
-        modulus, size = np.abs(self.z), np.abs(self.weights) + self.lost
-        far, q = modulus * reach, modulus * width / 2
-        if float(q.max()) > 300 or float(far.max()) > 300:
-            return math.inf, math.inf
-        grown = np.exp(far + q)
-        left = far**ORDERS / math.factorial(ORDERS) + q**BRANCHES / math.factorial(BRANCHES)
-        rounding = self.lost + size * ((ORDERS + BRANCHES) * 8 * UNIT)
-        return float((grown * size * left).sum()), float((grown * rounding).sum())
+        q, size = np.abs(self.z) * reach, np.abs(self.weights) + self.lost
+        if float(q[-1]) > 300:
+            return math.inf
+        left = q**ORDERS / math.factorial(ORDERS)
+        return float((np.exp(q) * (size * (left + SERIES) + self.lost)).sum())
 
 
 def _largest(law: Lognormal, steps: int, z: Complex, excess: float) -> FloatArray:
@@ -460,6 +472,16 @@ class AllocationLaw:
             for column, value in zip(found, (under, put, over, call, *errors), strict=True):
                 column[at] = value
         return Integrals(*found)
+
+    def under(self, excess: FloatArray) -> FloatArray:
+        """Q(S <= v) from above by Chernoff's inequality: e^(c (v-1) + t psi(c/t)) for any c > 0."""
+        rates = self.base.rates
+        tilt, power = self.steps * rates, self.steps * self.base.psi_above(rates)
+        found = np.ones(excess.size)
+        for part in np.array_split(np.arange(excess.size), -(-excess.size // ROWS) or 1):
+            logs = np.multiply.outer(excess[part] * (1 - 1e-12), tilt) + power * (1 + 1e-12)
+            found[part] = np.exp(np.minimum(logs.min(axis=1) + 1e-9, 0.0))
+        return found
 
     def cells(self, low: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Q mass of cells (1 + low, 1 + low + width], E_Q[S - middle; cell], and the error of the mass."""

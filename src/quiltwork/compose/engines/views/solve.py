@@ -29,6 +29,7 @@ COARSE_TILTS = 1.6 ** np.arange(8)
 FINE_TILTS = 1.6 ** np.linspace(0.0, 1.0, 6)
 SPREADS = np.linspace(-5.0, 5.0, 21)  # from the centre of a view, where roots are looked for first
 MAX_ROUNDS = 60  # of a search for a root
+NOISE = 1e-8  # of a log: differences below it may be rounding, and tell neither a slope nor a better root
 MAX_VIEWS = 60  # for one array of questions
 LEAST = 1e-300  # below this a lower end is reported as zero
 AHEAD = 3.5  # spreads between the first of many questions and the centre of the view that answers them
@@ -175,10 +176,12 @@ def _scalar_secant(
             x = 0.5 * (left + right)
         value = float(height(np.array([x]))[0])
         left, right = (x, right) if value > 0 else (left, x)
-        if x != x1 and (moved := (value - f1) / (x - x1)) < 0 and math.isfinite(moved):
+        told = abs(value - f1) > NOISE
+        if told and x != x1 and (moved := (value - f1) / (x - x1)) < 0 and math.isfinite(moved):
             slope = moved
+        stuck = 0.7 * abs(f1) < abs(value) < NOISE and abs(f1) < NOISE
         x0, f0, x1, f1 = x1, f1, x, value
-        if abs(value) <= close or right - left <= 4 * UNIT * abs(x):
+        if abs(value) <= close or stuck or right - left <= 4 * UNIT * abs(x):
             break
     return x1, slope
 
@@ -193,19 +196,21 @@ def _secant(
 ) -> tuple[FloatArray, FloatArray]:
     """Secant steps kept inside a shrinking bracket, vectorised; returns roots and last slopes."""
     x0, f0, x1, f1 = left, high, right, low
+    stuck = np.zeros(left.size, dtype=bool)
     with np.errstate(all="ignore"):
         slope = (f1 - f0) / (x1 - x0)
         for _ in range(MAX_ROUNDS):
             x = x1 - f1 * (x1 - x0) / (f1 - f0)
             x = np.where((x > left) & (x < right), x, 0.5 * (left + right))
-            x = np.where(np.abs(f1) <= close, x1, x)  # what has converged stays
+            x = np.where((np.abs(f1) <= close) | stuck, x1, x)  # what has converged stays
             value = height(x)
             above = value > 0
             left, right = np.where(above, x, left), np.where(above, right, x)
-            moved = np.where(x != x1, (value - f1) / (x - x1), slope)
+            moved = np.where(np.abs(value - f1) > NOISE, (value - f1) / (x - x1), slope)
             slope = np.where(np.isfinite(moved) & (moved < 0), moved, slope)
+            stuck |= (np.maximum(np.abs(f1), np.abs(value)) < NOISE) & (np.abs(value) > 0.7 * np.abs(f1))
             x0, f0, x1, f1 = x1, f1, x, value
-            if bool(np.all((np.abs(value) <= close) | (right - left <= 4 * UNIT * np.abs(x)))):
+            if bool(np.all((np.abs(value) <= close) | stuck | (right - left <= 4 * UNIT * np.abs(x)))):
                 break
     return x1, slope
 

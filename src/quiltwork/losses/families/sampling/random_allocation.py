@@ -23,7 +23,7 @@ Reference: theory, sampling, section 7; brute force in `brute.py` 4, 5 there.
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -33,6 +33,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import EMPTY, Cells, Pair
 from quiltwork.losses.families.gaussian import GaussianFamily, GaussianPair
 from quiltwork.losses.families.sampling.allocation_bounds import EXPONENT, LEAST, AllocationBounds, Two
+from quiltwork.losses.families.sampling.allocation_moments import added_moment, removed_moment
 from quiltwork.losses.family import RELEASE, WHOLE, Family, parameter
 from quiltwork.losses.transforms.random_allocation import AllocationLaw, Integrals
 from quiltwork.numbers.rounding import UNIT
@@ -87,10 +88,24 @@ class AllocationPair(Pair):
         with np.errstate(all="ignore"):
             value = known.put / mean
             error = known.put_error / mean + 2 * SHIFT * np.abs(value)
-        low, high = self._narrowed(loss, value, error, self.bounds.put)
-        place, most = self._deepest
-        deep = loss < place  # it rises with v: what is known nearest above holds
-        high = np.where(deep, np.minimum(high, most), high)
+        return self._narrowed(loss, value, error, self._put_bounds)
+
+    def _put_bounds(self, loss: FloatArray) -> Two:
+        """E_Q(v - S)+ / v is at most Q(S <= v), too."""
+        low, high = self.bounds.put(loss)
+        high = np.minimum(high, self._under(loss))
+        return np.minimum(low, high), high
+
+    def _under(self, loss: FloatArray) -> FloatArray:
+        """Q(S <= v) from above."""
+        return _law(self.mu, self.steps).under(np.expm1(np.maximum(loss, -EXPONENT)))
+
+    def _tail_bounds(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ends of Q(S <= v), P(S <= v), Q(S > v), P(S > v) in closed form; P(S <= v) <= v Q(S <= v)."""
+        low, high = (np.stack(ends) for ends in zip(*self.bounds.tails(loss), strict=True))
+        under = self._under(loss)
+        high[0] = np.fmin(high[0], under)
+        high[1] = np.fmin(high[1], under * np.exp(np.clip(loss, -EXPONENT, EXPONENT)) * (1 + 1e-12))
         return np.minimum(low, high), high
 
     @staticmethod
@@ -103,19 +118,6 @@ class AllocationPair(Pair):
             low[poor], high[poor] = np.fmax(low[poor], below), np.fmin(high[poor], above)
         return np.minimum(low, high), high
 
-    @cached_property
-    def _deepest(self) -> tuple[float, float]:
-        """The least loss that is integrated, and the upper end of E_Q(v - S)+ / v there."""
-        law = _law(self.mu, self.steps)
-        for end in law.ends[:0:-1].tolist():
-            under = law.integrals(np.array([end * (1 - 1e-12)]))
-            high = float(under.put[0] + under.put_error[0]) / (1 + end) * (1 + 1e-9)
-            if high < 1e-3:
-                return math.log1p(end) - 1e-9, high
-            if end > -1e-3:
-                break
-        return -math.inf, 1.0
-
     def _integrals(self, loss: FloatArray) -> Integrals:
         """Infinite errors where no integral can tell more than the bounds."""
         excess = np.expm1(np.where((loss > -EXPONENT) & (loss < self.bounds.unseen), loss, np.inf))
@@ -126,7 +128,6 @@ class AllocationPair(Pair):
         key = loss.tobytes()
         if self._last_tails[0] == key:
             return self._last_tails[1]
-        found = self.bounds.tails(loss)
         known = self._integrals(loss)
         mean = np.exp(np.clip(loss, -EXPONENT, EXPONENT))
         with np.errstate(all="ignore"):
@@ -135,13 +136,16 @@ class AllocationPair(Pair):
                 mean * known.under_error + known.put_error + SHIFT * (mean * np.abs(known.under) + np.abs(known.put))
             )
             high_error = mean * known.over_error + known.call_error + SHIFT * (mean * np.abs(known.over) + known.call)
-            values = (known.under, low_p, known.over, high_p)
-            errors = (known.under_error, low_error, known.over_error, high_error)
-            for i, (value, error) in enumerate(zip(values, errors, strict=True)):
-                error = error + SHIFT * np.abs(value)
-                low = np.fmax(np.fmax(found[i][0], value - error), 0.0)
-                high = np.maximum(np.fmin(np.fmin(found[i][1], value + error), 1.0), LEAST)
-                found[i] = (np.minimum(low, high), high)
+            values = np.stack((known.under, low_p, known.over, high_p))
+            errors = np.stack((known.under_error, low_error, known.over_error, high_error)) + SHIFT * np.abs(values)
+            low, high = np.maximum(values - errors, 0.0), values + errors
+            poor = ~(errors <= POOR * np.abs(values)).all(axis=0)
+            if poor.any():
+                below, above = self._tail_bounds(loss[poor])
+                low[:, poor], high[:, poor] = np.fmax(low[:, poor], below), np.fmin(high[:, poor], above)
+        high = np.clip(high, LEAST, 1.0)
+        low = np.minimum(low, high)
+        found = list(zip(low, high, strict=True))
         self._last_tails = (key, found)
         return found
 
@@ -182,6 +186,11 @@ class AllocationPair(Pair):
     def swapped(self) -> Pair:
         return AllocationPair(self.mu, self.steps, not self.removed)
 
+    def log_moment_bounds(self, theta: float) -> tuple[float, float]:
+        if self.removed:
+            return removed_moment(self.mu, self.steps, 1 + theta)
+        return added_moment(self.mu, self.steps, theta)
+
     def cells(self, edges: FloatArray) -> Cells:
         """P mass v_a Q + E_Q[S - v_a], stick the latter; added: Q mass, and E_Q[v_b - S] / v_b."""
         inside = np.clip(edges if self.removed else -edges[::-1], -EXPONENT, EXPONENT)
@@ -190,19 +199,20 @@ class AllocationPair(Pair):
         whole_error: FloatArray
         stick_error: FloatArray
         mass, error, left, right, first_error = self._moments(inside)
-        q_most, p_most = self._most(inside)
         with np.errstate(all="ignore"):
             if self.removed:
                 start = np.exp(inside[:-1])
                 whole, stick = start * mass + left, left
                 whole_error, stick_error = start * error + first_error, first_error
-                most = p_most
             else:
                 end = np.exp(-inside[1:])
                 whole, stick = mass, end * right
                 whole_error, stick_error = error, end * first_error
-                most = q_most
             whole_error, stick_error = whole_error + 8 * UNIT * whole, stick_error + 8 * UNIT * stick
+            most = whole + whole_error
+            poor = ~(whole_error <= POOR * whole)
+            if poor.any():
+                most[poor] = self._most(inside[:-1][poor], inside[1:][poor])
             lost = ~(whole_error < most)  # nothing is known but that there is hardly any mass
             whole, whole_error = np.where(lost, 0.0, whole), np.where(lost, most, whole_error)
             lost = lost | ~(stick_error < most)
@@ -226,18 +236,18 @@ class AllocationPair(Pair):
                 under, put, e1, e2 = known.under, known.put, known.under_error, known.put_error
                 gap, gained, wrong = np.diff(under), np.diff(put), e1[1:] + e1[:-1] + 4 * UNIT
                 mass, error = np.where(wide, gap, mass), np.where(wide, wrong, error)
-                left = np.where(wide, gained - width * under[:-1], left)
-                right = np.where(wide, width * under[1:] - gained, right)
+                left = np.where(wide, width * under[1:] - gained, left)
+                right = np.where(wide, gained - width * under[:-1], right)
                 both = e2[1:] + e2[:-1] + width * wrong + 4 * UNIT * (np.abs(put[1:]) + np.abs(put[:-1]) + width)
                 first_error = np.where(wide, both, first_error)
             mass = np.maximum(np.nan_to_num(mass), 0.0)
             left, right = (np.maximum(np.nan_to_num(v), 0.0) for v in (left, right))
         return mass, error, left, right, first_error
 
-    def _most(self, inside: FloatArray) -> Two:
-        """Upper bounds of the Q and P mass of each cell, in closed form."""
-        q_low, p_low, q_high, p_high = self.bounds.tails(inside)
-        return np.minimum(q_low[1][1:], q_high[1][:-1]), np.minimum(p_low[1][1:], p_high[1][:-1])
+    def _most(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """An upper bound of the P mass of each cell, or of the Q mass if the record is added, in closed form."""
+        under, over = (1, 3) if self.removed else (0, 2)
+        return np.minimum(self._tail_bounds(right)[1][under], self._tail_bounds(left)[1][over])
 
 
 def _middle(ends: Two) -> FloatArray:

@@ -1,0 +1,97 @@
+"""Moments of the mean S of t ratios X of Gaussian steps: exact sums at whole orders, convexity between them.
+
+n labels, each of one of t steps: E_Q S^n = t^-n sum of e^(s^2 c) over all, c the number of pairs that share a label.
+That is n! times the coefficient of y^n in (sum_k e^(s^2 k(k-1)/2) (y/t)^k / k!)^t, a power of a series of positive
+terms: nothing is lost but rounding. K(a) = log E_Q S^a is convex with K(0) = K(1) = 0, so that between whole orders it
+lies under their chord and above the chords beside them, extended. At any order the sum of all outputs, N(s / sqrt t),
+loses no more and one step alone (Jensen) no less; adding the record, E_Q S^-theta is at most the moment of the
+geometric mean.
+
+Rounding: a coefficient of order n has n factors that are not 1; a product of two series adds one operation for each of
+its terms, of the size of their logarithms.
+
+Reference: theory, sampling, sections 7.2 and 9.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln
+
+from quiltwork.checks import FloatArray
+from quiltwork.numbers.rounding import UNIT
+
+LENGTHS = (16, 64, 256, 512)  # orders up to which moments are summed up; beyond, one step bounds them
+Ends = tuple[float, float]
+
+
+def removed_moment(mu: float, steps: int, order: float) -> Ends:
+    """Ends of log E_Q S^order, order > 0."""
+    low, high = _gaussian(mu, steps, order * (order - 1))
+    last = math.floor(order)
+    if order < 1 or last + 2 > LENGTHS[-1]:
+        return low, high
+    below, above = _whole_orders(mu, steps, next(n for n in LENGTHS if n >= last + 2))
+    if order == last:
+        return max(low, float(below[last])), min(high, float(above[last]))
+    share = order - last
+    chord = (1 - share) * above[last] + share * above[last + 1]
+    before = below[last] + share * (below[last] - above[last - 1])
+    after = below[last + 1] - (1 - share) * (above[last + 2] - below[last + 1])
+    hair = 8 * UNIT * (1 + abs(float(above[last + 2])))
+    return max(low, float(before) - hair, float(after) - hair), min(high, float(chord) + hair)
+
+
+def added_moment(mu: float, steps: int, theta: float) -> Ends:
+    """Ends of log E_Q S^-theta, theta > -1."""
+    low, high = _gaussian(mu, steps, theta * (1 + theta))
+    if theta <= 0:
+        return low, high
+    return low, min(high, mu * mu * theta * (1 + theta / steps) / 2 * (1 + 24 * UNIT))
+
+
+def _gaussian(mu: float, steps: int, size: float) -> Ends:
+    """`size` times half of mu^2 of the sum of all outputs, and of one step; exchanged where it is negative."""
+    ends = (mu * mu / 2 * size / steps * (1 - 24 * UNIT), mu * mu / 2 * size * (1 + 24 * UNIT))
+    return ends if size >= 0 else (ends[1], ends[0])
+
+
+@lru_cache(maxsize=32)
+def _whole_orders(mu: float, steps: int, most: int) -> tuple[FloatArray, FloatArray]:
+    """Ends of log E_Q S^n for n = 0 ... most."""
+    n = np.arange(most + 1.0)
+    grown, factorial, spread = mu * mu * n * (n - 1) / 2, gammaln(n + 1), n * math.log(steps)
+    total = np.where(n == 0, 0.0, -np.inf)
+    square, wrong, left = grown - factorial - spread, 16 * UNIT * (grown + factorial + spread), steps
+    square_wrong, wrong = wrong, np.zeros(n.size)
+    while True:
+        if left & 1:
+            total, wrong = _product((total, wrong), (square, square_wrong))
+        left >>= 1
+        if not left:
+            break
+        square, square_wrong = _product((square, square_wrong), (square, square_wrong))
+    log, wrong = total + factorial, wrong + 16 * UNIT * (factorial + np.abs(total)) + 4 * UNIT
+    low, high = np.maximum(log - wrong, 0.0), np.maximum(log + wrong, 0.0)
+    low[:2] = high[:2] = 0.0
+    second = math.log1p(math.expm1(mu * mu) / steps) if mu * mu < 700 else float(log[2])
+    low[2:] = np.maximum(low[2:], (n[2:] - 1) * second * (1 - 32 * UNIT))  # K is convex, and 0 at 1
+    high[2] = max(min(float(high[2]), second * (1 + 32 * UNIT)), float(low[2]))
+    return low, high
+
+
+def _product(one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Logs of the coefficients of a product of two series with positive terms, and their errors."""
+    size = one[0].size
+    place = np.arange(size)[:, None] - np.arange(size)[None, :]
+    inside = place >= 0
+    logs = np.where(inside, one[0][None, :] + two[0][place], -np.inf)
+    errors = np.where(inside & np.isfinite(logs), one[1][None, :] + two[1][place], 0.0)
+    top = logs.max(axis=1)
+    value = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+    largest = np.abs(one[0], where=np.isfinite(one[0]), out=np.zeros(size))
+    largest = np.maximum(np.maximum.accumulate(largest), np.maximum.accumulate(np.abs(two[0])))
+    return value, errors.max(axis=1) + UNIT * (16 + 2 * np.arange(size) + 8 * largest)
