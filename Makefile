@@ -43,7 +43,7 @@ run: .venv/run.stamp  ## a tour over everything: prints the answers and writes a
 test: .venv/dev.stamp  ## run every test; ROOM=compose for those that a change in that room can break
 	$(PYTEST) $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))
 
-quick: .venv/dev.stamp  ## run the four fifths of the tests that take less than 50 ms each, in under two minutes
+quick: .venv/dev.stamp  ## run the four fifths of the tests that take least, in under two minutes
 	$(PYTEST) -m quick
 
 durations: .venv/dev.stamp  ## run every test and record what each takes of one core, for `make quick`

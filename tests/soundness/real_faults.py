@@ -214,6 +214,9 @@ ABOUT: dict[Patch, Callable[[Any], bool]] = {
     shuffled_as_allocated: lambda case: case["scheme"] == "shuffled" and case["size"] % 2 == 1,
     few_answers: lambda case: case["scheme"] == "response",
     narrow_range: lambda case: case["scheme"] == "range",
+    lost_move: lambda case: case["scheme"] == "random sensitivity",
+    lost_alias: lambda case: case["epochs"] == 1 and case["steps"] <= 40,
+    narrow_cut: lambda case: case["epochs"] == 1 and case["steps"] <= 40,
 }
 REAL: dict[str, tuple[str, Patch]] = {
     patch.__name__: (title, patch)
