@@ -42,7 +42,7 @@ run: .venv/run.stamp  ## publish statistics of a made-up table from a budget: pr
 test: .venv/dev.stamp  ## run every test; ROOM=compose for those that a change in that room can break
 	$(PYTEST) $(if $(ROOM),$$($(BIN)/python -m tests.rooms $(ROOM)))
 
-quick: .venv/dev.stamp  ## run the four fifths of the tests that take less than 50 ms each, in under two minutes
+quick: .venv/dev.stamp  ## run the four fifths of the tests that take least, in under two minutes
 	$(PYTEST) -m quick
 
 durations: .venv/dev.stamp  ## run every test and record what each takes of one core, for `make quick`

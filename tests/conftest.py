@@ -6,8 +6,9 @@ quick look while writing code; `default` is hypothesis as it comes. A test that 
 hundred says so by `max_examples=examples(40)`, which its profile scales; `seeds` and `some` do that for other cases.
 
 `--record-durations FILE` writes what each test took of one core, its child processes included; tests/durations.json is
-such a file.  From it tests are marked `quick` and `slow`; what was never measured counts as quick.  Workers begin with
-the files that take longest.  `--record-truths` writes the truths of many digits that modules keep (tests/truth).
+such a file.  From it tests are marked `quick` (the four fifths that take least) and `slow`; what was never measured
+counts as quick.  Workers begin with the files that take longest.  `--record-truths` writes the truths of many digits
+that modules keep (tests/truth).
 """
 
 import gc
@@ -26,7 +27,8 @@ from hypothesis import settings
 from tests.examples import PROFILE, examples
 from tests.truth.remembered import Remembered
 
-QUICK_SECONDS, SLOW_SECONDS = 0.05, 1.0
+QUICK_SHARE, QUICK_BELOW = 0.81, "quick below"  # of all tests, and the entry that says where these end
+LEAST_KEPT, SLOW_SECONDS = 0.05, 1.0
 YOUNG = 20_000  # objects that are made between two looks for garbage: numbers of many digits hold no cycles
 DURATIONS = Path(__file__).with_name("durations.json")
 
@@ -77,11 +79,11 @@ def function_of(nodeid):
 
 def pytest_collection_modifyitems(config, items):
     known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
-    of_file = Counter()
+    quick, of_file = known.pop(QUICK_BELOW, LEAST_KEPT), Counter()
     for item in items:
         seconds = known.get(function_of(item.nodeid), 0.0)
         of_file[item.path] += seconds
-        if seconds < QUICK_SECONDS and item.get_closest_marker("slow") is None:
+        if seconds < quick and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
         if seconds > SLOW_SECONDS:
             item.add_marker(pytest.mark.slow)
@@ -111,7 +113,7 @@ def pytest_runtest_makereport(item, call):
 
 
 class _Recorder:
-    """What a case of each function took on average, of those that are not quick."""
+    """What a case of each function took on average, and where the quick ones end."""
 
     def __init__(self, path):
         self.path = path
@@ -124,8 +126,10 @@ class _Recorder:
                 self.seconds.setdefault(function, []).append(value)
 
     def pytest_sessionfinish(self):
-        means = {name: sum(values) / len(values) for name, values in sorted(self.seconds.items())}
-        kept = {name: round(mean, 2) for name, mean in means.items() if mean >= QUICK_SECONDS}
+        means = {name: round(sum(values) / len(values), 2) for name, values in sorted(self.seconds.items())}
+        cases = sorted(means[name] for name, values in self.seconds.items() for _ in values)
+        quick = cases[min(int(QUICK_SHARE * len(cases)), len(cases) - 1)] + 0.01 if cases else LEAST_KEPT
+        kept = {QUICK_BELOW: round(quick, 2)} | {name: mean for name, mean in means.items() if mean >= LEAST_KEPT}
         self.path.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from quiltwork.errors import InvalidParameter
 
 FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.int64]
 Number = float | FloatArray
 Word = TypeVar("Word")
 

@@ -189,7 +189,7 @@ def test_epsilon_and_beta_after_a_design() -> None:
 # ---- continuous data in bins
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, least=1))
 def test_bins_of_continuous_data_meet_the_target(seed: int) -> None:
     rng = np.random.default_rng(seed)
     parts = int(rng.integers(1, 3))

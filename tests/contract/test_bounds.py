@@ -9,7 +9,8 @@ RECORDED = same.HERE / "bounds.json"
 
 # kinds with cases of more than half a second: these many of them, all in a campaign
 LONG = {"compose/gaussian-beside": 5, "compose/two-kinds": 6, "ledger/filters": 4, "pufferfish/chain": 3}
-LONG |= {"confounding/amplified": 3, "losses/poisson-laplace": 3, "pufferfish/chain-zeros": 2}
+LONG |= {"confounding/amplified": 3, "losses/poisson-laplace": 3, "pufferfish/chain-zeros": 2, "tables/many-cells": 2}
+LONG |= {"pufferfish/joint-law": 2, "pufferfish/hidden": 3, "pufferfish/chain-start": 3, "pufferfish/secrets": 4}
 
 
 @pytest.mark.parametrize("kind", bounds_cases.KINDS)

@@ -215,7 +215,7 @@ def played(budget, choices, policy, region, depth):
 REGIONS = [TABLE.region == "N", TABLE.region == "S", TABLE.region.isin(["N", "S"])]
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(6, least=1))
 @pytest.mark.parametrize(
     ("budget", "strengths"),
     [

@@ -62,13 +62,24 @@ class Visit:
         self.context.set_default_timeout(PATIENCE)
         self.context.set_default_navigation_timeout(PATIENCE)
         self.context.add_init_script(BREACHES)
+        self.context.on("request", lambda request: self.asked.append(request.url))
+        self._sit_down()
+
+    def _sit_down(self) -> None:
         self.page = self.context.new_page()
         self.told: list[str] = []
         self.asked: list[str] = []
-        self.context.on("request", lambda request: self.asked.append(request.url))
+        self.breaches: list[str] = []
         self.page.on("pageerror", lambda error: self.told.append(f"uncaught: {error}"))
         self.page.on("console", self._heard)
-        self.breaches: list[str] = []
+
+    def again(self, signed_out: bool = False) -> Visit:
+        """A new page, nothing noted yet; scripts that the browser compiled are kept."""
+        self.page.close()
+        if signed_out:
+            self.context.clear_cookies()
+        self._sit_down()
+        return self
 
     def __enter__(self) -> Visit:
         return self

@@ -26,7 +26,7 @@ from quiltwork.ledger import Ledger
 from quiltwork.web.settings import Settings
 
 READERS, WRITERS, SECONDS = 200, 20, 30.0
-COST, TIGHT = 0.001, 40  # each spend, and how many of them fit into the tight budget
+COST, TIGHT = 0.001, 16  # each spend, and how many of them fit into the tight budget
 PEOPLE = 5  # of each role
 PATIENCE = 240.0
 PATHS = (

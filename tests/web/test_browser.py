@@ -39,10 +39,15 @@ def address(house: House) -> Iterator[str]:
         yield service.address
 
 
-@pytest.fixture
-def visit(browser: Any, address: str) -> Iterator[Visit]:
+@pytest.fixture(scope="module")
+def somebody(browser: Any, address: str) -> Iterator[Visit]:
     with Visit(browser, address) as visit:
         yield visit
+
+
+@pytest.fixture
+def visit(somebody: Visit) -> Visit:
+    return somebody.again(signed_out=True)
 
 
 def spends(house: House, name: str) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from tests.examples import some
 from tests.web import looks
 from tests.web.chrome import NARROW, WIDE, Visit, chromium
 from tests.web.served import House, Process, furnished
@@ -51,14 +54,14 @@ def address(house: House) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def signed_in(browser: Any, address: str, house: House) -> dict[str | None, Any]:
-    """What a browser keeps of each role after it signed in."""
-    kept: dict[str | None, Any] = {None: None}
-    for role in sorted({role for role in PAGES.values() if role}):
-        with Visit(browser, address) as visit:
-            visit.sign_in(house.tokens[role])
-            kept[role] = visit.context.storage_state()
-    return kept
+def people(browser: Any, address: str, house: House) -> Iterator[dict[str | None, Visit]]:
+    """Somebody of each role, signed in."""
+    with ExitStack() as stack:
+        found = {role: stack.enter_context(Visit(browser, address)) for role in set(PAGES.values())}
+        for role, visit in found.items():
+            if role:
+                visit.sign_in(house.tokens[role])
+        yield found
 
 
 def opened(visit: Visit, path: str) -> Any:
@@ -80,25 +83,26 @@ def opened(visit: Visit, path: str) -> Any:
 
 
 @pytest.mark.parametrize(("turn", "path"), list(enumerate(PAGES)))
-def test_a_page_can_be_read_by_everybody(
-    browser: Any, address: str, signed_in: dict[str | None, Any], turn: int, path: str
-) -> None:
-    """Light and dark, wide and narrow, by eye, keyboard and screen reader; every second page begins dark."""
+def test_a_page_can_be_read_by_everybody(people: dict[str | None, Visit], turn: int, path: str) -> None:
+    """Light and dark, wide and narrow, by eye, keyboard and screen reader; every second page begins dark.
+
+    A campaign looks at both sizes in both colours, others at each size in one of them.
+    """
     schemes = ("light", "dark") if turn % 2 else ("dark", "light")
-    with Visit(browser, address, color_scheme=schemes[0], storage_state=signed_in[PAGES[path]]) as visit:
-        page = opened(visit, path)
-        for scheme in schemes:
-            page.emulate_media(color_scheme=scheme)
-            for size in (WIDE, NARROW):
-                page.set_viewport_size(size)
-                readable(page, size)
-        page.set_viewport_size(WIDE)
-        places = looks.walked(page)
-        assert len(places) >= 8
-        hidden = [place["words"] for place in places if not place["seen"]]
-        assert not hidden, hidden
-        refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
-        visit.calm(*refused)
+    visit = people[PAGES[path]].again()
+    visit.page.emulate_media(color_scheme=schemes[0])
+    page = opened(visit, path)
+    for scheme, size in some(itertools.product(schemes, (WIDE, NARROW)), 2):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        readable(page, size)
+    page.set_viewport_size(WIDE)
+    places = looks.walked(page)
+    assert len(places) >= 8
+    hidden = [place["words"] for place in places if not place["seen"]]
+    assert not hidden, hidden
+    refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
+    visit.calm(*refused)
 
 
 def readable(page: Any, size: dict[str, int]) -> None:
@@ -123,10 +127,11 @@ def readable(page: Any, size: dict[str, int]) -> None:
 
 
 def test_a_page_at_twice_the_size_of_its_letters_fits(
-    browser: Any, address: str, signed_in: dict[str | None, Any]
+    browser: Any, address: str, people: dict[str | None, Visit]
 ) -> None:
     """As at 200 percent zoom: half the pixels for the same words."""
-    with Visit(browser, address, device_scale_factor=2, storage_state=signed_in["admin"]) as visit:
+    state = people["admin"].context.storage_state()
+    with Visit(browser, address, device_scale_factor=2, storage_state=state) as visit:
         for path in ("/budget?name=patients", "/plan", "/explore/tradeoff"):
             page = opened(visit, path)
             page.set_viewport_size({"width": 640, "height": 450})

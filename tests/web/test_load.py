@@ -11,7 +11,7 @@ from tests.web import load
 
 @pytest.mark.slow
 def test_many_readers_and_writers_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    turns = examples(40)
+    turns = examples(16)
     found, wrong = load.run(f"sqlite:///{tmp_path / 'budgets.db'}", seconds=0.0, turns=turns)
     with capsys.disabled():
         print(f"\n{load.table(found)}")

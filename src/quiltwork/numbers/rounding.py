@@ -68,6 +68,10 @@ def scaled(log_scale: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _step(x: Any, ulps: int, towards: float) -> Any:
+    if isinstance(x, float):
+        for _ in range(0 if math.isinf(x) else ulps):
+            x = math.nextafter(x, towards)
+        return float(x)
     moved = np.asarray(x, dtype=float)
     exact = np.isinf(moved)
     for _ in range(ulps):

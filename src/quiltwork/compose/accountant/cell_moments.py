@@ -41,10 +41,11 @@ def log_moment_ends(pair: Pair, theta: float) -> tuple[float, float]:
     idle = 0
     with np.errstate(all="ignore"):
         edges = _edges(pair, theta)
+        fixed = _atoms_and_tails(pair, theta, float(edges[0]), float(edges[-1]))  # no cell beyond them is split
         for _ in range(ROUNDS):
             if idle > IDLE or (math.isfinite(upper - lower) and upper - lower <= ENOUGH * max(abs(lower), abs(upper))):
                 break
-            low, high = _terms(pair, theta, edges)
+            low, high = (np.concatenate(terms) for terms in zip(_cell_terms(pair, theta, edges), fixed, strict=True))
             before, ends = upper - lower, (_log_sum(low, -1.0), _log_sum(high, 1.0))
             lower, upper = max(lower, min(ends[0], upper)), min(upper, max(ends[1], lower))
             idle = 0 if upper - lower < 0.9 * before else idle + 1
@@ -85,17 +86,16 @@ def _split(edges: FloatArray, wide: np.ndarray) -> FloatArray:
     return np.unique(np.concatenate((edges, new.ravel())))
 
 
-def _terms(pair: Pair, theta: float, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Logs of lower and upper bounds of the cells, then of the atoms and of both tails."""
-    below, above = _cell_terms(pair, theta, edges)
+def _atoms_and_tails(pair: Pair, theta: float, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    """Logs of lower and upper bounds of the atoms, and of what lies beyond the cells, which is 0 or more."""
     losses, masses = pair.atoms()
     wrong = pair.relative + abs(theta) * (pair.rounding + 4 * UNIT * np.abs(losses)) + 8 * UNIT
     atoms = np.log(masses) + theta * losses
-    left, right = _tails(pair, theta, float(edges[0]), float(edges[-1]))
-    return np.concatenate((below, atoms - wrong)), np.concatenate((above, atoms + wrong, [left, right]))
+    return atoms - wrong, np.concatenate((atoms + wrong, _tails(pair, theta, low, high)))
 
 
 def _cell_terms(pair: Pair, theta: float, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logs of lower and upper bounds of the cells."""
     cells, start, width = pair.cells(edges), edges[:-1], np.diff(edges)
     most = np.maximum(cells.mass + cells.mass_error, 0.0) + UNDERFLOW
     least = np.maximum(cells.mass - cells.mass_error, 0.0)

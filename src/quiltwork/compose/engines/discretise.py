@@ -16,12 +16,13 @@ import math
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, IntArray
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.numbers.rounding import UNIT
 
 SAFE = 1e-9  # relative room for the rounding of the gaps
+MOST_TURNS = 200  # in which knots above the hull are removed; what is left negative then makes a lower end fail
 
 
 @attrs.frozen(eq=False)
@@ -239,24 +240,45 @@ def convex(mass: FloatArray, step: float) -> FloatArray:
     Negative Q mass at the left end may move right: (tau_1 - t)+ >= (tau_0 - t)+.
     """
     mass = mass.copy()
-    kept = np.ones(mass.size, dtype=bool)
-    for _ in range(200):
-        bad = kept & (mass < 0)
-        bad[0] = bad[-1] = False
-        if not bad.any():
+    kept = np.arange(-1, mass.size - 1), np.arange(1, mass.size + 1)  # the nearest that stay before and after each
+    changed = np.arange(1, mass.size - 1)  # only a knot whose mass changed can have become negative
+    for _ in range(MOST_TURNS):
+        gone = changed[mass[changed] < 0]
+        if not gone.size:
             break
-        kept &= ~bad
-        gone, stay = np.nonzero(bad)[0], np.nonzero(kept)[0]
-        right = np.searchsorted(stay, gone)
-        a, b = stay[right - 1], stay[right]
-        share = np.expm1(-(gone - a) * step) / np.expm1(-(b - a) * step)
-        value = mass[gone]
-        mass[gone] = 0.0
-        np.add.at(mass, b, value * share)
-        np.add.at(mass, a, value * (1 - share))
+        touched = _take_one(mass, kept, int(gone[0]), step) if gone.size == 1 else _take(mass, kept, gone, step)
+        changed = touched[(touched > 0) & (touched < mass.size - 1)]
     j = 0
     while j < mass.size - 1 and mass[j] < 0:
         mass[j + 1] += mass[j] * math.exp(step)
         mass[j] = 0.0
         j += 1
     return mass
+
+
+def _take(mass: FloatArray, kept: tuple[IntArray, IntArray], gone: IntArray, step: float) -> IntArray:
+    """Masses of some knots go to the nearest that stay, which are returned; neighbours go together."""
+    before, after = kept
+    breaks = np.flatnonzero(after[gone[:-1]] != gone[1:])
+    firsts, lasts = np.concatenate(([0], breaks + 1)), np.concatenate((breaks, [gone.size - 1]))
+    left, right = before[gone[firsts]], after[gone[lasts]]
+    after[left], before[right] = right, left
+    a, b = (np.repeat(ends, lasts - firsts + 1) for ends in (left, right))
+    share = np.expm1(-(gone - a) * step) / np.expm1(-(b - a) * step)
+    value = mass[gone]
+    mass[gone] = 0.0
+    np.add.at(mass, b, value * share)
+    np.add.at(mass, a, value * (1 - share))
+    return np.unique(np.concatenate((left, right)))
+
+
+def _take_one(mass: FloatArray, kept: tuple[IntArray, IntArray], gone: int, step: float) -> IntArray:
+    """The same for a single knot: a long chain of turns is often one of these after the other."""
+    before, after = kept
+    a, b = int(before[gone]), int(after[gone])
+    after[a], before[b] = b, a
+    share, value = np.expm1(-(gone - a) * step) / np.expm1(-(b - a) * step), mass[gone]
+    mass[gone] = 0.0
+    mass[b] += value * share
+    mass[a] += value * (1 - share)
+    return np.array([a, b])

@@ -74,7 +74,7 @@ class Spread:
         if r > MAX_EXPONENT:
             return float(min(self.limit.max(), r))
         above, below, missed = self.front
-        found = float(self._rounded(np.log1p(_gain(above, below, r).max(initial=0.0)), r))
+        found = float(self._rounded(float(np.log1p(_gain(above, below, r).max(initial=0.0))), r))
         return up(found + missed * min(1.0, float(np.expm1(r))))
 
     def each(self, r: float) -> FloatArray:
@@ -101,11 +101,14 @@ class Spread:
                 if u != v:
                     favoured = int(self.first[u, v])
                     r = float(slope[favoured, 1 - favoured])
-                    gain = float(np.log1p(_gain(self.above[u, v, 0], self.below[u, v, 0], min(r, MAX_EXPONENT))))
-                    found[u, v] = (
-                        min(self.limit[u, v], r) if r > MAX_EXPONENT else float(self._rounded(max(gain, 0.0), r))
-                    )
+                    found[u, v] = min(self.limit[u, v], r) if r > MAX_EXPONENT else self._one(u, v, r)
         return np.asarray(np.minimum(found, self.limit))
+
+    def _one(self, u: int, v: int, r: float) -> float:
+        """What the first column gains, as plain floats: thousands of turns ask for it."""
+        above, below, z = float(self.above[u, v, 0]), float(self.below[u, v, 0]), float(np.expm1(r))
+        gain = max(float(np.log1p(z * (above - below) / (1.0 + z * below))), 0.0)
+        return up(gain + 4.0 * min(1.0, z) * self.error + 8.0 * UNIT * gain, 2)
 
     def anchored(self, slope: FloatArray) -> FloatArray:
         """A sharper bound for few columns, when log g(y) / g(w) <= slope[y, w] is known for each two of them.
@@ -307,7 +310,7 @@ def _above_fixed_point(image: Callable[[Any], Any], now: Any, rooms: Sequence[fl
 
 def _ahead(now: Any, one: Any, two: Any, below: Callable[[Any], bool]) -> Any:
     """Where the steps seem to lead, or most of the way there, as long as that is still below the limit."""
-    ratio = np.clip((two - one) / np.maximum(one - now, 1e-300), 0.0, 1.0 - 1e-9)
+    ratio = np.minimum(np.maximum((two - one) / np.maximum(one - now, 1e-300), 0.0), 1.0 - 1e-9)
     for share in (1.0, 0.9, 0.5):
         jump = two + share * (two - one) * ratio / (1.0 - ratio)
         if below(jump):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import attrs
@@ -206,20 +206,25 @@ class MarkovChain(ChainPrior):
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
         """a(b) for b = 1 .. max_size; without it, until the curve is small."""
+        if max_size is None:
+            return self._until_small(secrets)
         view = self._view(secrets)
         if view is None:
             return self.joint().influence(max_size, secrets)
-        if max_size is not None:
-            if checks.count("max_size", max_size, least=1) > MOST_SIZES:
-                raise InvalidParameter("max_size", max_size, f"from 1 to {MOST_SIZES}")
-            return self._curve(max_size, view)
-        depth = FIRST_DEPTH
-        while True:
+        if checks.count("max_size", max_size, least=1) > MOST_SIZES:
+            raise InvalidParameter("max_size", max_size, f"from 1 to {MOST_SIZES}")
+        return self._curve(max_size, view)
+
+    @lru_cache(maxsize=8)  # noqa: B019 - few chains are kept: translation asks for the same curve more than once
+    def _until_small(self, secrets: Secrets | None) -> InfluenceCurve:
+        view, depth = self._view(secrets), FIRST_DEPTH
+        while view is not None:
             whole = self.length is not None and depth >= self.length
             curve = self._curve(min(depth, self.length or depth), view)
             if curve.values[-1] <= SMALL or depth >= (DEPTH if len(self.matrix) <= FEW_STATES else DEPTH // 2) or whole:
                 return curve
             depth *= 2
+        return self.joint().influence(None, secrets)
 
     def _curve(self, depth: int, view: AskedPairs) -> InfluenceCurve:
         tables = self._sides(min(depth, self.length or depth))
