@@ -49,11 +49,11 @@ def open_(
         typer.Option(
             "--filter",
             metavar="KIND",
-            help="How adaptive use is kept: renyi, zcdp, gdp or pure.",
-            autocompletion=one_of("renyi", "zcdp", "gdp", "pure"),
+            help="How adaptive use is kept: several_orders, renyi, zcdp, gdp or pure.",
+            autocompletion=one_of("several_orders", "renyi", "zcdp", "gdp", "pure"),
         ),
     ] = None,
-    order: Annotated[float | None, typer.Option(help="The order of a Rényi filter.")] = None,
+    order: Annotated[float | None, typer.Option(help="The order of a renyi filter.")] = None,
     reveal: Annotated[float, typer.Option(help="Room of a Rényi filter for outright failures.")] = 0.0,
     expires: Annotated[
         str | None, typer.Option(metavar="TIME", help="Nothing is spent from then on: 2027-01-01T00:00Z.")

@@ -175,9 +175,9 @@ def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
         what = clean(content["release"]) if content["loss"] is None else said(content["loss"])
         table.add_row("what", Text(times + what))
     if balance is not None:
-        kept = balance.budget.terms.filter
-        if receipt.kind != "refund" and kept is not None:
-            table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
+        terms = balance.budget.terms
+        if receipt.kind != "refund" and terms.filter is not None:
+            table.add_row("cost", Text(terms.said(tuple(map(Fraction, content["cost"])))))
         for amount in balance.amounts:
             limit, _, left = amount.texts()
             block = "" if balance.block is None else f" in {_whose(balance)}"

@@ -23,7 +23,9 @@ Reference: theory/joining.md section 3, Theorems 5 and 6.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -226,6 +228,7 @@ class SeveralOrdersFilter(Filter):
             return False
         return spent[-2] <= self.limit[0] or self._state(spent).need(double_below(self.limit[0])) <= self._log_rest
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - filters are values, and few
     def spent(self, total: Cost) -> float:
         """The least epsilon for which (*) holds, rounded up: an odometer, and what a balance shows."""
         if not any(total[:-1]):
@@ -273,6 +276,12 @@ class SeveralOrdersFilter(Filter):
         return Loss.of(Approximate(epsilon, delta))
 
     has_reading: ClassVar[bool] = False  # what is spent is an odometer itself
+    always_reads: ClassVar[bool] = True
+
+    def epsilon(self, spent: Cost, delta: float) -> float:
+        if typed(delta) != self.limit[1]:
+            raise Unsupported(f"a reading at delta {delta:g}", "that of the budget was fixed at opening")
+        return self.spent(spent)
 
     def left(self, spent: Cost, shares: int = 1) -> Cost:
         """epsilon that is not spent, and what is left of the share for reveals."""
@@ -280,6 +289,26 @@ class SeveralOrdersFilter(Filter):
         if gone > self.limit[0] and self.admits(spent):  # past it by the rounding of what is shown only
             gone = self.limit[0]
         return self.limit[0] - gone, self.reveal - spent[-1]
+
+    # ---- sessions
+
+    def counted(self, loss: Loss) -> Loss:
+        self.cost(loss)
+        return loss
+
+    def total(self, loss: Loss) -> Cost:
+        return super().cost(loss) if loss.parts else self.zero
+
+    def least(self, costs: Sequence[Cost]) -> Cost:
+        """One of them as it is: the divergences of one bound do not go with the reveal mass of another."""
+        return min(costs, key=lambda cost: (cost[-1] > self.reveal, self.spent(cost)))
+
+    def words(self, cost: Cost) -> str:
+        return f"epsilon {self.spent(cost):.6g} at delta {float(self.limit[1]):g}"
+
+    def words_of_limit(self, spent: Cost | None = None) -> str:
+        left = self.limit[0] if spent is None else self.left(spent)[0]
+        return f"epsilon {float(left):.6g} at delta {float(self.limit[1]):g}"
 
     def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
         epsilon = (f"epsilon at delta {float(self.limit[1]):g}", self.limit[0], left[0])
