@@ -112,6 +112,8 @@ def show_balance(balance: Balance) -> None:
         whole = "everything" if balance.block is None else f"what read {_whose(balance)}"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
         page.print(Text(f"odometer: the privacy loss of {whole} so far{period} is at most {balance.read}{beyond}"))
+    if terms.filter is not None and terms.filter.always_reads:
+        page.print(Text("that holds at every moment, whatever was chosen after earlier results (an odometer)"))
     if terms.filter is not None:
         page.print(Text(f"because {terms.filter.because}", style="dim"))
     if balance.held:

@@ -336,9 +336,10 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     total, limit = compose(*ran), terms.limit
     if limit.kind == "approximate":
         delta = float(limit.delta or 0.0)
-        most, spent = _around(typed(float(limit.epsilon or 0.0))), total.epsilon(delta)
-        rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
-        return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
+        whole, spent = typed(float(limit.epsilon or 0.0)), total.epsilon(delta)
+        rest = [whole - typed(float(end)) for end in (spent.upper, spent.lower)]
+        left = Bracket(float(_around(rest[0]).lower), float(_around(rest[1]).upper), "room")
+        return (Amount(f"epsilon at delta {delta:g}", _around(whole), spent, left),), delta
     kept = limit.filter()
     cost = kept.cost(total)[0]
     return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0
