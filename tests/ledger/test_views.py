@@ -55,7 +55,7 @@ def test_a_budget_explains_its_promise(ledger: Ledger) -> None:
         "epsilon 2, delta 1e-06",
         "all records (at most 4) of one person",
         "Adaptive",
-        "mixture of supermartingales",
+        "supermartingale on every path",
         "at most 3 blocks",
         "Each ward",
         "1 week",

@@ -57,7 +57,6 @@ __all__ = [
     "renyi_filter",
     "several_orders_filter",
     "units_filter",
-    "usual_kind",
     "zcdp_filter",
 ]
 

@@ -149,8 +149,7 @@ class SeveralOrdersFilter(Filter):
 
     kind: ClassVar[str] = "several_orders"
     because: ClassVar[str] = (
-        "Rényi divergences of several fixed orders, weighed, and largest losses add up on every path "
-        "(mixture of supermartingales)"
+        "a weighted sum of Rényi moments of several fixed orders is a supermartingale on every path"
     )
     units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     reveal: Fraction
