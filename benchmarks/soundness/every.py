@@ -19,6 +19,7 @@ from benchmarks.soundness.rooms import (
     ledger,
     ledger_blocks,
     ledger_events,
+    ledger_filters,
     ledger_odometers,
     losses,
     losses_batches,
@@ -54,7 +55,7 @@ _ROOMS = (
     compose_programs, beside, rare, renyi,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
-    game, audit_scores, ledger, ledger_blocks, ledger_events, ledger_odometers, spec, report, data,
+    game, audit_scores, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers, spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 

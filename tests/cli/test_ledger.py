@@ -31,7 +31,7 @@ def test_open_makes_the_ledger_and_says_what_it_promises(say):
     for words in (
         "patients: epsilon 2, delta 1e-06 (open, adaptive)",
         "protects one person",
-        "Feldman and Zrnic",
+        "supermartingale",
         "vote 12",
     ):
         assert words in text
@@ -46,7 +46,10 @@ def test_open_makes_the_ledger_and_says_what_it_promises(say):
     ("limit", "kind"),
     [
         (["--epsilon", "1"], "pure"),
-        (["--epsilon", "1", "--delta", "1e-6"], "renyi"),
+        (["--epsilon", "1", "--delta", "1e-6"], "several_orders"),
+        (["--epsilon", "1", "--delta", "1e-6", "--expects", "gaussian: {sigma: 9}"], "several_orders"),
+        (["--delta", "1e-6", "--units", "gaussian: {sigma: 9}", "--runs", "4"], "units"),
+        (["--epsilon", "1", "--delta", "1e-6", "--units", "gaussian: {sigma: 40}"], "units"),
         (["--epsilon", "1", "--delta", "1e-6", "--filter", "zcdp"], "zcdp"),
         (["--epsilon", "1", "--delta", "1e-6", "--filter", "renyi", "--order", "20", "--reveal", "1e-7"], "renyi"),
         (["--rho", "0.1"], "zcdp"),
@@ -129,7 +132,7 @@ def test_a_budget_is_opened_once(say, patients):
 
 def test_spend_says_what_is_left(say, patients):
     text = say("spend", "patients", GAUSSIAN, "--times", "3", "--note", "weekly")
-    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "divergence 0.0115688 at order 12.34", "spent  1.07%"):
+    for words in ("entry 3", "3 x Gaussian noise, sigma 40", "epsilon 0.22593 at delta 1e-6", "spent  11.3%"):
         assert words in text
 
 
@@ -187,7 +190,8 @@ def test_a_receipt_that_cannot_be_saved_is_refused_before_the_spend(say, patient
 
 def test_what_does_not_fit_is_refused(say, patients):
     refused = say("spend", "patients", "gaussian: {sigma: 1}", code=1)
-    assert "budget 'patients' has divergence 1.0878 at order 12.34 left" in refused
+    assert "budget 'patients' has epsilon 2 at delta 1e-6 left" in refused
+    assert "epsilon 5.88459 would do" in refused
     assert count() == 2
 
 

@@ -293,3 +293,40 @@ def test_the_promise_is_the_budget():
     kept = chosen(2.0, 1e-6, qw.gaussian(40.0))
     assert kept.promise == qw.approximate(2.0, 1e-6)
     assert "epsilon 0.1256" in kept.shown(kept.cost(qw.gaussian(40.0)), digits=4)
+
+
+# ---- far from everyday numbers
+
+FAR = [
+    qw.gaussian(1e-20), qw.gaussian(1e60), qw.pure(1e60), qw.pure(1e-100), qw.zcdp(1e90), qw.zcdp(1e-100),
+    qw.laplace(1e-30), qw.poisson(qw.gaussian(1.0), 0.01),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(2.0, 1e-6), (1e50, 0.5), (1e-50, 1e-100), (1e-100, 0.9)])
+@pytest.mark.parametrize("first", FAR, ids=str)
+def test_no_size_overflows_and_nothing_reads_above_its_budget(epsilon, delta, first):
+    kept = chosen(epsilon, delta, first)
+    cost = kept.cost(first)
+    for runs in (1, 10**6, 10**40):
+        sums = tuple(runs * one for one in cost)
+        spent, left = kept.spent(sums), kept.left(sums)
+        assert spent >= 0
+        if kept.admits(sums):
+            assert spent <= epsilon
+            assert left[0] >= 0
+        else:
+            assert spent > epsilon * (1 - 1e-6)
+        assert kept.shown(sums).startswith("epsilon ")
+
+
+def test_many_steps_at_high_orders_cost_no_precision():
+    """Divergences of the high orders are in the millions: what they cannot say must not blur what the low ones do."""
+    run = 10_000 * qw.poisson(qw.gaussian(1.0), 0.01)
+    kept = chosen(8.0, 1e-5, run)
+    sums = kept.cost(run)
+    assert max(one for one in sums[:-2] if one < UNBOUNDED) > 10**5
+    with mpmath.workdps(40):
+        rest = mpmath.log(mpmath.mpf("1e-5") * mpmath.mpf("0.99"))
+        spent = mpmath.mpf(kept.spent(sums))
+        assert need(kept, sums, spent) <= rest < need(kept, sums, spent * (1 - mpmath.mpf("1e-8")))

@@ -25,7 +25,7 @@ LIMITS: dict[str, tuple[dict[str, Any], str, Any]] = {
     "pure": ({"epsilon": 0.3}, "pure", (Fraction(3, 10), Fraction(0))),
     "zcdp": ({"rho": 0.1}, "zcdp", (Fraction(1, 10),)),
     "gdp": ({"mu": 0.7}, "gdp", (Fraction(49, 100),)),
-    "approximate": ({"epsilon": 1.0, "delta": 1e-6}, "renyi", None),
+    "approximate": ({"epsilon": 1.0, "delta": 1e-6}, "several_orders", None),
 }
 
 

@@ -55,7 +55,7 @@ def test_a_budget_explains_its_promise(ledger: Ledger) -> None:
         "epsilon 2, delta 1e-06",
         "all records (at most 4) of one person",
         "Adaptive",
-        "Feldman and Zrnic 2021",
+        "supermartingale on every path",
         "at most 3 blocks",
         "Each ward",
         "1 week",
@@ -251,13 +251,18 @@ def test_what_is_told_cannot_be_changed(ledger: Ledger) -> None:
 
 # ---- more than one unit, and states
 
+AT = "epsilon at delta 1e-05"
+
 
 @pytest.mark.parametrize(
     ("options", "units", "share"),
     [
         ({"epsilon": 1.0, "delta": 1e-6, "filter": "pure"}, ["epsilon", "delta"], 0.5),
-        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0, "reveal": 1e-6}, ["divergence at order 8", "reveal"], 0.5),
-        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0}, ["divergence at order 8"], None),
+        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0, "reveal": 1e-6}, [AT, "divergence at order 8", "reveal"], None),
+        ({"epsilon": 4.0, "delta": 1e-5, "order": 8.0}, [AT, "divergence at order 8"], None),
+        ({"epsilon": 4.0, "delta": 1e-5}, [AT], None),
+        ({"epsilon": 4.0, "delta": 1e-5, "units": qw.gaussian(40.0), "most": 9}, [AT, "runs"], None),
+        ({"mu": 1.0}, ["mu^2"], None),
     ],
 )
 def test_every_unit_has_its_amount(

@@ -10,7 +10,7 @@ import pytest
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, InvalidPlan
-from quiltwork.ledger.book.terms import FILTERS, Limit
+from quiltwork.ledger.book.terms import FILTERS, Limit, Terms
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.web.pages.budget_view import LEFT, SQUARE, TOP, line_of, promised
 from quiltwork.web.pages.forms import Typed, number, sentence, span, time, whole
@@ -76,7 +76,7 @@ def test_a_kind_is_offered_exactly_where_its_example_has_a_price():
                 boxes = {box.name: box.example for box in one.boxes}
                 loss = loss_of(typed(one.name, boxes))
                 try:
-                    kept.cost(loss)
+                    kept.chosen_for(loss).cost(loss)
                 except qw.errors.QuiltworkError:
                     assert one.name not in found
                 else:
@@ -168,8 +168,10 @@ def test_a_weak_promise_is_called_so():
 
 def test_an_entry_that_cannot_be_read_is_said_to_be_so():
     entry = Entry(7, "2027-01-01T00:00:00.000000+00:00", "spend", "b", None, None, "{not json", "0" * 64, "0" * 64)
+    kept = Limit.of(1.0).filter()
+    terms = Terms("b", "adaptive", Limit.of(1.0), kept, (), "one record", None, None, None, None, (), "")
     for body in ("{not json", "[]", "{}", '{"times": "x", "blocks": 3, "release": null, "loss": {}}'):
-        line = line_of(attrs.evolve(entry, body=body), Limit.of(1.0).filter())
+        line = line_of(attrs.evolve(entry, body=body), terms)
         assert (line.details, line.tone, line.cost) == ("cannot be read: verify the ledger", "denied", ""), body
-    odd = line_of(attrs.evolve(entry, kind="odd <b>", body='{"note": "n"}'), None)
+    odd = line_of(attrs.evolve(entry, kind="odd <b>", body='{"note": "n"}'), terms)
     assert (odd.what, odd.details, odd.note) == ("odd <b>", "", "n")

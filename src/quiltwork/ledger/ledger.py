@@ -20,7 +20,7 @@ from quiltwork.ledger.acts.connection import connect
 from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_kind, planned, protected
+from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_kind, keeping, planned, protected
 from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
@@ -83,6 +83,9 @@ class Ledger:
         filter: str | None = None,
         order: float | None = None,
         reveal: float = 0.0,
+        expects: Any = None,
+        units: Any = None,
+        most: int | None = None,
         plan: Any = None,
         expires: datetime | None = None,
         refresh: Any = None,
@@ -95,16 +98,19 @@ class Ledger:
         Every loss that is spent must be stated for that protected change; the ledger cannot see what a release reads.
 
         Adaptive: later releases may depend on earlier results, so that only a proven filter is used; `filter`, `order`
-        and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
-        composition of all of them must keep the limit now; from then on nothing else may be released.
+        and `reveal` choose it. (epsilon, delta) is kept by several Rényi orders, which suit the first release, or what
+        the budget `expects`. With `units` it is for runs of one loss, composed exactly, at most `most` of them or as
+        many as the limit allows. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the
+        tight composition of all of them must keep the limit now; from then on nothing else may be released.
         """
-        limit, tuned = Limit.of(epsilon, delta, rho, mu), (filter, order, checks.probability("reveal", reveal))
+        tuned = (filter, order, checks.probability("reveal", reveal))
+        limit, kept = keeping(Limit.stated(epsilon, delta, rho, mu), kind, tuned, expects, units, most)
         said, notion = protected(protects)
         terms = Terms(
             name=words.name("name", name),
             kind=check_kind(kind, plan, tuned, blocks),
             limit=limit,
-            filter=limit.filter(*tuned) if kind == "adaptive" else None,
+            filter=kept,
             plan=() if plan is None else planned(plan),
             protects=said,
             notion=notion,

@@ -10,13 +10,13 @@ Reference: theory/granularity.md section 3.2 (interactive mode); prior art: Sage
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, filter_of
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
@@ -39,7 +39,7 @@ class Session:
         self._filter: Filter = filter_of(budget)
         self._queries: list[Query] = []
         self._counted: list[Query] = []
-        self._spent: Cost = tuple(Fraction(0) for _ in self._filter.limit)
+        self._spent: Cost = self._filter.zero
         for query in plan.queries:
             self._admit(query)
 
@@ -56,7 +56,7 @@ class Session:
     @property
     def left(self) -> str:
         """What a query that touches everything may still cost."""
-        return self._filter.words(self._filter.left(self._spent))
+        return self._filter.words_of_limit(self._spent)
 
     def spend(self, name: str, **asked: Unpack[Asked]) -> Session:
         """Admit a query, to be run now; BudgetExceeded changes nothing."""
@@ -73,7 +73,8 @@ class Session:
     def would_exceed(self, **asked: Unpack[Asked]) -> bool:
         """Whether such a query would be refused; nothing is spent."""
         query = self._plan.asked("a query", **asked)
-        return not self._filter.admits(self._total([*self._counted, self._count(query)]))
+        kept = self._kept_for([query])
+        return not kept.admits(self._total(kept, [*self._counted, _counted(kept, query)]))
 
     def guarantee(self) -> Guarantee:
         """The whole budget: it holds for everything that was and will be admitted."""
@@ -97,40 +98,52 @@ class Session:
             if query.name in names:
                 raise InvalidParameter("name", query.name, "new", "each query of a session has its own name")
             names.add(query.name)
-        counted = [self._count(query) for query in queries]
-        total = self._total([*self._counted, *counted])
-        if not self._filter.admits(total):
+        kept = self._kept_for(queries)
+        counted = [_counted(kept, query) for query in queries]
+        total = self._total(kept, [*self._counted, *counted])
+        if not kept.admits(total):
             raise BudgetExceeded(
                 budget=self._budget,
-                requested=f"{self._filter.words(total)} in all",
+                requested=f"{kept.words(total)} in all",
                 remaining=self.left,
                 hint="ask of other cells, lower its cost, or open a new budget; nothing was spent",
             )
         self._queries += queries
         self._counted += counted
-        self._spent = total
+        self._filter, self._spent = kept, total
         return self
 
-    def _count(self, query: Query) -> Query:
-        """The query with the loss that the filter counts."""
-        return attrs.evolve(query, loss=self._filter.counted(query.loss))
+    def _kept_for(self, queries: Sequence[Query]) -> Filter:
+        """The filter; what it leaves open is chosen for these first queries, and fixed once they are admitted."""
+        if not self._filter.is_open or not queries:
+            return self._filter
+        found = searched(self._plan.table, list(queries), self._plan.neighbors, self._plan.contribution)
+        losses = [vector.loss for vector in found.vectors] + [bound.losses[0] for bound in found.bounds]
+        telling = [loss for loss in losses if loss.parts]
+        return self._filter.chosen_for(WorstOf(tuple(telling)) if telling else queries[0].loss)
 
-    def _total(self, counted: list[Query]) -> Cost:
+    def _total(self, kept: Filter, counted: list[Query]) -> Cost:
         """What the worst step costs, with everything above it that was not listed."""
         found = searched(self._plan.table, counted, self._plan.neighbors, self._plan.contribution)
-        totals = [self._filter.total(vector.loss) for vector in found.vectors]
-        totals += [self._bounded(bound) for bound in found.bounds]
-        return tuple(max(one[j] for one in totals) for j in range(len(self._spent)))
-
-    def _bounded(self, bound: Bound) -> Cost:
-        """The least of the totals that the losses of a bound give; some of them have none in this filter."""
-        known: list[Cost] = []
-        for loss in bound.losses:
-            with contextlib.suppress(Unsupported):
-                known.append(self._filter.total(loss))
-        if not known:
-            raise Unsupported("this query", "its cost could only be bounded in another currency", "use another budget")
-        return tuple(map(min, *known)) if len(known) > 1 else known[0]
+        totals = [kept.total(vector.loss) for vector in found.vectors]
+        totals += [_bounded(kept, bound) for bound in found.bounds]
+        return tuple(max(one[j] for one in totals) for j in range(len(kept.zero)))
 
     def __repr__(self) -> str:
-        return f"<Session of {len(self._queries)} queries: {self.spent} of {self._filter.words(self._filter.limit)}>"
+        return f"<Session of {len(self._queries)} queries: {self.spent} of {self._filter.words_of_limit()}>"
+
+
+def _counted(kept: Filter, query: Query) -> Query:
+    """The query with the loss that the filter counts."""
+    return attrs.evolve(query, loss=kept.counted(query.loss))
+
+
+def _bounded(kept: Filter, bound: Bound) -> Cost:
+    """The least of the totals that the losses of a bound give; some of them have none in this filter."""
+    known: list[Cost] = []
+    for loss in bound.losses:
+        with contextlib.suppress(Unsupported):
+            known.append(kept.total(loss))
+    if not known:
+        raise Unsupported("this query", "its cost could only be bounded in another currency", "use another budget")
+    return kept.least(known)

@@ -28,6 +28,7 @@ SECRET = "stored"  # the hash of a token: of no use to a reader
     "quiltwork ledger open patients --epsilon 2 --delta 1e-6 --protects 'one person'",
     "quiltwork ledger open survey --epsilon 1 --delta 1e-6 --plan plan.yaml",
     "quiltwork ledger open visits --rho 0.5 --blocks day --refresh 30d --protects 'one visit'",
+    "quiltwork ledger open model --units 'poisson: {rate: 0.05, of: {gaussian: {sigma: 1}}}' --runs 60 --delta 1e-5",
 )
 def open_(
     where: Where,
@@ -49,12 +50,21 @@ def open_(
         typer.Option(
             "--filter",
             metavar="KIND",
-            help="How adaptive use is kept: renyi, zcdp, gdp or pure.",
-            autocompletion=one_of("renyi", "zcdp", "gdp", "pure"),
+            help="How adaptive use is kept: several_orders, renyi, zcdp, gdp or pure.",
+            autocompletion=one_of("several_orders", "renyi", "zcdp", "gdp", "pure"),
         ),
     ] = None,
-    order: Annotated[float | None, typer.Option(help="The order of a Rényi filter.")] = None,
+    order: Annotated[float | None, typer.Option(help="The order of a renyi filter.")] = None,
     reveal: Annotated[float, typer.Option(help="Room of a Rényi filter for outright failures.")] = 0.0,
+    expects: Annotated[
+        str | None, typer.Option(metavar="LOSS", help="Orders suit this loss, not the first one that is spent.")
+    ] = None,
+    units: Annotated[
+        str | None, typer.Option(metavar="LOSS", help="For runs of this loss alone, composed exactly.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="How many runs of --units; without it as many as epsilon and delta allow.")
+    ] = None,
     expires: Annotated[
         str | None, typer.Option(metavar="TIME", help="Nothing is spent from then on: 2027-01-01T00:00Z.")
     ] = None,
@@ -78,6 +88,8 @@ def open_(
     fixed = None if plan is None else typed.plan_file(plan)
     asked: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "filter": keep, "order": order, "reveal": reveal,
+        "expects": None if expects is None else typed.loss_of(expects),
+        "units": None if units is None else typed.loss_of(units), "most": runs,
         "owners": tuple(owner or ()), "note": note,
         "protects": _protected(protects, neighbors, fixed),
         "expires": None if expires is None else typed.moment("expires", expires),

@@ -112,6 +112,8 @@ def show_balance(balance: Balance) -> None:
         whole = "everything" if balance.block is None else f"what read {_whose(balance)}"
         beyond = f", except with probability {single(balance.delta)}" if balance.delta else ""
         page.print(Text(f"odometer: the privacy loss of {whole} so far{period} is at most {balance.read}{beyond}"))
+    if terms.filter is not None and terms.filter.always_reads:
+        page.print(Text("that holds at every moment, whatever was chosen after earlier results (an odometer)"))
     if terms.filter is not None:
         page.print(Text(f"because {terms.filter.because}", style="dim"))
     if balance.held:
@@ -175,9 +177,9 @@ def show_receipt(receipt: Receipt, balance: Balance | None) -> None:
         what = clean(content["release"]) if content["loss"] is None else said(content["loss"])
         table.add_row("what", Text(times + what))
     if balance is not None:
-        kept = balance.budget.terms.filter
-        if receipt.kind != "refund" and kept is not None:
-            table.add_row("cost", Text(kept.shown(tuple(map(Fraction, content["cost"])))))
+        terms = balance.budget.terms
+        if receipt.kind != "refund" and terms.filter is not None:
+            table.add_row("cost", Text(terms.said(tuple(map(Fraction, content["cost"])))))
         for amount in balance.amounts:
             limit, _, left = amount.texts()
             block = "" if balance.block is None else f" in {_whose(balance)}"

@@ -20,6 +20,7 @@ Reference: theory/granularity.md section 3.2.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.family import Family
 
 SCHEMA = "quiltwork/filter/1"
+EPSILON_WIDTH = 1e-6  # of what was spent, as an epsilon
 MOST = 10**200  # of any amount: nothing overflows
 
 
@@ -109,6 +111,24 @@ class Filter(ABC):
         """The reading when something was spent."""
         raise Unsupported(f"an odometer of a {self.kind} budget", "not built here", "use 'renyi', 'zcdp' or 'gdp'")
 
+    def epsilon(self, spent: Cost, delta: float) -> float:
+        """What was spent as an epsilon at this delta, rounded up: 0 at first, that of the promise at the limit.
+
+        Filters whose reading in epsilon holds at every moment (`always_reads`) say it outright; for the others it is
+        that of a limit of so much, fixed in advance.
+        """
+        return self._epsilon(attrs.evolve(self, limit=spent).promise, delta) if any(spent) else 0.0
+
+    @staticmethod
+    def _epsilon(loss: Loss, delta: float) -> float:
+        return float(loss.epsilon(delta, rtol=EPSILON_WIDTH).upper)
+
+    always_reads: ClassVar[bool] = False  # whether `epsilon` holds at every moment, whatever was chosen: an odometer
+
+    def least(self, costs: Sequence[Cost]) -> Cost:
+        """Of costs each of which bounds the same releases, what they cost at most."""
+        return tuple(map(min, *costs)) if len(costs) > 1 else costs[0]
+
     def counted(self, loss: Loss) -> Loss:
         """The loss of one query as this filter counts it; Unsupported when it has no finite cost."""
         raise Unsupported(f"a session in a {self.kind} budget", "its costs are not counted", "state it as rdp")
@@ -149,6 +169,10 @@ class Filter(ABC):
     def words(self, cost: Cost) -> str:
         """An amount to the nearest of six digits."""
         return f"{self.units[0]} {float(cost[0]):.6g}"
+
+    def words_of_limit(self, spent: Cost | None = None) -> str:
+        """The limit, or what is left of it once so much is spent."""
+        return self.words(self.limit if spent is None else self.left(spent))
 
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
         """An amount in words: a cost rounded up, or what is left rounded down."""

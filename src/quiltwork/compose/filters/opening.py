@@ -1,6 +1,7 @@
 """Filters by name, by their amounts, by a loss, or as large as an (epsilon, delta) allows; and how they are stored.
 
-Reference: theory/granularity.md section 3.2; the theorems are in kinds.py, renyi.py and counted.py.
+Reference: theory/granularity.md section 3.2; the theorems are in kinds.py, renyi.py, several_orders.py, units.py and
+counted.py.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from quiltwork.compose.filters.filter import SCHEMA, Filter
 from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
 from quiltwork.compose.filters.several_orders import SeveralOrdersFilter, several_orders_filter
+from quiltwork.compose.filters.units import UnitsFilter, units_filter
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
 from quiltwork.kinds import document
+from quiltwork.losses.families.pure import Approximate
 from quiltwork.losses.families.renyi import Renyi
 from quiltwork.losses.family import Costs
 from quiltwork.numbers.stated import typed
@@ -40,6 +43,8 @@ __all__ = [
     "GaussianFilter",
     "PureFilter",
     "RenyiFilter",
+    "SeveralOrdersFilter",
+    "UnitsFilter",
     "ZeroConcentratedFilter",
     "added",
     "bounded",
@@ -50,6 +55,8 @@ __all__ = [
     "gdp_filter",
     "pure_filter",
     "renyi_filter",
+    "several_orders_filter",
+    "units_filter",
     "zcdp_filter",
 ]
 
@@ -57,12 +64,16 @@ Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp", "several_orders")
 LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
 FILTERS = {
-    "approximate": ("renyi", "zcdp", "gdp", "pure", "several_orders"),
+    "approximate": ("several_orders", "renyi", "zcdp", "gdp", "pure"),  # the first one by default
     "pure": ("pure",),
     "zcdp": ("zcdp",),
     "gdp": ("gdp",),
 }
-OWN_FIELDS = {"renyi": ("order",), "several_orders": ("reveal", "orders", "weights")}  # beside kind and limit
+OWN_FIELDS = {
+    "renyi": ("order",),
+    "several_orders": ("reveal", "orders", "weights"),
+    "units": ("loss",),
+}  # beside kind and limit
 AMOUNT = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}")
 TILTS = np.geomspace(LEAST_ORDER - 1.0, MOST_ORDER - 1.0, 4001)
 SHORT = 12  # significant digits of a limit that was searched for
@@ -95,6 +106,11 @@ def _exact(name: str, value: Any) -> Fraction:
     return Fraction(value) if isinstance(value, (Fraction, int)) else typed(number)
 
 
+def usual_kind(limit: str, order: Any = None) -> str:
+    """The kind that keeps a limit, one of LIMITS, when none is named: a single order is asked of the Rényi filter."""
+    return "renyi" if order is not None and limit == "approximate" else FILTERS[limit][0]
+
+
 def filter_below(limit: str, stated: Sequence[float], kind: str, order: Any = None, reveal: float = 0.0) -> Filter:
     """The filter of this kind that keeps what is chosen adaptively below a limit, one of LIMITS."""
     if limit == "approximate" and kind != "pure":
@@ -104,7 +120,10 @@ def filter_below(limit: str, stated: Sequence[float], kind: str, order: Any = No
 
 
 def filter_of(budget: Any) -> Filter:
-    """The filter whose limit is this loss: sums of epsilon, rho, mu^2 or divergences, or a number of equal releases."""
+    """The filter whose limit is this loss: sums of epsilon, rho, mu^2 or divergences, or a number of equal releases.
+
+    One (epsilon, delta) is kept by several Rényi orders.
+    """
     if not isinstance(budget, Loss) or not budget.parts or budget.side != "worst":
         raise InvalidParameter(
             "budget", budget, "a loss such as pure(1.0), zcdp(0.5), gdp(1.0), rdp(...) or 10 * laplace(5)"
@@ -120,12 +139,14 @@ def filter_of(budget: Any) -> Filter:
     if len(budget.parts) == 1 and isinstance(family, Renyi):
         known = [(a, e) for a, e in zip(family.orders, family.epsilons, strict=True) if math.isfinite(e)]
         return OrdersFilter(tuple(count * typed(e) for _, e in known), tuple(a for a, _ in known))
+    if len(budget.parts) == 1 and count == 1 and isinstance(family, Approximate) and 0 < family.delta < 1:
+        return several_orders_filter(family.epsilon, family.delta)
     if len(budget.parts) == 1 and is_symmetric(budget) and family.pairs():
         return CountFilter((Fraction(count),), family)
     raise Unsupported(
         f"an adaptive budget of {budget}",
-        "when conditions depend on outputs only pure, zCDP, GDP, Rényi or equal symmetric releases add up",
-        "state it as pure, zcdp, gdp, rdp, or a number of equal releases",
+        "when conditions depend on outputs only epsilon, delta, zCDP, GDP, Rényi or equal symmetric releases add up",
+        "state it as pure, approximate, zcdp, gdp, rdp, or a number of equal releases",
     )
 
 
@@ -222,8 +243,8 @@ def filter_from_json(value: Any) -> Filter:
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise InvalidParameter("filter", value, f"an object with schema {SCHEMA!r}")
     kind, limit = value.get("kind"), value.get("limit")
-    if kind not in KINDS:
-        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))
+    if kind not in (*KINDS, UnitsFilter.kind):
+        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, (*KINDS, UnitsFilter.kind))))
     if set(value) - {"schema", "kind", "limit"} != set(OWN_FIELDS.get(kind, ())):
         raise InvalidParameter("filter", sorted(value), "given with exactly its own fields")
     amounts = _amounts("limit", limit)
@@ -232,6 +253,8 @@ def filter_from_json(value: Any) -> Filter:
     if kind == "several_orders":
         (reveal,), weights = _amounts("reveal", [value["reveal"]]), _amounts("weights", value["weights"])
         return SeveralOrdersFilter(amounts, reveal, value["orders"], weights)
+    if kind == UnitsFilter.kind:
+        return UnitsFilter(amounts, Loss.from_json(value["loss"]))
     leaves: dict[str, type[PureFilter | ZeroConcentratedFilter | GaussianFilter]] = {
         "pure": PureFilter,
         "zcdp": ZeroConcentratedFilter,
@@ -246,5 +269,5 @@ def _amounts(name: str, value: Any) -> Cost:
     return tuple(map(Fraction, value))
 
 
-for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter, SeveralOrdersFilter):
+for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter, SeveralOrdersFilter, UnitsFilter):
     document("filter/1", plain=True, read=filter_from_json)(_filter)

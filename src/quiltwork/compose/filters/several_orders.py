@@ -23,7 +23,9 @@ Reference: theory/joining.md section 3, Theorems 5 and 6.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -41,7 +43,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.pure import Approximate
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT, up
-from quiltwork.numbers.stated import double_above, double_below, typed, typed_above
+from quiltwork.numbers.stated import above, double_above, double_below, typed, typed_above
 
 UNBOUNDED = Fraction(10**150)  # stands for an infinite amount: sums that reach it stay infinite
 LEAST_TILT, MOST_TILT = 0.05, 2e4  # of the orders that are chosen by themselves
@@ -49,8 +51,10 @@ MAIN_WEIGHT = Fraction(85, 100)  # of the order that suits the first release; th
 OTHER_STEPS = (*range(-3, 0), *range(1, 11))  # the other tilts are this many doublings away
 REVEAL_SHARE = Fraction(1, 100)  # of delta
 LONGEST = 80.0  # excess of z over epsilon past which 1 - e^(epsilon - z) has no more digits
+LARGEST_EXPONENT = 600.0  # sums of a few hundred such powers do not overflow
 POINTS = 61  # of a grid of tilts
 NEAR = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how closely the largest excess is enclosed
+LEAST_READING, LARGEST_READING = 1e-200, 1e200  # beyond them the largest losses alone are read
 OUTWARD = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4)  # by which a root is raised until it is certified
 
 
@@ -72,24 +76,22 @@ class _State:
             return -math.inf
         longest = up(self.top - epsilon) if math.isfinite(self.top) else math.inf
         if not self.sums.size:
-            return 0.0 if math.isinf(longest) else math.log(-math.expm1(-longest)) + 4 * UNIT
-        end = min(longest, LONGEST)
+            return 0.0 if math.isinf(longest) else _log_within(longest)
+        end = min(longest, LONGEST)  # no tilt is so small that the function still rises there
         start = max(1e-12 * end, 1e-290)
-        if start < end and self._slope(end, epsilon)[0] > 0:  # still rising there: the largest loss is reached first
+        if start < end and self._slope(end, epsilon)[0] > 0:  # still rising: the largest loss is reached first
             return self._value(end, epsilon)
-        if start >= end or sum(self._slope(start, epsilon)) <= 0:
-            # it falls: 1 - e^(epsilon - z) is below z - epsilon, and the sum is least at z = epsilon
-            return math.log(end) - self._log_sum(0.0, epsilon)
-        peak = end
-        if sum(self._slope(end, epsilon)) < 0:
-            peak = float(brentq(lambda y: sum(self._slope(y, epsilon)), start, end, xtol=1e-300, rtol=1e-14))
-        for near in NEAR:
-            low, high = peak * (1 - near), min(peak * (1 + near), end)
-            rising = self._slope(low, epsilon)
-            if rising[0] >= 0 and (high == end or self._slope(high, epsilon)[1] <= 0):
-                # concave: below its tangent at low up to high, no more than there beyond, no more than at low before
-                return up(self._value(low, epsilon) + rising[1] * (high - low) * (1 + 4 * UNIT), 2)
-        return math.log(-math.expm1(-end)) - self._log_sum(0.0, epsilon)
+        if start < end and self._rise(start, epsilon) > 0:
+            peak = end
+            if self._rise(end, epsilon) < 0:
+                peak = float(brentq(self._rise, start, end, args=(epsilon,), xtol=1e-300, rtol=1e-9))
+            for near in NEAR:
+                low, high = peak * (1 - near), min(peak * (1 + near), end)
+                rising = self._slope(low, epsilon)
+                if rising[0] >= 0 and (high == end or self._slope(high, epsilon)[1] <= 0):
+                    # concave: below its tangent at low up to high, no more than there beyond, than at low before
+                    return up(self._value(low, epsilon) + rising[1] * (high - low) * (1 + 4 * UNIT), 2)
+        return _log_within(end) - self._log_sum(0.0, epsilon)  # the sum is least at z = epsilon
 
     def _terms(self, y: float, epsilon: float) -> FloatArray:
         z = y + epsilon
@@ -103,19 +105,32 @@ class _State:
         return largest + math.log(float(np.sum(np.exp(terms - largest)))) - 64 * UNIT * (1 + abs(largest))
 
     def _value(self, y: float, epsilon: float) -> float:
-        log_one_minus = math.log(-math.expm1(-y))
-        return log_one_minus - self._log_sum(y, epsilon) + 8 * UNIT * (1 + abs(log_one_minus))
+        return _log_within(y) - self._log_sum(y, epsilon)
+
+    def _rise(self, y: float, epsilon: float) -> float:
+        """About the derivative in z."""
+        terms = self.log_weights + self.tilts * (y + (epsilon - self.sums))
+        shares = np.exp(terms - terms.max())
+        return 1.0 / math.expm1(y) - float(shares @ self.tilts) / float(shares.sum())
 
     def _slope(self, y: float, epsilon: float) -> tuple[float, float]:
         """Ends of the derivative in z: 1/(e^y - 1) less the mean of theta under the terms as weights."""
         z = y + epsilon
-        unsure = 32 * UNIT * (self.tilts * (abs(z) + self.sums) + np.abs(self.log_weights) + 1.0)
+        unsure = 16 * UNIT * (self.tilts * (abs(z) + self.sums) + np.abs(self.log_weights) + 1.0)
         terms = self.log_weights + self.tilts * (z - self.sums)
-        shares = np.exp(terms - np.max(terms))
-        mean = float(shares @ self.tilts / np.sum(shares))
-        rising, wrong = 1.0 / math.expm1(y), math.expm1(2 * float(np.max(unsure))) + 64 * UNIT
-        room = wrong * mean + 8 * UNIT * rising
-        return rising - mean - room, rising - mean + room
+        largest = int(np.argmax(terms))
+        shares, wrong = terms - terms[largest], unsure + unsure[largest] + 64 * UNIT
+        least, most = (np.exp(np.minimum(shares + sign * wrong, LARGEST_EXPONENT)) for sign in (-1.0, 1.0))
+        with np.errstate(divide="ignore"):  # where nothing is sure
+            low, high = least @ self.tilts / np.sum(most), most @ self.tilts / np.sum(least)
+        rising, room = 1.0 / math.expm1(y), 8 * UNIT
+        return rising * (1 - room) - float(high) * (1 + room), rising * (1 + room) - float(low) * (1 - room)
+
+
+def _log_within(y: float) -> float:
+    """log(1 - e^-y), rounded up."""
+    found = math.log(-math.expm1(-y))
+    return found + 8 * UNIT * (1 + abs(found))
 
 
 def _orders(value: Any) -> tuple[float, ...]:
@@ -134,8 +149,7 @@ class SeveralOrdersFilter(Filter):
 
     kind: ClassVar[str] = "several_orders"
     because: ClassVar[str] = (
-        "Rényi divergences of several fixed orders, weighed, and largest losses add up on every path "
-        "(mixture of supermartingales)"
+        "a weighted sum of Rényi moments of several fixed orders is a supermartingale on every path"
     )
     units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     reveal: Fraction
@@ -213,22 +227,28 @@ class SeveralOrdersFilter(Filter):
             return False
         return spent[-2] <= self.limit[0] or self._state(spent).need(double_below(self.limit[0])) <= self._log_rest
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - filters are values, and few
     def spent(self, total: Cost) -> float:
         """The least epsilon for which (*) holds, rounded up: an odometer, and what a balance shows."""
         if not any(total[:-1]):
             return 0.0
-        pure = total[-2]
-        state, most = self._state(total), self._log_rest
+        pure, state, most = total[-2], self._state(total), self._log_rest
+        bound = math.inf if pure >= UNBOUNDED else typed_above(pure)  # the largest losses alone
         if state.need(0.0) <= most:
             return 0.0
-        high = 1.0
+        low = high = 1.0
         while state.need(high) > most:
-            high *= 2
-            if high > 1e9:
-                return math.inf if pure >= UNBOUNDED else typed_above(pure)
-        root = float(brentq(lambda epsilon: max(state.need(epsilon), -1e300) - most, 0.0, high, rtol=1e-14))
-        found = next(one for more in (*OUTWARD, 1.0) if state.need(one := min(root * (1 + more), high)) <= most)
-        return found if pure >= UNBOUNDED else min(found, typed_above(pure))
+            low, high = high, 4 * high
+            if high > LARGEST_READING:
+                return bound
+        while low == high or state.need(low) <= most:
+            low, high = low / 4, low
+            if low < LEAST_READING:
+                return min(above(Fraction(high)), bound)
+        close = {"xtol": 1e-300, "rtol": 1e-14}
+        root = float(brentq(lambda one: max(state.need(one), -1e300) - most, low, high, **close))
+        raised = (min(root * (1 + more), high) for more in OUTWARD)
+        return min(above(Fraction(next((one for one in raised if state.need(one) <= most), high))), bound)
 
     @property
     def _log_rest(self) -> float:
@@ -255,6 +275,12 @@ class SeveralOrdersFilter(Filter):
         return Loss.of(Approximate(epsilon, delta))
 
     has_reading: ClassVar[bool] = False  # what is spent is an odometer itself
+    always_reads: ClassVar[bool] = True
+
+    def epsilon(self, spent: Cost, delta: float) -> float:
+        if typed(delta) != self.limit[1]:
+            raise Unsupported(f"a reading at delta {delta:g}", "that of the budget was fixed at opening")
+        return self.spent(spent)
 
     def left(self, spent: Cost, shares: int = 1) -> Cost:
         """epsilon that is not spent, and what is left of the share for reveals."""
@@ -262,6 +288,26 @@ class SeveralOrdersFilter(Filter):
         if gone > self.limit[0] and self.admits(spent):  # past it by the rounding of what is shown only
             gone = self.limit[0]
         return self.limit[0] - gone, self.reveal - spent[-1]
+
+    # ---- sessions
+
+    def counted(self, loss: Loss) -> Loss:
+        self.cost(loss)
+        return loss
+
+    def total(self, loss: Loss) -> Cost:
+        return super().cost(loss) if loss.parts else self.zero
+
+    def least(self, costs: Sequence[Cost]) -> Cost:
+        """One of them as it is: the divergences of one bound do not go with the reveal mass of another."""
+        return min(costs, key=lambda cost: (cost[-1] > self.reveal, self.spent(cost)))
+
+    def words(self, cost: Cost) -> str:
+        return f"epsilon {self.spent(cost):.6g} at delta {float(self.limit[1]):g}"
+
+    def words_of_limit(self, spent: Cost | None = None) -> str:
+        left = self.limit[0] if spent is None else self.left(spent)[0]
+        return f"epsilon {float(left):.6g} at delta {float(self.limit[1]):g}"
 
     def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
         epsilon = (f"epsilon at delta {float(self.limit[1]):g}", self.limit[0], left[0])

@@ -19,6 +19,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
+from quiltwork.ledger.acts.advice import advised
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.balances import Budget
@@ -183,7 +184,19 @@ def take(session: Session, asked: Request, note: str, key: str | None, lease: ti
             body["until"] = stamp(min(words.later(writer.now, lease), *account.ends(writer.now)))
         return writer.append(kind, asked.budget, body, used)
 
-    return session.write("spend", work, budget=asked.budget, key=chosen)
+    try:
+        return session.write("spend", work, budget=asked.budget, key=chosen)
+    except BudgetExceeded as refused:
+        raise _advised(session, asked, refused) from None
+
+
+def _advised(session: Session, asked: Request, refused: BudgetExceeded) -> BudgetExceeded:
+    """The refusal with what would have taken the release."""
+    if asked.priced is None:
+        return refused
+    entries = session.history(asked.budget, 0, None, None, None)
+    hint = advised(refused, session.terms(asked.budget), entries, asked.priced.loss, asked.times)
+    return BudgetExceeded(budget=refused.budget, requested=refused.requested, remaining=refused.remaining, hint=hint)
 
 
 def _under_key(writer: Writer, budget: str, key: str) -> tuple[str, Entry | None]:

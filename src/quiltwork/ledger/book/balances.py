@@ -137,11 +137,12 @@ class Amount:
 class Balance:
     """What was spent and what is left, of a whole budget or of one block.
 
-    `amounts` has one entry for each unit; `unit`, `limit`, `spent` and `left` are those of the first. For adaptive
-    budgets these are the currencies of the filter, in which costs add up exactly; `reading` is the odometer, a bound on
-    the realised loss of this period so far, at all times at once, except with probability `delta`. For planned budgets
-    `spent` is the certified composition of what ran, as if its choice had been fixed too; the promise is that of the
-    whole plan, and nothing is read.
+    `amounts` has one entry for each unit; `unit`, `limit`, `spent` and `left` are those of the first: epsilon at the
+    budget's delta, where it states epsilon. After it come the currencies of the filter, in which costs add up exactly.
+    Kept by several orders, that epsilon holds at every moment, whatever was chosen (an odometer). Other filters have a
+    `reading` beside it, a bound on the realised loss of this period so far, at all times at once, except with
+    probability `delta`; their epsilon is that of so much, fixed in advance. For planned budgets `spent` is the
+    certified composition of what ran, as if its choice had been fixed too; the promise is that of the whole plan.
     """
 
     budget: Budget
@@ -169,6 +170,16 @@ class Balance:
     @property
     def left(self) -> Bracket:
         return self.amounts[0].left
+
+    @property
+    def epsilon(self) -> float | None:
+        """What is spent, as epsilon at the budget's delta, rounded up; None for budgets in rho or mu."""
+        return None if self.budget.terms.limit.epsilon is None else float(self.spent.upper)
+
+    @property
+    def epsilon_left(self) -> float | None:
+        """What is left, as epsilon at the budget's delta, rounded down; None for budgets in rho or mu."""
+        return None if self.budget.terms.limit.epsilon is None else max(float(self.left.lower), 0.0)
 
     def __bool__(self) -> bool:
         """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""
@@ -200,14 +211,17 @@ class Balance:
             limit, spent, left = amount.texts()
             said.append(f"{spent} of {limit} ({amount.unit}), at least {left} is left")
         lines = [f"Of {whole} {self.percent} is spent: {'; '.join(said)}."]
+        kept = self.budget.terms.filter
+        if self.epsilon is not None and kept is not None and kept.units[0] != "epsilon":
+            lines.append("As epsilon that is what so much, fixed in advance, tells; in any case the limit is kept.")
         if self.reading is not None:
             lines.append(
                 f"Odometer: {self._since}, the privacy loss is at most {self.read}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
-        elif self.budget.terms.filter is not None:
+        elif kept is not None and kept.always_reads:
             lines.append("That holds at every moment, whatever was chosen after earlier results (an odometer).")
-        else:
+        elif kept is None:
             lines.append(
                 "That is what ran, if its choice and order did not depend on results; in any case the whole plan "
                 "keeps the limit."
@@ -243,6 +257,8 @@ class Balance:
             "protects": self.budget.terms.protects,
             **self.amounts[0].to_json(),
             "used": json_numbers(self.used),
+            "epsilon": None if self.epsilon is None else json_numbers(self.epsilon),
+            "epsilon_left": None if self.epsilon_left is None else json_numbers(self.epsilon_left),
             "amounts": [amount.to_json() for amount in self.amounts],
             "reading": None if self.reading is None else json_numbers(self.reading),
             "delta": self.delta,
@@ -285,10 +301,14 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
     else:
         kept = terms.filter
         chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
-        over = rules.room(book, account, chosen)
+        gone, over = rules.used(book, account, chosen), rules.room(book, account, chosen)
+        counted = list(kept.amounts(over))
+        epsilon, whole = terms.epsilon(gone), terms.limit.epsilon
+        if epsilon is not None and whole is not None:
+            at, most = terms.limit.delta, typed(whole)
+            counted.insert(0, (f"epsilon at delta {at:g}" if at else "epsilon", most, most - min(typed(epsilon), most)))
         amounts = tuple(
-            Amount(unit, _around(most), _around(most - rest), _around(rest, "room"))
-            for unit, most, rest in kept.amounts(over)
+            Amount(unit, _around(most), _around(most - rest), _around(rest, "room")) for unit, most, rest in counted
         )
         delta, reading = _rare(kept, terms.limit.delta), None
         if kept.has_reading:
@@ -316,9 +336,10 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     total, limit = compose(*ran), terms.limit
     if limit.kind == "approximate":
         delta = float(limit.delta or 0.0)
-        most, spent = _around(typed(float(limit.epsilon or 0.0))), total.epsilon(delta)
-        rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
-        return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
+        whole, spent = typed(float(limit.epsilon or 0.0)), total.epsilon(delta)
+        rest = [whole - typed(float(end)) for end in (spent.upper, spent.lower)]
+        left = Bracket(float(_around(rest[0]).lower), float(_around(rest[1]).upper), "room")
+        return (Amount(f"epsilon at delta {delta:g}", _around(whole), spent, left),), delta
     kept = limit.filter()
     cost = kept.cost(total)[0]
     return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0

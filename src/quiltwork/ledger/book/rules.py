@@ -141,9 +141,9 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
     kept = kept_by(account)
     total = worst(book, account, charge)
     if not kept.admits(total):
-        over = room(book, account, charge.blocks)
+        gone, over = used(book, account, charge.blocks), room(book, account, charge.blocks)
         for digits in (6, 12, 24, 48):  # as many as it takes to see that it does not fit
-            needed, free = kept.shown(charge.cost, digits=digits), kept.shown(over, left=True, digits=digits)
+            needed, free = terms.said(charge.cost, digits), terms.said_left(gone, over, digits)
             if needed != free:
                 break
         hint = ""
@@ -211,9 +211,10 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
         left = release.times - int(book.amount(terms.name, account.standing.period, release.name) or 0)
         return Forecast(terms.name, left, f"one run of {release.name!r}", f"{left} of {release.times} runs")
     kept = kept_by(account)
-    left_over = kept.shown(room(book, account, charge.blocks), left=True)
+    over = room(book, account, charge.blocks)
+    left_over, cost = terms.said_left(used(book, account, charge.blocks), over), terms.said(charge.cost)
     if not any(charge.cost):
-        return Forecast(terms.name, None, kept.shown(charge.cost), left_over)
+        return Forecast(terms.name, None, cost, left_over)
     counted = None if terms.blocks is None else book.load_every_amount(terms.name, account.standing.period)
     low, high = 0, 1
     while high <= MOST and kept.admits(worst(book, account, charge, high, counted)):
@@ -224,7 +225,7 @@ def forecast(book: Book, account: Account, charge: Charge) -> Forecast:
             low = middle
         else:
             high = middle
-    return Forecast(terms.name, low, kept.shown(charge.cost), left_over)
+    return Forecast(terms.name, low, cost, left_over)
 
 
 def room(book: Book, account: Account, blocks: tuple[str, ...] | None) -> Cost:

@@ -11,16 +11,28 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose import constructors
-from quiltwork.compose.filters.opening import FILTERS, LIMITS, Filter, filter_below, filter_from_json
+from quiltwork.compose.filters.costs import short
+from quiltwork.compose.filters.opening import (
+    FILTERS,
+    LIMITS,
+    Cost,
+    Filter,
+    filter_below,
+    filter_from_json,
+    units_filter,
+    usual_kind,
+)
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import at_most, single
+from quiltwork.numbers.stated import typed
 
 SCHEMA, LIMIT_SCHEMA = "quiltwork/budget/1", "quiltwork/limit/1"
 KINDS = ("adaptive", "planned")
+USUAL_DELTA = 1e-6  # of budgets that state none, where one is needed
 MOST_BLOCKS, MOST_RELEASES = 10_000, 10_000
 
 
@@ -40,7 +52,7 @@ class Limit:
         """Exactly one of: epsilon; epsilon and delta; rho; mu. With a delta of 0 it is a pure budget."""
         if epsilon is not None and isinstance(delta, (int, float)) and delta == 0 and delta is not False:
             delta = None
-        given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+        given = cls.stated(epsilon, delta, rho, mu)
         stated = tuple(name for name, value in given.items() if value is not None)
         kind = next((kind for kind, names in LIMITS.items() if names == stated), None)
         if kind is None:
@@ -51,10 +63,15 @@ class Limit:
             raise InvalidParameter("delta", delta, "in [1e-100, 1)", "leave it out for a pure budget")
         return cls(kind, **numbers)
 
+    @staticmethod
+    def stated(epsilon: Any = None, delta: Any = None, rho: Any = None, mu: Any = None) -> dict[str, Any]:
+        """What somebody says about a limit, by name."""
+        return {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
+
     def filter(self, kind: Any = None, order: Any = None, reveal: float = 0.0) -> Filter:
-        """The filter that keeps an adaptive use below this limit; by default the one that counts most losses."""
+        """The filter that keeps an adaptive use below this limit; by default the one that takes most releases."""
         allowed = FILTERS[self.kind]
-        chosen = allowed[0] if kind is None else kind
+        chosen = usual_kind(self.kind, order) if kind is None else kind
         if not isinstance(chosen, str) or chosen not in allowed:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
         if (chosen != "renyi" and order is not None) or (chosen not in ("renyi", "several_orders") and reveal != 0.0):
@@ -85,6 +102,50 @@ class Limit:
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {single(getattr(self, name))}" for name in LIMITS[self.kind])
+
+
+Tuned = tuple[Any, Any, float]  # kind, order and reveal of a filter
+
+
+def keeping(
+    stated: dict[str, Any], kind: Any, tuned: Tuned, expects: Any, units: Any, most: Any
+) -> tuple[Limit, Filter | None]:
+    """The limit of a budget and the filter that keeps it; none when it is planned.
+
+    A budget in units of one loss states (epsilon, delta), a delta alone, or nothing: what is left out follows from the
+    composition of all runs.
+    """
+    if units is None and most is not None:
+        raise InvalidParameter("most", most, "left out", "it says how many runs of units=... there are")
+    if units is None:
+        limit = Limit.of(**stated)
+        kept = limit.filter(*tuned) if kind == "adaptive" else None
+        if expects is None:
+            return limit, kept
+        if kept is None or not kept.is_open:
+            hint = "the orders of other filters do not depend on what is spent"
+            raise InvalidParameter("expects", expects, "left out of this budget", hint)
+        return limit, kept.chosen_for(words.loss(expects))
+    if kind != "adaptive" or tuned != (None, None, 0.0) or expects is not None:
+        hint = "a budget in units is kept by their number"
+        raise InvalidParameter("units", units, "without a plan, a filter, an order, reveal or expects", hint)
+    return _in_units(stated, words.loss(units), most)
+
+
+def _in_units(stated: dict[str, Any], unit: Loss, most: Any) -> tuple[Limit, Filter]:
+    epsilon, delta = stated["epsilon"], stated["delta"]
+    if stated["rho"] is not None or stated["mu"] is not None:
+        raise InvalidParameter("units", unit, "with epsilon and delta, or neither", "rho and mu add up by themselves")
+    if epsilon is not None:
+        limit = Limit.of(epsilon, delta)
+        kept = units_filter(unit, most, limit.epsilon, limit.delta)
+        check_total("for runs of one loss", limit, kept.promise, kept.shown(kept.limit))
+        return limit, kept
+    kept, at = units_filter(unit, most), USUAL_DELTA if delta is None else delta
+    needed = float(kept.promise.epsilon(at).upper)
+    if not math.isfinite(needed):
+        raise Unsupported(f"a budget of {kept.promise}", f"it has no epsilon at delta {at:g}", "give a larger delta")
+    return Limit.of(float(at_most(needed, 6)), at), kept
 
 
 def _label(given: Any) -> str:
@@ -173,6 +234,32 @@ class Terms:
                 return one
         shown = ", ".join(one.name for one in self.plan[:8])
         raise InvalidParameter("release", name, f"in the plan, which was fixed at opening: {shown}")
+
+    def epsilon(self, spent: Cost) -> float | None:
+        """So much spent, as epsilon at the budget's delta; None for budgets without, and those that count in it."""
+        kept, most = self.filter, self.limit.epsilon
+        if kept is None or most is None or kept.units[0] == "epsilon":
+            return None
+        found = kept.epsilon(spent, self.limit.delta or 0.0)
+        return min(found, most) if kept.admits(spent) else found  # past it by the width of a bracket only
+
+    def said(self, cost: Cost, digits: int = 6) -> str:
+        """A cost in words, rounded up: as epsilon first, and in the filter's own unit."""
+        own = "" if self.filter is None else self.filter.shown(cost, digits=digits)
+        found = self.epsilon(cost)
+        return own if found is None else f"{self._in_epsilon(at_most(found, digits))} ({own})"
+
+    def said_left(self, spent: Cost, left: Cost, digits: int = 6) -> str:
+        """What is left once so much is spent, in words, rounded down."""
+        own = "" if self.filter is None else self.filter.shown(left, left=True, digits=digits)
+        found, most = self.epsilon(spent), self.limit.epsilon
+        if found is None or most is None:
+            return own
+        rest = typed(most) - typed(min(found, most))
+        return f"{self._in_epsilon(short(rest, left=True, digits=digits))} ({own})"
+
+    def _in_epsilon(self, amount: str) -> str:
+        return f"epsilon {amount}" + (f" at delta {short(typed(self.limit.delta))}" if self.limit.delta else "")
 
     def to_json(self) -> dict[str, Any]:
         """Tagged and versioned."""
@@ -264,7 +351,11 @@ def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
     For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
     totals are the sums that their filters make.
     """
-    total = compose(*(one.times * one.loss for one in plan))
+    check_total(repr(name), limit, compose(*(one.times * one.loss for one in plan)), "the plan as a whole")
+
+
+def check_total(name: str, limit: Limit, total: Loss, what: str) -> None:
+    """Refuse a composition, all of which was fixed in advance, that passes the limit."""
     if limit.kind == "approximate":
         for rtol in (1e-3, 1e-6, 1e-9):
             found = total.delta(limit.epsilon, rtol=rtol)
@@ -279,11 +370,11 @@ def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
         if kept.admits(cost):
             return
         needed = kept.shown(cost)
-    needed, hint = f"{needed} for the plan as a whole", "plan less; nothing was opened"
-    raise BudgetExceeded(budget=repr(name), requested=needed, remaining=str(limit), hint=hint)
+    needed, hint = f"{needed} for {what}", "plan less; nothing was opened"
+    raise BudgetExceeded(budget=name, requested=needed, remaining=str(limit), hint=hint)
 
 
-def check_kind(kind: Any, plan: Any, tuned: tuple[Any, Any, float], blocks: Any) -> str:
+def check_kind(kind: Any, plan: Any, tuned: Tuned, blocks: Any) -> str:
     """Adaptive or planned, with what belongs to each; `tuned` is the kind, order and reveal of the filter."""
     if blocks is not None and not isinstance(blocks, Blocks):
         raise InvalidParameter("blocks", blocks, "Blocks(label, names, most)")

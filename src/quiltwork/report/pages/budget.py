@@ -78,6 +78,9 @@ def _facts(balance: Balance) -> list[Fact]:
             "good" if state == "open" else "bad",
         ),
     ]
+    kept = balance.budget.terms.filter
+    if kept is not None and kept.always_reads:
+        facts.append(Fact("Odometer", f"at most {balance.amounts[0].texts(4)[1]}", f"{balance.unit}, at every moment"))
     if balance.reading is not None:
         beyond = f"except with probability {balance.delta:g}" if balance.delta else "always"
         facts.append(Fact("Odometer", f"at most {balance.read}", f"the privacy loss so far, {beyond}"))

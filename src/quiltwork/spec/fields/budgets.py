@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self
 import attrs
 from pydantic import AfterValidator, Field, model_validator
 
-from quiltwork.compose.filters.opening import FILTERS, LIMITS, Cost, Filter, filter_below
+from quiltwork.compose.filters.opening import FILTERS, LIMITS, Cost, Filter, filter_below, usual_kind
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import Unsupported
 from quiltwork.numbers.digits import at_most
@@ -152,8 +152,8 @@ class Budget(Strict):
 
     @property
     def chosen(self) -> str:
-        """The filter of an adaptive budget: the one that counts most losses, unless named."""
-        return self.filter or FILTERS[self.limit][0]
+        """The filter of an adaptive budget: the one that takes most releases, unless named."""
+        return self.filter or usual_kind(self.limit, self.order)
 
     def keeper(self) -> Filter:
         """The filter that keeps an adaptive use below the limit."""

@@ -14,7 +14,6 @@ import attrs
 import numpy as np
 from scipy.special import expit
 
-from quiltwork.compose.filters.opening import Filter
 from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book.book import Charge, Reservation
 from quiltwork.ledger.book.terms import Limit, Terms
@@ -121,19 +120,19 @@ def history(ledger: Ledger, terms: Terms, before: int | None) -> tuple[list[Line
     """
     found = list(ledger.history(terms.name, last=PAGE + 1, before=before))
     older = found[1].seq if len(found) > PAGE else None
-    return [line_of(entry, terms.filter) for entry in reversed(found[-PAGE:])], older
+    return [line_of(entry, terms) for entry in reversed(found[-PAGE:])], older
 
 
 def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | None:
     """What the entry of this number did, if it is one of this budget's."""
     try:
         entry = ledger.receipt(seq).entry
-        kept = ledger.budget(name).terms.filter
+        terms = ledger.budget(name).terms
     except QuiltworkError:
         return None
     if entry.budget != name or entry.kind == "denied":
         return None
-    line = line_of(entry, kept)
+    line = line_of(entry, terms)
     cost = f", cost {line.cost}" if line.cost else ""
     if again:
         return Message(
@@ -144,24 +143,24 @@ def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | 
     return Message("good", f"Done: entry {seq}, {line.what}.", f"{line.details}{cost}".strip(", "))
 
 
-def line_of(entry: Entry, kept: Filter | None) -> Line:
-    """The line of an entry; costs are in the units of the budget's filter."""
+def line_of(entry: Entry, terms: Terms) -> Line:
+    """The line of an entry; costs are in epsilon where the budget is, and in the units of its filter."""
     what, tone = WHAT.get(entry.kind, entry.kind), TONES.get(entry.kind, "")
     cost = note = ""
     try:
         content = entry.content
         note = str(content.get("note", ""))  # on a line of its own: notes are long, and typed by people
         words = details(attrs.evolve(entry, body=canonical({**content, "note": ""})))
-        cost = _cost(entry.kind, content, kept)
+        cost = _cost(entry.kind, content, terms)
     except (QuiltworkError, KeyError, TypeError, ValueError, AttributeError):
         words, tone = "cannot be read: verify the ledger", "denied"
     return Line(entry.seq, second(entry.time), entry.time, what, tone, words, cost, entry.principal or "", note)
 
 
-def _cost(kind: str, content: dict[str, Any], kept: Filter | None) -> str:
-    if kind not in ("spend", "reserve") or kept is None:
+def _cost(kind: str, content: dict[str, Any], terms: Terms) -> str:
+    if kind not in ("spend", "reserve") or terms.filter is None:
         return ""
-    return kept.shown(Charge.read(content).cost)
+    return terms.said(Charge.read(content).cost)
 
 
 def _held(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
@@ -170,7 +169,7 @@ def _held(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
     if terms.filter is None:
         what = f"{charge.times:,} x {charge.release}" if charge.times > 1 else str(charge.release)
     else:
-        what = terms.filter.shown(charge.cost)
+        what = terms.said(charge.cost)
     where = "" if charge.blocks is None else f", in {', '.join(charge.blocks[:6])}"
     return one, what + where, second(one.until)
 

@@ -29,7 +29,8 @@ LIMITS = (
     ("gdp", "mu (GDP)", ("mu",)),
 )
 FILTERS = (
-    ("", "the one that counts most kinds of releases"),
+    ("", "the one that takes most releases"),
+    ("several_orders", "several Rényi orders at once"),
     ("renyi", "Rényi divergence of one order"),
     ("zcdp", "rho of zCDP"),
     ("gdp", "mu² of GDP"),

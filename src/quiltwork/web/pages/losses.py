@@ -84,7 +84,8 @@ def offered(kept: Filter | None) -> tuple[Kind, ...]:
     found = []
     for kind in KINDS:
         try:
-            kept.cost(loss_from(kind.example()))
+            loss = loss_from(kind.example())
+            kept.chosen_for(loss).cost(loss)  # a budget that chooses with its first release: for this one
         except QuiltworkError:
             continue
         found.append(kind)
