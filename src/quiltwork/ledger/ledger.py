@@ -19,12 +19,14 @@ from quiltwork.ledger.acts import managing, spending
 from quiltwork.ledger.acts.connection import connect
 from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
+from quiltwork.ledger.book.fixed import TableQueries, correlated
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_kind, planned, protected
+from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_about, check_kind, planned, protected
 from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
 from quiltwork.ledger.store.addresses import shown
+from quiltwork.tables.plan import Plan
 
 MOST_OWNERS = 100
 Result = TypeVar("Result")
@@ -74,16 +76,20 @@ class Ledger:
         self,
         name: str,
         *,
-        protects: Any,
+        protects: Any = None,
         epsilon: float | None = None,
         delta: float | None = None,
         rho: float | None = None,
         mu: float | None = None,
-        kind: str = "adaptive",
+        kind: str | None = None,
         filter: str | None = None,
         order: float | None = None,
         reveal: float = 0.0,
         plan: Any = None,
+        prior: Any = None,
+        secrets: Any = None,
+        person: Any = None,
+        when: Any = None,
         expires: datetime | None = None,
         refresh: Any = None,
         blocks: Blocks | None = None,
@@ -96,15 +102,24 @@ class Ledger:
 
         Adaptive: later releases may depend on earlier results, so that only a proven filter is used; `filter`, `order`
         and `reveal` choose it. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the tight
-        composition of all of them must keep the limit now; from then on nothing else may be released.
+        composition of all of them must keep the limit now; from then on nothing else may be released. A table plan is
+        taken as it is: each of its queries may run once.
+
+        With a `prior` the limit is about secrets, the value of each entry unless `secrets` says others, in records
+        that are correlated as it says. It is translated once, and paid per entry: losses are stated for one entry that
+        changes alone. Table plans are taken where `person` and `when` name the columns that order the records.
         """
         limit, tuned = Limit.of(epsilon, delta, rho, mu), (filter, order, checks.probability("reveal", reveal))
-        said, notion = protected(protects)
+        about = correlated(prior, secrets, person, when)
+        table = TableQueries.of(plan) if isinstance(plan, Plan) else None
+        check_about(about, limit, refresh, blocks)
+        kind = check_kind(kind, plan, tuned, blocks)
+        said, notion = protected(protects, about, table)
         terms = Terms(
             name=words.name("name", name),
-            kind=check_kind(kind, plan, tuned, blocks),
+            kind=kind,
             limit=limit,
-            filter=limit.filter(*tuned) if kind == "adaptive" else None,
+            filter=limit.filter(*tuned, about) if kind == "adaptive" else None,
             plan=() if plan is None else planned(plan),
             protects=said,
             notion=notion,
@@ -113,6 +128,8 @@ class Ledger:
             blocks=blocks,
             owners=words.names("owners", owners, MOST_OWNERS),
             note=words.note(note),
+            about=about,
+            table=table,
         )
         managing.open_budget(self._session, terms)
         return self.budget(terms.name)

@@ -10,6 +10,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter
 from quiltwork.kinds import document
@@ -185,7 +186,9 @@ class Plan:
     ) -> Query:  # fmt: skip
         """A query of this plan's table, checked and not added."""
         name = checks.text("name", name)
-        loss = _loss(loss)
+        loss, held = _loss(loss), self._holds(holds)
+        if held.notion is not None:
+            check_neighbors(loss, held.notion.protects, f"what {held} says", held.notion.kind)
         if via is not None and not isinstance(via, Via):
             raise InvalidParameter("via", via, "flat_map(...), join(...) or clip_rows(...)")
         read = self._reads(reads)
@@ -197,7 +200,8 @@ class Plan:
         self._check_condition(condition)
         if isinstance(via, ClipRows) and not isinstance(self.table.columns.get(via.id), Id):
             raise InvalidParameter("via", via, "a clip on an Id column of the table")
-        return Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
+        bare = attrs.evolve(loss, neighbors="")  # `holds` says it
+        return Query(name, bare, held, condition, read, via, checks.flag("adaptive", adaptive))
 
     def _reads(self, reads: Iterable[str] | None) -> frozenset[str] | None:
         return None if reads is None else frozenset(self.table.names(reads, "reads"))

@@ -10,7 +10,6 @@ import attrs
 
 from quiltwork.compose.filters.costs import short
 from quiltwork.compose.filters.opening import Filter
-from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
@@ -18,12 +17,14 @@ from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Account, Book
+from quiltwork.ledger.book.fixed import priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import typed, typed_above
+from quiltwork.pufferfish.prior import ENTRY
 
 USUAL = 1e-6  # the odometer's delta for budgets that state none
 
@@ -58,6 +59,9 @@ class Budget:
         """Its promise in plain language."""
         terms = self.terms
         lines = [f"Budget {terms.name!r} ({self.state}): {terms.limit}.", f"Protected: {terms.protects}."]
+        if terms.about is not None:
+            paid = "" if terms.table is not None else f" Paid per entry: a loss is stated for {ENTRY}."
+            lines.append(f"Assumed: {terms.about.laws()[0].words}.{paid}")
         if terms.filter is not None:
             lines.append(
                 "Adaptive: later releases may depend on earlier results. Kept by a filter: "
@@ -308,19 +312,17 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     """The certified composition of what ran, in the unit of the limit."""
     terms, period = account.terms, account.standing.period
     found = book.load_amounts(terms.name, period, tuple(one.name for one in terms.plan))
-    ran = []
     for one in terms.plan:
         times = int(book.amounts.get((terms.name, period, one.name), found.get(one.name, "0")))
         runs[one.name] = (times, one.times)
-        ran.append(times * one.loss)
-    total, limit = compose(*ran), terms.limit
-    if limit.kind == "approximate":
+    total, limit = terms.total({name: times for name, (times, _) in runs.items()}), terms.limit
+    if limit.kind == "approximate" or terms.about is not None:
         delta = float(limit.delta or 0.0)
         most, spent = _around(typed(float(limit.epsilon or 0.0))), total.epsilon(delta)
         rest = down(float(most.lower) - float(spent.upper)), up(float(most.upper) - float(spent.lower))
         return (Amount(f"epsilon at delta {delta:g}", most, spent, Bracket(*rest, "room")),), delta
     kept = limit.filter()
-    cost = kept.cost(total)[0]
+    cost = kept.cost(priced(total))[0]
     return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0
 
 
