@@ -26,6 +26,7 @@ from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
 from quiltwork.ledger.store.addresses import shown
+from quiltwork.ledger.table_session import TableSession
 from quiltwork.tables.plan import Plan
 
 MOST_OWNERS = 100
@@ -243,6 +244,13 @@ class Ledger:
         result = call()
         self.settle(held.seq)
         return result
+
+    def session(self, name: str, plan: Plan) -> TableSession:
+        """Adaptive use of a plan's table and notion, query by query, that lasts as long as the ledger.
+
+        The budget must have been opened with `blocks_by(column, neighbors)`, for what the notion protects.
+        """
+        return TableSession.of(self, self._session.terms(name), plan)
 
     # ---- questions, which spend nothing and wait for no writer
 

@@ -206,7 +206,7 @@ class Balance:
         lines = [f"Of {whole} {self.percent} is spent: {'; '.join(said)}."]
         if self.reading is not None:
             lines.append(
-                f"Odometer: {self._since}, the privacy loss is at most {self.read}"
+                f"Odometer: {self._since}, the privacy loss{self._whose} is at most {self.read}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
         elif self.budget.terms.filter is not None:
@@ -224,6 +224,10 @@ class Balance:
         if self.budget.state != "open":
             lines.append(f"The budget is {self.budget.state}: nothing can be spent from it.")
         return "\n".join(lines)
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.budget.terms.about is None else " of one entry"
 
     @property
     def _since(self) -> str:
