@@ -264,6 +264,19 @@ def _terms(kept):
     return Terms("b", "adaptive", Limit.of(1.0, DELTA), kept, (), owners=(), note="", about=about, **words)
 
 
+def test_a_plan_is_translated_as_a_whole(ledger):
+    prior, plan = chain(0.8), [("a", qw.pure(0.1), 2), ("b", qw.pure(0.05).stated_for("one entry, alone"))]
+    told = float(pf.guarantee(qw.pure(0.25), prior).epsilon(0.0).upper)
+    with pytest.raises(BudgetExceeded, match="plan less"):
+        ledger.open("less", epsilon=0.999 * told, prior=prior, plan=plan)
+    ledger.open("b", epsilon=1.001 * told, prior=prior, plan=plan)
+    assert float(ledger.balance("b").spent.upper) == 0.0
+    ledger.spend("b", release="a")
+    once = float(pf.guarantee(qw.pure(0.1), prior).epsilon(0.0).upper)
+    assert float(ledger.balance("b").spent.upper) == pytest.approx(once, rel=1e-6)
+    assert ledger.verify().holds
+
+
 # ---- table plans
 
 

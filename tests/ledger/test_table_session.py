@@ -34,7 +34,7 @@ def opened(ledger, notion=None, column="region", rho=0.5):
         (qw.user("person", 9), "day", 4),
         (qw.user("person"), "day", 4),
         (qw.entry(), "region", 2),
-        (qw.entry(["age"]), "region", 1),
+        (qw.entry("age"), "region", 1),
     ],
 )
 def test_how_many_blocks_a_step_touches(notion, column, most):

@@ -331,15 +331,19 @@ def check_plan(terms: Terms) -> None:
         for one in terms.plan:
             check_neighbors(one.loss, *terms.paid)
     name, limit, total = terms.name, terms.limit, terms.total()
-    if limit.kind == "approximate" or terms.about is not None:
+    if limit.kind == "pure" and terms.about is not None:
+        most = float(total.epsilon(0.0).upper)
+        if most <= float(limit.epsilon or 0.0):
+            return
+        needed = f"epsilon {at_most(most, 6)}"
+    elif limit.kind == "approximate":
         for rtol in (1e-3, 1e-6, 1e-9):
             found = total.delta(limit.epsilon, rtol=rtol)
             if float(found.upper) <= float(limit.delta or 0.0):
                 return
             if float(found.lower) > float(limit.delta or 0.0):
                 break
-        delta = limit.delta or 0.0
-        needed = f"epsilon {at_most(float(total.epsilon(delta).upper), 6)} at delta {delta:g}"
+        needed = f"epsilon {at_most(float(total.epsilon(limit.delta).upper), 6)} at delta {limit.delta:g}"
     else:
         kept = limit.filter()
         cost = kept.cost(priced(total))
