@@ -175,3 +175,34 @@ def test_an_unknown_budget(ledger, tmp_path, capsys):
     assert main(["report", "--ledger", ledger, "--budget", "x", "--out", str(tmp_path / "r.html")]) in (1, 2)
     assert "x" in one_line(capsys.readouterr().err)
     assert not (tmp_path / "r.html").exists()
+
+
+def test_parts_that_protect_the_same_are_added_up(tmp_path, capsys):
+    said = "quiltwork: 1\nprotects: {}\ntitle: {}\nreleases:\n  - {{name: counts, gaussian: {{sigma: {}}}}}\n"
+    for name, protects, sigma in (("a", "one person", 4), ("b", " One  person.", 3), ("c", "one visit", 2)):
+        (tmp_path / f"{name}.yaml").write_text(said.format(repr(protects), name.upper(), sigma))
+    out = tmp_path / "report.json"
+    files = [str(tmp_path / f"{name}.yaml") for name in "abc"]
+    assert main(["report", *files, "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert [part["title"] for part in found["data"]["parts"]] == ["A", "B", "C", "Added up: A + B"]
+    assert found["lead"].startswith("3 parts: ")
+    assert "in other words are not added up" in found["lead"]
+    total = found["data"]["parts"][-1]["account"]["epsilon"]["upper"]
+    assert total == pytest.approx(float(qw.gdp((1 / 16 + 1 / 9) ** 0.5).epsilon(1e-6).upper), rel=1e-3)
+
+
+def test_queries_on_one_table_are_added_up_by_their_distances(tmp_path, capsys):
+    said = (
+        "quiltwork: 1\ntable: {{columns: {{region: {{cat: [N, S]}}}}}}\nneighbors: add_remove\nqueries:\n"
+        "  - {{name: here, where: region == '{}', count: true, laplace: {{scale: 2}}, "
+        "holds: {{on_input: add_remove}}}}\n"
+    )
+    for region in "NS":
+        (tmp_path / f"{region}.yaml").write_text(said.format(region))
+    out = tmp_path / "report.json"
+    assert main(["report", str(tmp_path / "N.yaml"), str(tmp_path / "S.yaml"), "--delta", "0", "--out", str(out)]) == 0
+    last = json.loads(out.read_text())["data"]["parts"][-1]
+    assert last["title"] == "Added up: Table plan"
+    (found,) = [value["epsilon"]["upper"] for value in last.values() if isinstance(value, dict) and "epsilon" in value]
+    assert found == pytest.approx(0.5)  # of one record, in one region: 0.5 + 0

@@ -19,7 +19,7 @@ BAD: dict[str, list[Any]] = {
     "name": BAD_NAMES,
     "protects": [*BAD_NAMES, {}, qw.pure(1.0), qw.add_remove],
     "epsilon": [0.0, -1.0, math.nan, math.inf, -math.inf, "1", True, [1.0], 1e-200, 1e200, 10**400, 1j],
-    "kind": ["", "Adaptive", None, 3, ["adaptive"]],
+    "kind": ["", "Adaptive", 3, ["adaptive"]],
     "filter": ["", "rdp", "renyi", "zcdp", "gdp", 3, ["pure"]],
     "order": [2.0, 1.0, math.nan],
     "reveal": [1e-7, math.nan, -1.0, "0"],
@@ -28,7 +28,7 @@ BAD: dict[str, list[Any]] = {
     "blocks": ["day", ["day"], 3, {"label": "day"}, Blocks],
     "owners": ["ada", 3, ["ada", "ada"], [""], [None], [f"o{i}" for i in range(101)], b"ada"],
     "note": [None, 3, "x" * 2001, "a\x00b", "\x1b[31m", "\ud800", b"note"],
-    "plan": [[("a", qw.pure(0.1))], [], "a", 3],
+    "plan": [[], "a", 3],
 }
 CASES = [(name, value) for name, values in BAD.items() for value in values]
 
@@ -91,6 +91,7 @@ def test_a_limit_is_stated_in_one_way(shared: Ledger, stated: dict[str, Any]) ->
         ({"epsilon": 1.0, "delta": 1e-6, "order": math.inf}, InvalidParameter),
         ({"epsilon": 1.0, "delta": 1e-6, "order": 2.0}, Unreachable),  # no divergence > 0 of order 2 promises that
         ({"epsilon": 1.0, "kind": "planned"}, InvalidParameter),
+        ({"epsilon": 1.0, "kind": "adaptive", "plan": [("a", qw.pure(0.1))]}, InvalidParameter),
         ({"epsilon": 1.0, "kind": "planned", "plan": [("a", qw.pure(0.1))], "filter": "pure"}, Unsupported),
         ({"epsilon": 1.0, "kind": "planned", "plan": [("a", qw.pure(0.1))], "blocks": Blocks("day")}, Unsupported),
     ],

@@ -148,7 +148,7 @@ def test_guarantees_about_secrets_are_never_added_up(ledger):
     from quiltwork import pufferfish as pf
 
     promise = pf.guarantee(qw.pure(0.1), pf.MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=8))
-    ledger.open("b", epsilon=2.0, delta=1e-6, protects=promise.protects)
+    ledger.open("b", epsilon=2.0, delta=1e-6, protects="one person")
     with pytest.raises(Unsupported, match="does not add up"):
         ledger.spend("b", promise)
     with pytest.raises(InvalidParameter, match="protects"):

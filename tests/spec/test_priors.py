@@ -98,7 +98,7 @@ def test_secrets_and_releases():
     more += "releases: [{name: x, pure: {epsilon: 1}, count: 3}, {name: y, gaussian: {sigma: 2}}]\n"
     found = parse_prior(prior(more=more))
     assert found.asked() == entry_values([0, 3], [("a", "b")])
-    assert found.loss() == qw.compose(3 * qw.pure(1.0), qw.gaussian(2.0))
+    assert found.loss() == qw.compose(3 * qw.pure(1.0), qw.gaussian(2.0)).stated_for("one entry, alone")
     assert (found.target.epsilon, found.target.delta) == (2.0, 0.0)
     survives(found)
     plain = parse_prior(GOOD)

@@ -14,7 +14,7 @@ from quiltwork.compose.accountant.directions import ask
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BaseCurve, Ends, Question
-from quiltwork.curves.guarantee import Guarantee
+from quiltwork.curves.guarantee import Guarantee, same_words
 from quiltwork.curves.polygons.region import Region
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, Unsupported
@@ -23,6 +23,7 @@ from quiltwork.losses.family import Family, family_from_json
 from quiltwork.numbers.rounding import UNIT
 
 SCHEMA = "quiltwork/loss/1"
+ADD_REMOVE = "one record, added or removed"
 
 
 @document("loss/1", plain=True)
@@ -30,11 +31,14 @@ SCHEMA = "quiltwork/loss/1"
 class Loss(BaseCurve):
     """Everything released so far, or about to be: a multiset of releases, and which neighbouring change is meant.
 
-    `side` is "worst" (both adding and removing a record), "remove" or "add".
+    `side` is "worst" (both adding and removing a record), "remove" or "add". `neighbors` says in words for which change
+    of the data the losses were stated, where somebody said so (`stated_for`); what was stated for different changes is
+    not composed.
     """
 
     parts: tuple[Part, ...] = attrs.field(converter=merged)
     side: str = "worst"
+    neighbors: str = ""
 
     @classmethod
     def of(cls, family: Family) -> Loss:
@@ -91,23 +95,30 @@ class Loss(BaseCurve):
         """Only the test in which the record is removed, or only the one in which it is added."""
         if side not in DIRECTIONS:
             raise InvalidParameter("direction", side, "'remove' or 'add'")
-        return Loss(self.parts, side)
+        return attrs.evolve(self, side=side)
+
+    def stated_for(self, neighbors: Any) -> Loss:
+        """The same loss with the change of the data for which it holds: words, or a notion such as replace_one().
+
+        A ledger compares it with what the budget protects, a plan with where the loss is said to hold.
+        """
+        said = getattr(neighbors, "protects", neighbors)
+        return attrs.evolve(self, neighbors=checks.text("neighbors", said, "words, or a notion such as replace_one()"))
 
     def group(self, size: int) -> Loss:
-        """The same releases, protecting a group of `size` records that change together."""
+        """The same releases, protecting a group of `size` records that change together: to be stated anew."""
         size = checks.count("size", size, least=1)
         return self if size == 1 else Loss(tuple(Part(p.family.group(size), p.count) for p in self.parts), self.side)
 
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):
             return NotImplemented
-        if self.side != other.side:
-            raise InvalidParameter("direction", (self.side, other.side), "the same for all releases of a composition")
-        return Loss(self.parts + other.parts, self.side)
+        return compose(self, other)
 
     def __mul__(self, count: int) -> Loss:
         count = checks.count("count", count)
-        return Loss(tuple(Part(p.family, checks.count("count", p.count * count)) for p in self.parts), self.side)
+        parts = tuple(Part(p.family, checks.count("count", p.count * count)) for p in self.parts)
+        return attrs.evolve(self, parts=parts)
 
     __rmul__ = __mul__
 
@@ -121,8 +132,8 @@ class Loss(BaseCurve):
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[frozenset[Part], str]:
-        return frozenset(self.parts), self.side
+    def _key(self) -> tuple[frozenset[Part], str, str]:
+        return frozenset(self.parts), self.side, self.neighbors
 
     # ---- single releases
 
@@ -130,6 +141,12 @@ class Loss(BaseCurve):
         """The one family of a single release; compositions are refused with the reason."""
         if len(self.parts) != 1 or self.parts[0].count != 1 or self.side != "worst":
             raise Unsupported(f"{purpose} of {self}", "it is defined for one release", "apply it to each release first")
+        if self.neighbors:
+            raise Unsupported(
+                f"{purpose} of a loss that was stated for {self.neighbors!r}",
+                "for which change the result holds does not follow",
+                "apply it to the bare loss, and say for which change the result was proved: stated_for(...)",
+            )
         return self.parts[0].family
 
     @property
@@ -150,9 +167,15 @@ class Loss(BaseCurve):
         return region(total.parts, total.side)
 
     def guarantee(
-        self, protects: str = "one record, added or removed", assumes: Sequence[str] = (), witness: str | None = None
+        self, protects: str | None = None, assumes: Sequence[str] = (), witness: str | None = None
     ) -> Guarantee:
-        """This loss with the words that make it a promise."""
+        """This loss with the words that make it a promise; by default for what it was stated for.
+
+        Where nothing was said that is one record, added or removed.
+        """
+        protects = self.neighbors or ADD_REMOVE if protects is None else protects
+        if self.neighbors and same_words(self.neighbors) != same_words(protects):
+            raise InvalidParameter("protects", protects, f"what the loss was stated for, {self.neighbors!r}")
         because = tuple(dict.fromkeys(part.family.because for part in self.parts)) or ("nothing was released",)
         fixed = "the releases and their parameters were fixed before any result was seen"
         return Guarantee(self, protects=protects, assumes=(*assumes, fixed), because=because, witness=witness)
@@ -168,7 +191,8 @@ class Loss(BaseCurve):
     def to_json(self) -> dict[str, Any]:
         """Tagged, versioned, with scale and sensitivity apart."""
         releases = [{"count": part.count, **part.family.to_json()} for part in self.parts]
-        return {"schema": SCHEMA, "side": self.side, "releases": releases}
+        said = {"neighbors": self.neighbors} if self.neighbors else {}
+        return {"schema": SCHEMA, "side": self.side, **said, "releases": releases}
 
     @classmethod
     def from_json(cls, value: Any) -> Loss:
@@ -178,18 +202,22 @@ class Loss(BaseCurve):
         side = value.get("side", "worst")
         if side not in ("worst", *DIRECTIONS):
             raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
+        neighbors = value.get("neighbors", "")
+        if not isinstance(neighbors, str):
+            raise InvalidParameter("neighbors", neighbors, "words that name the change of the data")
         parts, releases = [], value.get("releases")
         if not isinstance(releases, list) or not all(isinstance(item, dict) for item in releases):
             raise InvalidParameter("releases", releases, "a list of objects, each with a kind")
         for item in releases:
             family = family_from_json({name: field for name, field in item.items() if name != "count"})
             parts.append(Part(family, checks.count("count", item.get("count", 1))))
-        return cls(tuple(parts), side)
+        return cls(tuple(parts), side, neighbors)
 
     def __repr__(self) -> str:
         shown = " + ".join(str(p.family) if p.count == 1 else f"{p.count} * {p.family}" for p in self.parts)
         text = shown or "nothing released"
-        return text if self.side == "worst" else f"({text}).direction({self.side!r})"
+        text = text if self.side == "worst" else f"({text}).direction({self.side!r})"
+        return text if not self.neighbors else f"({text}).stated_for({self.neighbors!r})"
 
 
 def compose(*losses: Loss) -> Loss:
@@ -202,7 +230,14 @@ def compose(*losses: Loss) -> Loss:
     sides = {loss.side for loss in losses}
     if len(sides) > 1:
         raise InvalidParameter("direction", sorted(sides), "the same for all releases of a composition")
-    return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side)
+    stated = {same_words(loss.neighbors): loss.neighbors for loss in losses if loss.neighbors}
+    if len(stated) > 1:
+        one, other = sorted(stated.values())[:2]
+        raise InvalidParameter(
+            "neighbors", (one, other), "the same for all releases of a composition",
+            "what was stated for different changes of the data does not add up: state each loss for the same one",
+        )  # fmt: skip
+    return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side, *stated.values())
 
 
 class ComposingRoom(ModuleType):

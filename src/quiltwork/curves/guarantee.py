@@ -47,6 +47,11 @@ def value_of(words: Any) -> Any:
     return words.words if isinstance(words, Later) else words
 
 
+def same_words(text: str) -> str:
+    """Words as they are compared: without case, with single blanks and no full stop at the end."""
+    return " ".join(text.split()).rstrip(".").lower()
+
+
 def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 

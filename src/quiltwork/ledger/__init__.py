@@ -2,6 +2,7 @@
 
 Ledger(url)          the facade: open, spend, reserve, balance, history, verify, export ...
 Blocks               a partition of the domain, each part with the whole budget
+TableSession         queries on one table admitted one by one, charged to the blocks that they read
 Receipt, Entry       what was written, and what vouches for it
 
 ledger -> requests (price) -> rules (fits?) -> writer (chain, head) -> store (transaction)
@@ -24,8 +25,21 @@ if TYPE_CHECKING:
     from quiltwork.ledger.chain.keys import SigningKey
     from quiltwork.ledger.ledger import Ledger
     from quiltwork.ledger.proof.verify import Verification
+    from quiltwork.ledger.table_session import TableSession, blocks_by
 
-__all__ = ["Balance", "Blocks", "Budget", "Entry", "Forecast", "Ledger", "Receipt", "SigningKey", "Verification"]
+__all__ = [
+    "Balance",
+    "Blocks",
+    "Budget",
+    "Entry",
+    "Forecast",
+    "Ledger",
+    "Receipt",
+    "SigningKey",
+    "TableSession",
+    "Verification",
+    "blocks_by",
+]
 
 _HOMES = {
     "Balance": "book.balances",
@@ -36,7 +50,9 @@ _HOMES = {
     "Ledger": "ledger",
     "Receipt": "chain.entries",
     "SigningKey": "chain.keys",
+    "TableSession": "table_session",
     "Verification": "proof.verify",
+    "blocks_by": "table_session",
 }
 
 

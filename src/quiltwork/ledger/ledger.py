@@ -19,12 +19,24 @@ from quiltwork.ledger.acts import managing, results, spending
 from quiltwork.ledger.acts.connection import connect
 from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
+from quiltwork.ledger.book.fixed import TableQueries, correlated
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.book.terms import Blocks, Limit, Terms, check_kind, keeping, planned, protected
+from quiltwork.ledger.book.terms import (
+    Blocks,
+    Limit,
+    Terms,
+    check_about,
+    check_kind,
+    keeping,
+    planned,
+    protected,
+)
 from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
 from quiltwork.ledger.store.addresses import shown
+from quiltwork.ledger.table_session import TableSession
+from quiltwork.tables.plan import Plan
 
 MOST_OWNERS = 100
 Result = TypeVar("Result")
@@ -74,12 +86,12 @@ class Ledger:
         self,
         name: str,
         *,
-        protects: Any,
+        protects: Any = None,
         epsilon: float | None = None,
         delta: float | None = None,
         rho: float | None = None,
         mu: float | None = None,
-        kind: str = "adaptive",
+        kind: str | None = None,
         filter: str | None = None,
         order: float | None = None,
         reveal: float = 0.0,
@@ -87,6 +99,10 @@ class Ledger:
         units: Any = None,
         most: int | None = None,
         plan: Any = None,
+        prior: Any = None,
+        secrets: Any = None,
+        person: Any = None,
+        when: Any = None,
         expires: datetime | None = None,
         refresh: Any = None,
         blocks: Blocks | None = None,
@@ -101,14 +117,25 @@ class Ledger:
         and `reveal` choose it. (epsilon, delta) is kept by several Rényi orders, which suit the first release, or what
         the budget `expects`. With `units` it is for runs of one loss, composed exactly, at most `most` of them or as
         many as the limit allows. Planned: `plan` lists every release, (name, loss) or (name, loss, times), and the
-        tight composition of all of them must keep the limit now; from then on nothing else may be released.
+        tight composition of all of them must keep the limit now; from then on nothing else may be released. A table
+        plan is taken as it is: each of its queries may run once.
+
+        With a `prior` the limit is about secrets, the value of each entry unless `secrets` says others, in records
+        that are correlated as it says. It is translated once, and paid per entry: losses are stated for one entry that
+        changes alone. Table plans are taken where `person` and `when` name the columns that order the records.
         """
         tuned = (filter, order, checks.probability("reveal", reveal))
-        limit, kept = keeping(Limit.stated(epsilon, delta, rho, mu), kind, tuned, expects, units, most)
-        said, notion = protected(protects)
+        about = correlated(prior, secrets, person, when)
+        table = TableQueries.of(plan) if isinstance(plan, Plan) else None
+        kind = check_kind(kind, plan, tuned, blocks)
+        stated = Limit.stated(epsilon, delta, rho, mu)
+        if about is not None:
+            check_about(Limit.of(**stated), refresh, blocks)
+        limit, kept = keeping(stated, kind, tuned, expects, units, most, about)
+        said, notion = protected(protects, about, table)
         terms = Terms(
             name=words.name("name", name),
-            kind=check_kind(kind, plan, tuned, blocks),
+            kind=kind,
             limit=limit,
             filter=kept,
             plan=() if plan is None else planned(plan),
@@ -119,6 +146,8 @@ class Ledger:
             blocks=blocks,
             owners=words.names("owners", owners, MOST_OWNERS),
             note=words.note(note),
+            about=about,
+            table=table,
         )
         managing.open_budget(self._session, terms)
         return self.budget(terms.name)
@@ -236,6 +265,13 @@ class Ledger:
     def keep_result(self, name: str, key: str, value: Any) -> Any:
         """Keep the numbers of a release under the key that paid for it; what was kept first stays, and is returned."""
         return results.keep(self._session, name, key, value)
+
+    def session(self, name: str, plan: Plan) -> TableSession:
+        """Adaptive use of a plan's table and notion, query by query, that lasts as long as the ledger.
+
+        The budget must have been opened with `blocks_by(column, neighbors)`, for what the notion protects.
+        """
+        return TableSession.of(self, self._session.terms(name), plan)
 
     # ---- questions, which spend nothing and wait for no writer
 

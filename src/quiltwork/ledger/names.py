@@ -109,8 +109,3 @@ def loss(given: Any) -> Loss:
     if not given.parts:
         raise InvalidParameter("loss", given, "at least one release")
     return given
-
-
-def same_words(text: str) -> str:
-    """Words as they are compared: without case, with single blanks and no full stop at the end."""
-    return " ".join(text.split()).rstrip(".").lower()

@@ -61,6 +61,7 @@ ORDER = (  # in which people read of them; what is new comes after
     "mixture",
     "turned",
 )
+EXCHANGED, COMES = "one record takes the place of another", "one record comes or goes"
 Fields = Mapping[str, Any]
 _REGISTERED: dict[str, type[Family]] = {}
 
@@ -206,6 +207,11 @@ class Family(ABC):
         return False
 
     # ---- other changes of the data, and of the worlds
+
+    @property
+    def change(self) -> str:
+        """EXCHANGED or COMES where how records are drawn fixes which change of them is meant; else it was not said."""
+        return ""
 
     def group(self, size: int) -> Family:
         """The same release seen by a group of `size` records changing at once."""

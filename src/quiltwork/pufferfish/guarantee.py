@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.compose.releases import one_sided
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.prior import ENTRY, Prior
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianLeaks, GaussianPrior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.pufferfish.translation.approximate import BECAUSE as SHIFT
@@ -42,6 +43,7 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
         raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", _swapped(prior))
     if loss.side != "worst":
         raise InvalidParameter("loss", loss, "a loss in both directions", "an entry may change either way")
+    check_neighbors(loss, ENTRY, "what a prior translates")
     if one_sided(loss.parts) and loss.count > 1:
         raise Unsupported(
             f"a guarantee for {loss}",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from quiltwork.pufferfish.secrets import Secrets
     from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
+ENTRY = "one entry, alone"  # the change that a loss under a prior is stated for: one value, all other entries fixed
 ATTAINED = 1e-7  # exact theorems are computed to better than this, relative and absolute
 
 

@@ -22,7 +22,7 @@ from quiltwork.kinds import document
 from quiltwork.mechanisms.histograms import checked_counts
 from quiltwork.mechanisms.totals import total_of
 from quiltwork.pufferfish.guarantee import guarantee
-from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.prior import ENTRY, Prior
 from quiltwork.pufferfish.secrets import Secrets
 from quiltwork.pufferfish.translation.translate import Method, Translator
 
@@ -156,4 +156,4 @@ def _budget(prior: Prior, epsilon: float, secrets: Secrets | None, method: Metho
 
 
 def _released(drawn: mechanisms.Release[Any], promise: Guarantee) -> Released[Any]:
-    return Released(drawn.value, drawn.noise, drawn.loss, promise)
+    return Released(drawn.value, drawn.noise, drawn.loss.stated_for(ENTRY), promise)

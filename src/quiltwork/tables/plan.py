@@ -12,6 +12,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter, Unsupported
 from quiltwork.kinds import document
@@ -299,7 +300,9 @@ class Plan:
     ) -> Query:  # fmt: skip
         """A query of this plan's table, checked and not added."""
         name = checks.text("name", name)
-        loss = _loss(loss)
+        loss, held = _loss(loss), self._holds(holds)
+        if held.notion is not None:
+            check_neighbors(loss, held.notion.protects, f"what {held} says", held.notion.kind)
         if via is not None and not isinstance(via, Via):
             raise InvalidParameter("via", via, "flat_map(...), join(...) or clip_rows(...)")
         read = self._reads(reads)
@@ -311,9 +314,9 @@ class Plan:
         self._check_condition(condition)
         if isinstance(via, ClipRows):
             self._clip("via", via)
-        found = Query(name, loss, self._holds(holds), condition, read, via, checks.flag("adaptive", adaptive))
-        check_sensitivity(found, self.table)
-        return found
+        check_sensitivity(Query(name, loss, held, condition, read, via, checks.flag("adaptive", adaptive)), self.table)
+        bare = attrs.evolve(loss, neighbors="")  # `holds` says it
+        return Query(name, bare, held, condition, read, via, checks.flag("adaptive", adaptive))
 
     def _clip(self, name: str, given: Any) -> ClipRows:
         if not isinstance(given, ClipRows) or not isinstance(self.table.columns.get(given.id), Id):

@@ -91,6 +91,18 @@ def _answer(report: Report, account: Any = None) -> Json:
     return {"page": report.to_browser(), "account": account, "curves": report.data.get("curves"), "met": met}
 
 
+def released(plan: Any) -> Any:
+    """What is spent from a budget when everything in a file is released."""
+    from quiltwork.spec.files.file import kind_of
+    from quiltwork.spec.files.spending import released_in
+
+    value = value_of(plan)
+    for kind, entries in (("plan", "releases"), ("tables", "queries")):
+        if kind_of(value) == kind:
+            refuse_many(entries, len(getattr(value, entries)), MOST_RELEASES, "ledger spend --plan FILE")
+    return released_in(value)
+
+
 def account(plan: Any, delta: float | None = None) -> Json:
     """Any file: `kind`, `account` (numbers), `curves` (points, or None), `page` (words and charts) and `met`."""
     from quiltwork.report.pages.anything import page_of, saved_report

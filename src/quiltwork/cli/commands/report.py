@@ -41,6 +41,7 @@ def report(
     from quiltwork import checks
     from quiltwork.cli.terminal import plan_at, write
     from quiltwork.document.page import joined, report_format
+    from quiltwork.report.answers.together import added_up
     from quiltwork.report.pages.anything import report_of
     from quiltwork.spec.files.file import read_any
 
@@ -52,17 +53,24 @@ def report(
     at = None if delta is None else checks.probability("delta", delta)
     values = [plan_at(file, read_any) for file in files or []]  # every file is read before any is worked on
     found = [report_of(value, at) for value in values]
+    sums = [report_of(value, at) for value in added_up(values)]
     if ledger is not None and (budget or not files):
         found += _budgets(ledger, budget or [])
-    write(found[0] if len(found) == 1 else joined(TITLE, found, _lead(found)), out)
+    write(found[0] if len(found) == 1 else joined(TITLE, [*found, *sums], _lead(found, sums)), out)
     raise typer.Exit(0 if all(one.met for one in found) else 1)
 
 
-def _lead(found: Sequence[Report]) -> str:
+def _lead(found: Sequence[Report], sums: Sequence[Report]) -> str:
     held = sum(one.met for one in found)
     missed = len(found) - held
     words = "everything in them holds" if not missed else f"{missed} of them do{'es' if missed == 1 else ''} not hold"
-    return f"{len(found)} parts: {words}. Each is accounted by itself: parts about the same people are not added up."
+    whole = f"{len(found)} parts: {words}. "
+    if not sums:
+        return whole + "Each is accounted by itself: parts about the same people are not added up."
+    return (
+        f"{whole}Those that name the same protected change of the same data are also added up, at the end; all others "
+        "are accounted by themselves: parts about the same people in other words are not added up."
+    )
 
 
 def _budgets(ledger: str, names: list[str]) -> list[Report]:

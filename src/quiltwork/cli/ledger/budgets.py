@@ -18,7 +18,6 @@ from quiltwork.errors import BrokenChain, InvalidParameter
 if TYPE_CHECKING:
     from quiltwork.ledger.book.terms import Blocks
     from quiltwork.ledger.chain.entries import Entry
-    from quiltwork.spec.files.plan import Plan
 
 SHOWN = 20
 SECRET = "stored"  # the hash of a token: of no use to a reader
@@ -29,6 +28,7 @@ SECRET = "stored"  # the hash of a token: of no use to a reader
     "quiltwork ledger open survey --epsilon 1 --delta 1e-6 --plan plan.yaml",
     "quiltwork ledger open visits --rho 0.5 --blocks day --refresh 30d --protects 'one visit'",
     "quiltwork ledger open model --units 'poisson: {rate: 0.05, of: {gaussian: {sigma: 1}}}' --runs 60 --delta 1e-5",
+    "quiltwork ledger open traces --epsilon 3 --delta 1e-6 --prior activity.yaml",
 )
 def open_(
     where: Where,
@@ -45,6 +45,11 @@ def open_(
         Path | None,
         typer.Option("--plan", "--planned", help="Fix everything now: the releases of a plan file, with their counts."),
     ] = None,
+    prior: Annotated[
+        Path | None, typer.Option(help="Prior file: a budget about secrets in correlated records, paid per entry.")
+    ] = None,
+    person: Annotated[str | None, typer.Option(help="With --prior: the column that says whose row it is.")] = None,
+    when: Annotated[str | None, typer.Option(help="With --prior: the column that orders the rows of a person.")] = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -85,18 +90,16 @@ def open_(
     """
     from quiltwork.cli.ledger import typed
 
-    fixed = None if plan is None else typed.plan_file(plan)
+    fixed = typed.fixed(plan, prior)
     asked: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "filter": keep, "order": order, "reveal": reveal,
         "expects": None if expects is None else typed.loss_of(expects),
         "units": None if units is None else typed.loss_of(units), "most": runs,
         "owners": tuple(owner or ()), "note": note,
-        "protects": _protected(protects, neighbors, fixed),
+        **fixed, "person": person, "when": when, "protects": _protected(protects, neighbors, fixed),
         "expires": None if expires is None else typed.moment("expires", expires),
         "refresh": None if refresh is None else typed.span("refresh", refresh),
         "blocks": _blocks(blocks, block_names, most),
-        "kind": "adaptive" if fixed is None else "planned",
-        "plan": None if fixed is None else [(one.name, one.mechanism.loss(), one.count) for one in fixed.releases],
     }  # fmt: skip
     new = where.version() is None
     if new:
@@ -144,16 +147,16 @@ def _rehearse(budgets: list[dict[str, Any]]) -> None:
             ledger.open(**asked)
 
 
-def _protected(said: str | None, notion: str | None, plan: Plan | None) -> Any:
-    """What the budget protects: in words, as a notion, or what its plan says."""
+def _protected(said: str | None, notion: str | None, fixed: dict[str, Any]) -> Any:
+    """What the budget protects: in words, as a notion, or what its files say."""
     from quiltwork.cli.ledger import typed
 
-    stated = plan.protects if plan is not None and "protects" in plan.model_fields_set else None
+    stated = fixed.get("protects")
     if said is not None and notion is not None:
         raise InvalidParameter("neighbors", notion, "left out", "--protects says it in words already")
     found = typed.notion(notion) if notion is not None else said
     if stated is None:
-        if found is None:
+        if found is None and "prior" not in fixed and not hasattr(fixed.get("plan"), "neighbors"):
             raise InvalidParameter("protects", None, "given", "what must a release not tell? --protects 'one person'")
         return found
     told = found if found is None or isinstance(found, str) else found.protects

@@ -21,7 +21,7 @@ Number = Annotated[
 LOSS = "The loss of one run, as a plan file writes it: 'gaussian: {sigma: 40}'."
 Loss = Annotated[str | None, typer.Argument(metavar="[LOSS]", help=LOSS, show_default=False)]
 Release = Annotated[str | None, typer.Option(help="Name of a planned release, for a planned budget.")]
-Plan = Annotated[Path | None, typer.Option(help="Plan file: everything in it, composed, instead of a loss.")]
+Plan = Annotated[Path | None, typer.Option(help="A file, instead of a loss: everything in it, composed.")]
 Times = Annotated[int, typer.Option(help="How many runs.")]
 Block = Annotated[
     list[str] | None, typer.Option("--block", help="A block that is read; repeat. Without it every block is.")
@@ -44,7 +44,7 @@ def _asked(
         raise InvalidParameter("plan", str(plan), "left out", "a loss is given already")
     stated: Any = None if loss is None else typed.loss_of(loss)
     if plan is not None:
-        stated = typed.plan_loss(typed.plan_file(plan))
+        stated = typed.spent(plan)
     return {"loss": stated, "release": release, "blocks": tuple(block or ()) or None, **more}
 
 

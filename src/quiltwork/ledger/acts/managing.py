@@ -27,7 +27,7 @@ STATES = {"pause": ("open",), "resume": ("paused",), "close": ("open", "paused")
 def open_budget(session: Session, terms: Terms) -> Receipt:
     """Open a budget of a new name; a plan that as a whole passes the limit is refused."""
     if terms.plan:
-        check_plan(terms.name, terms.limit, terms.plan)
+        check_plan(terms)
 
     def work(writer: Writer) -> Entry:
         if writer.book.account(terms.name) is not None:

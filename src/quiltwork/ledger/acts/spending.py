@@ -12,11 +12,11 @@ from typing import Any
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.filters.opening import Cost, Filter
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
-from quiltwork.curves.guarantee import Guarantee
+from quiltwork.compose.neighbors import check_neighbors
+from quiltwork.curves.guarantee import Guarantee, same_words
 from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.advice import advised
@@ -25,13 +25,14 @@ from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.balances import Budget
 from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Charge, Reservation
 from quiltwork.ledger.book.changes import give_back
+from quiltwork.ledger.book.fixed import priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
 from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
+from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.worst_step.worst import Worst
 
 TAB = "\t"  # before the number of a key that was freed
-MOST_VECTORS = 100  # of a plan that are priced one by one; more are replaced by one loss above all of them
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
 
 
@@ -119,7 +120,11 @@ def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
     """What is spent: a loss, a guarantee, or the losses of a plan as an entry has them."""
     if isinstance(given, Guarantee):
         return _guaranteed(terms, given)
-    return given if isinstance(given, WorstOf) else words.loss(given)
+    if isinstance(given, WorstOf):
+        return given
+    stated = words.loss(given)
+    check_neighbors(stated, *terms.paid)
+    return stated
 
 
 def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
@@ -129,24 +134,24 @@ def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
             f"spending a guarantee for {given.protects!r}",
             "a guarantee about a secret does not add up: two releases that each tell nothing about it can tell all of "
             "it together",
-            "join the releases before they are translated, and spend the loss of one entry from a budget about entries",
+            "join the releases before they are translated (one plan, one loss of one entry), or open a budget with "
+            "prior=... and spend the loss of one entry",
         )
-    if words.same_words(given.protects) != words.same_words(terms.protects):
-        said = f"a guarantee for {given.protects!r}"
-        raise InvalidParameter("loss", said, f"for what budget {terms.name!r} protects, {terms.protects!r}")
-    if isinstance(given.curve, Loss):
-        return words.loss(given.curve)
-    found = given.curve.reach
-    # each loss of a bound stands above all vectors that it bounds
-    losses = [vector.loss for vector in found.vectors] + [bound.losses[0] for bound in found.bounds]
-    telling = tuple(loss for loss in losses if loss.parts)
-    if len(telling) > MOST_VECTORS:
-        telling = (Ladders.of(telling).loss(Ladders.of(telling).strength(telling, up=True).max(axis=0)),)
-    return telling[0] if len(telling) == 1 else WorstOf(telling)
+    if terms.about is not None and isinstance(given, PlanGuarantee):
+        return priced(terms.about.entry(given).curve)
+    protects, where, _ = terms.paid
+    if same_words(given.protects) != same_words(protects):
+        hint = "derive it for that from its plan: guarantee.to(notion)" if isinstance(given, PlanGuarantee) else ""
+        raise InvalidParameter("loss", f"a guarantee for {given.protects!r}", f"for {where}, {protects!r}", hint)
+    return words.loss(given.curve) if isinstance(given.curve, Loss) else priced(given.curve)
 
 
 def _planned(terms: Terms, loss: Any, release: Any) -> str:
     """The planned release that is meant: by its name, or by its loss when no other one has the same."""
+    if isinstance(loss, Guarantee | WorstOf):
+        shown = ", ".join(one.name for one in terms.plan[:8])
+        hint = "what runs is named one by one, by release"
+        raise InvalidParameter("loss", "a guarantee", f"left out: budget {terms.name!r} has a plan, {shown}", hint)
     if release is not None:
         found = terms.release(words.name("release", release))
         if loss is not None and words.loss(loss) != found.loss:

@@ -10,7 +10,6 @@ import attrs
 
 from quiltwork.compose.filters.costs import short
 from quiltwork.compose.filters.opening import Filter
-from quiltwork.compose.loss import compose
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
@@ -18,12 +17,14 @@ from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import Account, Book
+from quiltwork.ledger.book.fixed import priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import single
 from quiltwork.numbers.json import json_numbers
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import typed, typed_above
+from quiltwork.pufferfish.prior import ENTRY
 
 USUAL = 1e-6  # the odometer's delta for budgets that state none
 
@@ -58,6 +59,9 @@ class Budget:
         """Its promise in plain language."""
         terms = self.terms
         lines = [f"Budget {terms.name!r} ({self.state}): {terms.limit}.", f"Protected: {terms.protects}."]
+        if terms.about is not None:
+            paid = "" if terms.table is not None else f" Paid per entry: a loss is stated for {ENTRY}."
+            lines.append(f"Assumed: {terms.about.laws()[0].words}.{paid}")
         if terms.filter is not None:
             lines.append(
                 "Adaptive: later releases may depend on earlier results. Kept by a filter: "
@@ -216,7 +220,7 @@ class Balance:
             lines.append("As epsilon that is what so much, fixed in advance, tells; in any case the limit is kept.")
         if self.reading is not None:
             lines.append(
-                f"Odometer: {self._since}, the privacy loss is at most {self.read}"
+                f"Odometer: {self._since}, the privacy loss{self._whose} is at most {self.read}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
         elif kept is not None and kept.always_reads:
@@ -234,6 +238,10 @@ class Balance:
         if self.budget.state != "open":
             lines.append(f"The budget is {self.budget.state}: nothing can be spent from it.")
         return "\n".join(lines)
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.budget.terms.about is None else " of one entry"
 
     @property
     def _since(self) -> str:
@@ -328,20 +336,18 @@ def _planned(book: Book, account: Account, runs: dict[str, tuple[int, int]]) -> 
     """The certified composition of what ran, in the unit of the limit."""
     terms, period = account.terms, account.standing.period
     found = book.load_amounts(terms.name, period, tuple(one.name for one in terms.plan))
-    ran = []
     for one in terms.plan:
         times = int(book.amounts.get((terms.name, period, one.name), found.get(one.name, "0")))
         runs[one.name] = (times, one.times)
-        ran.append(times * one.loss)
-    total, limit = compose(*ran), terms.limit
-    if limit.kind == "approximate":
+    total, limit = terms.total({name: times for name, (times, _) in runs.items()}), terms.limit
+    if limit.kind == "approximate" or terms.about is not None:
         delta = float(limit.delta or 0.0)
         whole, spent = typed(float(limit.epsilon or 0.0)), total.epsilon(delta)
         rest = [whole - typed(float(end)) for end in (spent.upper, spent.lower)]
         left = Bracket(float(_around(rest[0]).lower), float(_around(rest[1]).upper), "room")
         return (Amount(f"epsilon at delta {delta:g}", _around(whole), spent, left),), delta
     kept = limit.filter()
-    cost = kept.cost(total)[0]
+    cost = kept.cost(priced(total))[0]
     return (Amount(kept.units[0], _around(kept.limit[0]), _around(cost), _around(kept.limit[0] - cost, "room")),), 0.0
 
 

@@ -33,6 +33,7 @@ from quiltwork.ledger.book import book as books
 from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, amount_text, amounts
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import canonical, moment, parsed
+from quiltwork.pufferfish.budget import keeps
 
 Who = tuple[str, str]  # a principal's name, and which of its tokens was shown
 ROLES: Final = ("viewer", "spender", "admin")
@@ -251,6 +252,16 @@ def _beside(book: Book, account: Account, block: str, most: int) -> Cost:
     if text is not None:
         others[text] -= 1
     return plus(plus(base, amounts(text, len(base))), top(others, base, most - 1))
+
+
+def check_translation(terms: Terms) -> None:
+    """InvalidParameter when what is paid per entry does not keep the limit of a budget about secrets."""
+    if terms.about is None or terms.filter is None:
+        return
+    prior, secrets = terms.about.laws()
+    if not keeps(terms.filter, prior, float(terms.limit.epsilon or 0.0), terms.limit.delta, secrets):
+        given = terms.filter.shown(terms.filter.limit)
+        raise InvalidParameter("filter", given, f"one that keeps the secrets at {terms.limit}")
 
 
 def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> None:

@@ -23,12 +23,20 @@ from quiltwork.compose.filters.opening import (
     usual_kind,
 )
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.compose.neighbors import check_neighbors
+from quiltwork.curves.curve import Curve
+from quiltwork.curves.guarantee import same_words
 from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
+from quiltwork.ledger.book.fixed import Correlated, TableQueries, priced
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.stated import typed
+from quiltwork.pufferfish.budget import per_entry_filter
+from quiltwork.pufferfish.prior import ENTRY
+from quiltwork.pufferfish.secrets import EntryValues
+from quiltwork.tables.plan import Plan
 
 SCHEMA, LIMIT_SCHEMA = "quiltwork/budget/1", "quiltwork/limit/1"
 KINDS = ("adaptive", "planned")
@@ -68,15 +76,25 @@ class Limit:
         """What somebody says about a limit, by name."""
         return {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu}
 
-    def filter(self, kind: Any = None, order: Any = None, reveal: float = 0.0) -> Filter:
-        """The filter that keeps an adaptive use below this limit; by default the one that takes most releases."""
+    def filter(
+        self, kind: Any = None, order: Any = None, reveal: float = 0.0, about: Correlated | None = None
+    ) -> Filter:
+        """The filter that keeps an adaptive use below this limit; by default the one that takes most releases.
+
+        Where the limit is about secrets, the filter counts losses of one entry, up to what that limit translates to.
+        """
         allowed = FILTERS[self.kind]
         chosen = usual_kind(self.kind, order) if kind is None else kind
         if not isinstance(chosen, str) or chosen not in allowed:
             raise InvalidParameter("filter", kind, "one of " + ", ".join(allowed), f"for a budget of {self}")
         if (chosen != "renyi" and order is not None) or (chosen not in ("renyi", "several_orders") and reveal != 0.0):
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
-        return filter_below(self.kind, self._stated(), chosen, order, reveal)
+        if about is None:
+            return filter_below(self.kind, self._stated(), chosen, order, reveal)
+        prior, secrets = about.laws()
+        return per_entry_filter(
+            prior, float(self.epsilon or 0.0), self.delta, secrets, kind=chosen, order=order, reveal=reveal
+        )
 
     def loss(self) -> Loss:
         """All that it allows, as one release."""
@@ -108,7 +126,7 @@ Tuned = tuple[Any, Any, float]  # kind, order and reveal of a filter
 
 
 def keeping(
-    stated: dict[str, Any], kind: Any, tuned: Tuned, expects: Any, units: Any, most: Any
+    stated: dict[str, Any], kind: Any, tuned: Tuned, expects: Any, units: Any, most: Any, about: Correlated | None
 ) -> tuple[Limit, Filter | None]:
     """The limit of a budget and the filter that keeps it; none when it is planned.
 
@@ -119,16 +137,16 @@ def keeping(
         raise InvalidParameter("most", most, "left out", "it says how many runs of units=... there are")
     if units is None:
         limit = Limit.of(**stated)
-        kept = limit.filter(*tuned) if kind == "adaptive" else None
+        kept = limit.filter(*tuned, about) if kind == "adaptive" else None
         if expects is None:
             return limit, kept
         if kept is None or not kept.is_open:
             hint = "the orders of other filters do not depend on what is spent"
             raise InvalidParameter("expects", expects, "left out of this budget", hint)
         return limit, kept.chosen_for(words.loss(expects))
-    if kind != "adaptive" or tuned != (None, None, 0.0) or expects is not None:
+    if kind != "adaptive" or tuned != (None, None, 0.0) or expects is not None or about is not None:
         hint = "a budget in units is kept by their number"
-        raise InvalidParameter("units", units, "without a plan, a filter, an order, reveal or expects", hint)
+        raise InvalidParameter("units", units, "without a plan, a filter, an order, reveal, expects or a prior", hint)
     return _in_units(stated, words.loss(units), most)
 
 
@@ -226,6 +244,24 @@ class Terms:
     blocks: Blocks | None
     owners: tuple[str, ...]
     note: str
+    about: Correlated | None = None  # of a budget about secrets, which is paid per entry
+    table: TableQueries | None = None  # of a budget that was opened with a table plan
+
+    @property
+    def paid(self) -> tuple[str, str, str]:
+        """The change of the data that losses must be stated for, what it is called, and the kind of its notion."""
+        if self.about is not None:
+            return ENTRY, f"what budget {self.name!r} is paid in", ""
+        kind = "" if self.notion is None else str(self.notion.get("kind", ""))
+        return self.protects, f"what budget {self.name!r} protects", kind
+
+    def total(self, runs: Mapping[str, int] | None = None) -> Curve:
+        """What so many runs of each planned release amount to, for what the budget protects; all of them by default."""
+        if self.table is not None:
+            only = None if runs is None else {name for name, times in runs.items() if times}
+            return self.table.total(only, self.about).curve
+        loss = compose(*((one.times if runs is None else runs[one.name]) * one.loss for one in self.plan))
+        return loss if self.about is None or not loss.parts else self.about.told(loss).curve
 
     def release(self, name: str) -> Release:
         """The planned release of this name."""
@@ -277,6 +313,8 @@ class Terms:
             "blocks": None if self.blocks is None else self.blocks.to_json(),
             "owners": list(self.owners),
             "note": self.note,
+            **({} if self.about is None else {"about": self.about.to_json()}),
+            **({} if self.table is None else {"table_plan": self.table.document}),
         }
 
     @classmethod
@@ -298,14 +336,37 @@ class Terms:
                 None if value["blocks"] is None else Blocks(**value["blocks"]),
                 tuple(value["owners"]),
                 value["note"],
+                Correlated.from_json(value.get("about")),
+                None if value.get("table_plan") is None else TableQueries(value["table_plan"]),
             )
         except (KeyError, TypeError) as error:
             raise InvalidParameter("budget", value, "an object with every field of a budget", repr(error)) from None
 
 
-def protected(given: Any) -> tuple[str, dict[str, Any] | None]:
-    """What is protected, in words, and as tagged data when a notion of neighbour was given."""
+def protected(
+    given: Any, about: Correlated | None = None, table: TableQueries | None = None
+) -> tuple[str, dict[str, Any] | None]:
+    """What is protected, in words, and as tagged data when a notion of neighbour was given.
+
+    A budget about secrets protects those, one that was opened with a table plan what the plan protects.
+    """
+    if about is None and table is None:
+        return _said(given)
+    if about is None and table is not None:
+        said, notion = _said(table.neighbors)
+    else:
+        said, notion = (table.total(None, about).protects if table is not None else about.protects), None
+    told = getattr(given, "protects", given)
+    if told is not None and (not isinstance(told, str) or same_words(told) != same_words(said)):
+        raise InvalidParameter("protects", told, f"left out, or {said!r}")
+    return said, notion
+
+
+def _said(given: Any) -> tuple[str, dict[str, Any] | None]:
     if isinstance(given, str):
+        if same_words(given) == EntryValues().words:
+            hint = "how entries tell of each other must be known: open it with prior=..., and spend losses per entry"
+            raise InvalidParameter("protects", given, "a change of the data in a budget without a prior", hint)
         return words.name("protects", given), None
     said, kind = getattr(given, "protects", None), getattr(given, "kind", None)
     if not isinstance(said, str) or not isinstance(kind, str) or not attrs.has(type(given)):
@@ -329,7 +390,9 @@ def _plain(value: Any) -> Any:
 
 
 def planned(given: Any) -> tuple[Release, ...]:
-    """The releases of a plan: (name, loss) or (name, loss, times), each name once."""
+    """The releases of a plan: (name, loss) or (name, loss, times), each name once; of a table plan its queries."""
+    if isinstance(given, Plan):
+        given = [(query.name, query.loss) for query in given.queries]
     allowed = "a list of (name, loss) or (name, loss, times)"
     pairs = given.items() if isinstance(given, Mapping) else given
     found: list[Release] = []
@@ -345,18 +408,30 @@ def planned(given: Any) -> tuple[Release, ...]:
     return tuple(found)
 
 
-def check_plan(name: str, limit: Limit, plan: tuple[Release, ...]) -> None:
+def check_plan(terms: Terms) -> None:
     """Refuse a plan that as a whole passes the limit.
 
     For (epsilon, delta) the certified total of the engine decides: everything was fixed in advance. Pure, zCDP and GDP
     totals are the sums that their filters make.
     """
-    check_total(repr(name), limit, compose(*(one.times * one.loss for one in plan)), "the plan as a whole")
+    if terms.table is None:  # the queries of a table plan say themselves what their losses hold for
+        for one in terms.plan:
+            check_neighbors(one.loss, *terms.paid)
+    name, limit, total = terms.name, terms.limit, terms.total()
+    check_total(repr(name), limit, total, "the plan as a whole", translated=terms.about is not None)
 
 
-def check_total(name: str, limit: Limit, total: Loss, what: str) -> None:
-    """Refuse a composition, all of which was fixed in advance, that passes the limit."""
-    if limit.kind == "approximate":
+def check_total(name: str, limit: Limit, total: Curve, what: str, *, translated: bool = False) -> None:
+    """Refuse a composition, all of which was fixed in advance, that passes the limit.
+
+    One that is `translated` to secrets is known by its epsilon and delta alone.
+    """
+    if limit.kind == "pure" and translated:
+        most = float(total.epsilon(0.0).upper)
+        if most <= float(limit.epsilon or 0.0):
+            return
+        needed = f"epsilon {at_most(most, 6)}"
+    elif limit.kind == "approximate":
         for rtol in (1e-3, 1e-6, 1e-9):
             found = total.delta(limit.epsilon, rtol=rtol)
             if float(found.upper) <= float(limit.delta or 0.0):
@@ -366,7 +441,7 @@ def check_total(name: str, limit: Limit, total: Loss, what: str) -> None:
         needed = f"epsilon {at_most(float(total.epsilon(limit.delta).upper), 6)} at delta {limit.delta:g}"
     else:
         kept = limit.filter()
-        cost = kept.cost(total)
+        cost = kept.cost(priced(total))
         if kept.admits(cost):
             return
         needed = kept.shown(cost)
@@ -374,8 +449,24 @@ def check_total(name: str, limit: Limit, total: Loss, what: str) -> None:
     raise BudgetExceeded(budget=name, requested=needed, remaining=str(limit), hint=hint)
 
 
+def check_about(limit: Limit, refresh: Any, blocks: Any) -> None:
+    """Refuse what has no meaning in a budget about secrets."""
+    if limit.epsilon is None:
+        raise InvalidParameter("the budget", str(limit), "stated as epsilon, or epsilon and delta, with a prior")
+    if refresh is not None or blocks is not None:
+        raise Unsupported(
+            f"{'refresh' if refresh is not None else 'blocks'} in a budget about secrets",
+            "what is released in one part of it tells about the others, and budgets about secrets do not add up",
+            "open one budget for all of it",
+        )
+
+
 def check_kind(kind: Any, plan: Any, tuned: Tuned, blocks: Any) -> str:
-    """Adaptive or planned, with what belongs to each; `tuned` is the kind, order and reveal of the filter."""
+    """Adaptive or planned, with what belongs to each; `tuned` is the kind, order and reveal of the filter.
+
+    A plan makes it a planned budget, unless another kind is said.
+    """
+    kind = kind if kind is not None else "adaptive" if plan is None else "planned"
     if blocks is not None and not isinstance(blocks, Blocks):
         raise InvalidParameter("blocks", blocks, "Blocks(label, names, most)")
     if not isinstance(kind, str) or kind not in KINDS:

@@ -23,6 +23,7 @@ from quiltwork.ledger import names as words
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
+from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, canonical, message, moment
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
 from quiltwork.ledger.store import schema
@@ -124,6 +125,8 @@ class Checker:
         """Who acted was allowed to; no entry passes the limit of its budget, or takes less than its loss costs."""
         account = self.book.account(entry.budget) if entry.budget is not None else None
         self._check_who(entry, account)
+        if entry.kind == "open":
+            rules.check_translation(Terms.from_json(entry.content))
         if entry.kind not in ("spend", "reserve") or account is None:
             return
         try:

@@ -230,6 +230,10 @@ class Mixture(Family):
             if not family.pairs():
                 raise Unsupported(f"a mixture with {family.kind}", "it has no dominating pair", "mix what it bounds")
 
+    @property
+    def change(self) -> str:
+        return next((family.change for _, family in self.components if family.change), "")
+
     def pairs(self) -> dict[str, Pair]:
         return _directed([(w, family.pairs()) for w, family in self.components])
 

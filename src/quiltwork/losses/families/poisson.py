@@ -21,7 +21,7 @@ from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
-from quiltwork.losses.family import RATE, RELEASE, Family, families, parameter
+from quiltwork.losses.family import COMES, RATE, RELEASE, Family, families, parameter
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
@@ -247,6 +247,10 @@ class Poisson(Family):
     because: ClassVar[str] = "Poisson subsampling dominates by the subsampled pair (Zhu, Dong and Wang 2022)"
     base: Family = attrs.field(**parameter("of", RELEASE))
     rate: float = attrs.field(**parameter("rate", RATE, hint="it is the chance that a record is sampled"))
+
+    @property
+    def change(self) -> str:
+        return COMES
 
     def __attrs_post_init__(self) -> None:
         subsampled_pair(self.base, self.rate)  # refuse now what could not be answered later

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.pufferfish.prior import ENTRY
 from quiltwork.pufferfish.prior import Prior as AnyPrior
 from quiltwork.pufferfish.secrets import EntryValues, entry_values
 from quiltwork.spec.fields.fields import Positive, Probability, Strict, Words, distinct_entries, located, refused
@@ -88,7 +89,9 @@ class PriorFile(File):
 
     def loss(self) -> Loss | None:
         """What everything that is released does when one entry changes; None when nothing is listed."""
-        return None if self.releases is None else compose(*(release.loss() for release in self.releases))
+        if self.releases is None:
+            return None
+        return compose(*(release.loss() for release in self.releases)).stated_for(ENTRY)
 
 
 def read_prior(path: str | os.PathLike[str]) -> PriorFile:

@@ -87,10 +87,11 @@ class Me(BaseModel):
 
 
 class Asked(Sent):
-    """A release of a budget: a loss, or the name of a release of its plan."""
+    """A release of a budget: a loss, everything in a file of any kind, or the name of a release of its plan."""
 
     name: Name
     loss: StatedLoss | None = None
+    file: Annotated[str | Document, Field(description="A file's text, or the same as an object.")] | None = None
     release: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     times: Times = 1
     blocks: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None

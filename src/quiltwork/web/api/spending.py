@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from quiltwork.errors import InvalidParameter
+from quiltwork.web.api.account import computed
 from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend, written
 from quiltwork.web.service.access import Asks, Reads, Sends, checked
 from quiltwork.web.service.problems import usual
@@ -14,16 +16,26 @@ from quiltwork.web.service.problems import usual
 router = APIRouter(prefix="/api", tags=["spending"], responses=usual(404, 409))
 
 
+def stated(request: Request, sent: Asked, *, times: bool = True) -> dict[str, Any]:
+    """For the ledger; what is in a file is worked out in a process of its own."""
+    said = sent.request(times=times)
+    if sent.file is None:
+        return said
+    if sent.loss is not None:
+        raise InvalidParameter("file", "a file", "left out", "a loss is given already")
+    return {**said, "loss": computed(request, "released", sent.file)}
+
+
 @router.post("/spend", status_code=201, response_model=Document)
-def spend(sent: Spend, who: Sends) -> Response:
+def spend(request: Request, sent: Spend, who: Sends) -> Response:
     """Take the cost of a release that is about to run; 409 takes nothing. The answer is the signed receipt."""
-    return written(who.book.spend(sent.name, **sent.request(), note=sent.note, key=sent.key), 201)
+    return written(who.book.spend(sent.name, **stated(request, sent), note=sent.note, key=sent.key), 201)
 
 
 @router.post("/reserve", status_code=201, response_model=Document)
-def reserve(sent: Reserve, who: Sends) -> Response:
+def reserve(request: Request, sent: Reserve, who: Sends) -> Response:
     """Hold the cost for a job that starts within the lease; the receipt's `seq` is the reservation's number."""
-    asked = {**sent.request(), "lease": sent.lease, "note": sent.note, "key": sent.key}
+    asked = {**stated(request, sent), "lease": sent.lease, "note": sent.note, "key": sent.key}
     return written(who.book.reserve(sent.name, **asked), 201)
 
 
@@ -55,13 +67,13 @@ def reservations(who: Asks, name: Annotated[Name | None, Query()] = None) -> lis
 
 
 @router.post("/forecast", dependencies=[Depends(checked)])
-def forecast(sent: Asked, who: Reads) -> Document:
+def forecast(request: Request, sent: Asked, who: Reads) -> Document:
     """How many more of such a release fit; `times` is not used."""
-    found = who.book.forecast(sent.name, **sent.request(times=False))
+    found = who.book.forecast(sent.name, **stated(request, sent, times=False))
     return {**found.to_json(), "explanation": str(found)}
 
 
 @router.post("/would-exceed", dependencies=[Depends(checked)])
-def would_exceed(sent: Asked, who: Reads) -> Exceeds:
+def would_exceed(request: Request, sent: Asked, who: Reads) -> Exceeds:
     """Whether such a spend would be refused now."""
-    return Exceeds(exceeds=who.book.would_exceed(sent.name, **sent.request()))
+    return Exceeds(exceeds=who.book.would_exceed(sent.name, **stated(request, sent)))

@@ -14,6 +14,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.chain.entries import Receipt, canonical
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.web.api.account import computed
 from quiltwork.web.api.models import Name, Number
 from quiltwork.web.pages.budget_view import done, fresh, values
 from quiltwork.web.pages.forms import Message, Sent, Typed, as_json, attempt, wants_json, whole
@@ -46,7 +47,7 @@ def budget(
 def forecast(request: Request, who: Asks, sent: Sent) -> Response:
     """How many more of the described release fit; spends nothing."""
     ledger, name = who.book, sent.get("name", "")
-    answer = attempt(lambda: fits(ledger.forecast(name, **_asked(ledger, name, sent))))
+    answer = attempt(lambda: fits(ledger.forecast(name, **_asked(request, ledger, name, sent))))
     if wants_json(request):
         return as_json(answer)
     return shown(request, who, name, typed=sent, answer=answer, status=answer.status)
@@ -56,7 +57,7 @@ def forecast(request: Request, who: Asks, sent: Sent) -> Response:
 def spend(request: Request, who: Sends, sent: Sent) -> Response:
     """Take the cost of a release that is about to run. A form that is sent twice spends once."""
     ledger, name = who.book, sent.get("name", "")
-    found = attempt(lambda: (_newest(ledger, name), _spent(ledger, name, sent)), spends=True)
+    found = attempt(lambda: (_newest(ledger, name), _spent(request, ledger, name, sent)), spends=True)
     if isinstance(found, Message):
         if wants_json(request):
             return as_json(found)
@@ -144,15 +145,16 @@ def _acted(request: Request, who: Caller, name: str, found: Receipt | Message) -
     return _back(found.budget or name, found)
 
 
-def _asked(ledger: Ledger, name: str, sent: Typed) -> dict[str, Any]:
+def _asked(request: Request, ledger: Ledger, name: str, sent: Typed) -> dict[str, Any]:
     """The release that a form describes: of a planned budget by its name, else by its loss."""
     if ledger.budget(name).kind == "planned":
         return {"release": sent.line("release")}
-    return {"loss": loss_of(sent), "blocks": sent.lines("blocks") or None}
+    loss = loss_of(sent, lambda text: computed(request, "released", text))
+    return {"loss": loss, "blocks": sent.lines("blocks") or None}
 
 
-def _spent(ledger: Ledger, name: str, sent: Typed) -> Receipt:
-    asked = _asked(ledger, name, sent)
+def _spent(request: Request, ledger: Ledger, name: str, sent: Typed) -> Receipt:
+    asked = _asked(request, ledger, name, sent)
     times, note = whole("Times", sent.line("times") or "1"), sent.get("note", "").strip()
     return ledger.spend(name, **asked, times=times, note=note, key=sent.line("key") or _once(sent))
 

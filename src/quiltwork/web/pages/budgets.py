@@ -13,7 +13,8 @@ from quiltwork.errors import AccessDenied, InvalidParameter, QuiltworkError
 from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.spec.files.plan import parse_plan
+from quiltwork.spec.files.spending import fixed_in
+from quiltwork.web.answers import MOST_RELEASES, refuse_many, value_of
 from quiltwork.web.pages.forms import Message, Sent, Typed, attempt, number, span, time, whole
 from quiltwork.web.service.access import Asks, Caller, Sends, site_of
 from quiltwork.web.service.problems import words_of
@@ -154,14 +155,12 @@ def _plan(typed: Typed) -> dict[str, Any]:
     text = typed.get("plan", "")
     if not text.strip():
         raise InvalidParameter("Plan", text, "a plan file", "a planned budget fixes all of its releases now")
-    plan = parse_plan(text)
-    found: dict[str, Any] = {
-        "kind": "planned",
-        "plan": [(one.name, one.mechanism.loss(), one.count) for one in plan.releases],
-    }
-    if not typed.line("protects") and "protects" in plan.model_fields_set:
-        found["protects"] = plan.protects
-    return found
+    value = value_of(text)
+    refuse_many("queries", len(getattr(value, "queries", ())), MOST_RELEASES, "ledger open --plan FILE")
+    found = fixed_in(value)
+    if typed.line("protects") or "protects" not in found:
+        found["protects"] = typed.line("protects") or None
+    return {"kind": "planned", **found}
 
 
 def _adaptive(typed: Typed) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import attrs
 
 from quiltwork.compose.filters.opening import Filter
-from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, InvalidPlan, QuiltworkError
 from quiltwork.losses.family import WHOLE, families
 from quiltwork.web.pages.forms import number, whole
@@ -18,6 +18,7 @@ from quiltwork.web.service.limits import loss_from, loss_of_text
 WRITTEN = "written"
 SAMPLED = "sampled_gaussian"
 FIRST = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", SAMPLED, "pure", "approximate", "zcdp", "gdp")
+WHOLE_FILE = re.compile(r"""^\s*\{?\s*["']?(quiltwork|schema)["']?\s*:""", re.MULTILINE)
 EXAMPLE = "poisson: {rate: 0.01, of: {laplace: {scale: 2}}}"
 
 
@@ -92,14 +93,14 @@ def offered(kept: Filter | None) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def loss_of(typed: Mapping[str, str]) -> Loss:
-    """The loss of the release that a form describes."""
+def loss_of(typed: Mapping[str, str], read: Callable[[str], Any]) -> Any:
+    """The loss of the release that a form describes; what a whole file says is worked out by `read`."""
     chosen = typed.get("kind", "")
     if chosen == WRITTEN:
         text = typed.get("written", "")
         if not text.strip():
             raise InvalidParameter("the release", text, "written as in a plan file", f"such as {EXAMPLE}")
-        return loss_of_text(text)
+        return read(text) if WHOLE_FILE.search(text) else loss_of_text(text)
     kind = _BY_NAME.get(chosen)
     if kind is None:
         raise InvalidParameter("the kind of release", chosen, "one of " + ", ".join([*_BY_NAME, WRITTEN]))

@@ -25,7 +25,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.poisson import subsampled_pair
-from quiltwork.losses.family import RELEASE, WHOLE, Family, parameter
+from quiltwork.losses.family import EXCHANGED, RELEASE, WHOLE, Family, parameter
 from quiltwork.numbers import stated
 from quiltwork.numbers.rounding import UNIT
 
@@ -135,6 +135,10 @@ class FixedSize(Family):
     base: Family = attrs.field(**parameter("of", RELEASE))
     batch: int = attrs.field(**parameter("batch", WHOLE))
     of: int = attrs.field(**parameter("records", WHOLE))
+
+    @property
+    def change(self) -> str:
+        return EXCHANGED
 
     def __attrs_post_init__(self) -> None:
         if self.batch > self.of:

@@ -23,7 +23,7 @@ from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.sampling.moved_lattice import moved_lattice
-from quiltwork.losses.family import FLAG, RATE, RELEASE, WHOLE, Family, parameter
+from quiltwork.losses.family import COMES, EXCHANGED, FLAG, RATE, RELEASE, WHOLE, Family, parameter
 from quiltwork.losses.moved_noise import MovedNoisePair
 from quiltwork.losses.moved_ratio import GaussianNoise, LaplaceNoise, Noise
 from quiltwork.numbers.stated import times, typed
@@ -84,6 +84,10 @@ class SampledGroup(Family):
     rate: float = attrs.field(**parameter("rate", RATE, hint="it is the chance that a record is sampled"))
     size: int = attrs.field(default=1, **parameter("size", WHOLE))
     exchanged: bool = attrs.field(default=False, **parameter("exchanged", FLAG))
+
+    @property
+    def change(self) -> str:
+        return EXCHANGED if self.exchanged else COMES
 
     def __attrs_post_init__(self) -> None:
         noise_of(self.base)

@@ -32,7 +32,7 @@ from quiltwork.losses.families.mixture import Mixture, mixed_pair
 from quiltwork.losses.families.poisson import subsampled_pair
 from quiltwork.losses.families.sampling.fixed_size import SymmetrisedPair
 from quiltwork.losses.families.sampling.sampled_group import SampledGroup
-from quiltwork.losses.family import FLAG, RATE, RELEASE, WHOLE, Family, parameter
+from quiltwork.losses.family import COMES, EXCHANGED, FLAG, RATE, RELEASE, WHOLE, Family, parameter
 from quiltwork.numbers.stated import double_above, double_below
 
 if TYPE_CHECKING:
@@ -94,6 +94,10 @@ class TruncatedPoisson(Family):
     of: int = attrs.field(**parameter("records", WHOLE))
     exchanged: bool = attrs.field(default=False, **parameter("exchanged", FLAG))
     zeroed: bool = attrs.field(default=False, **parameter("zeroed", FLAG))
+
+    @property
+    def change(self) -> str:
+        return EXCHANGED if self.exchanged else "" if self.zeroed else COMES
 
     def __attrs_post_init__(self) -> None:
         if self.exchanged and self.zeroed:
