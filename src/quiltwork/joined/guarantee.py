@@ -10,19 +10,31 @@ from typing import Any
 
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.joined.under_chain import UnderChain
-from quiltwork.joined.windows import windows_of
+from quiltwork.joined.patterns import Patterns, patterns_of
+from quiltwork.joined.under_chain import AlongChain
+from quiltwork.joined.under_gaussian import BECAUSE as SHIFT
+from quiltwork.joined.under_gaussian import shifted
+from quiltwork.joined.under_prior import Correlated, UnderPrior
+from quiltwork.joined.under_tree import Apart, Hidden, InBlocks, OnTree
 from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.priors.blocks import Blocks, Independent
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
+from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.schema.table import column_name
+from quiltwork.tables.worst_step.vectors import Vector
 
 USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
-BECAUSE = (
-    "the plan's own losses for changes inside a window of one person's rows, and how the prior ties the rows together",
-    "coupling: two copies of the sequence differ in a random window, and the plan loses on average what that window "
-    "costs",
-    "propagation: each side of an entry lets through what its transition law allows, a window of entries pays once",
+BECAUSE = "the plan's own losses for changes at some of one person's rows, and how the prior ties the rows together"
+
+LAWS: tuple[tuple[type[Prior], Any], ...] = (
+    (MarkovChain, AlongChain),
+    (Tree, OnTree),
+    (HiddenMarkov, Hidden),
+    (Blocks, InBlocks),
+    (Independent, Apart),
 )
 
 
@@ -36,24 +48,43 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
         raise InvalidParameter("prior", prior, "a prior such as pufferfish.MarkovChain(...)")
     names = column_name("person", person), column_name("when", when)
     plan.table.names(names, "person and when")
-    if not isinstance(prior, MarkovChain):
-        raise Unsupported(
-            f"a table plan under {type(prior).__name__}",
-            "only Markov chains are built here",
-            "translate the loss of one entry: pufferfish.guarantee(loss, prior)",
-        )
     listed = None if changes is None else [column_name("changes", one) for one in changes]
-    curve = UnderChain(windows_of(plan.table, plan.queries, *names, listed), prior)
-    moving = " and ".join(sorted(curve.windows.changes))
+    patterns = patterns_of(plan.table, plan.queries, *names, listed)
+    if prior.entries not in (None, len(patterns.ticks)):
+        raise InvalidParameter("prior", f"{prior.entries} entries", f"{len(patterns.ticks)}, one for each tick")
+    if isinstance(prior, (AutoRegressive, GaussianPrior)):
+        curve: Any = shifted(patterns, prior)
+        hidden, because = f"two values at most {prior.gap:g} apart", (SHIFT,)
+        witness = later(lambda: _entry(curve.witness(USUAL_DELTA)))
+    else:
+        law = _law(patterns, prior)
+        curve, hidden, because = UnderPrior(law), "one value against another", law.because
+        witness = later(lambda: curve.worst_case(USUAL_DELTA))
+    moving = " and ".join(sorted(patterns.changes))
     return Guarantee(
         curve,
-        protects=f"the {moving} of one {names[0]} at one {names[1]}, one value against another",
+        protects=f"the {moving} of one {names[0]} at one {names[1]}, {hidden}",
         assumes=(
             prior.words,
             f"every {names[0]} has exactly one row for each {names[1]}, and the prior is the law of its {moving}",
             f"rows of other {names[0]}s say nothing about those of this one",
             "the conditions of all queries were fixed before any result was seen",
         ),
-        because=BECAUSE,
-        witness=later(lambda: curve.worst_case(USUAL_DELTA)),
+        because=(BECAUSE, *because),
+        witness=witness,
+    )
+
+
+def _entry(vector: Vector | None) -> str | None:
+    return None if vector is None else vector.where
+
+
+def _law(patterns: Patterns, prior: Prior) -> Correlated:
+    for kind, law in LAWS:
+        if isinstance(prior, kind):
+            return law(patterns, prior)
+    raise Unsupported(
+        f"a table plan under {type(prior).__name__}",
+        "no coupling of it is proved here",
+        "translate the loss of one entry: pufferfish.guarantee(plan.guarantee().to(replace_one(fixed=...)), prior)",
     )

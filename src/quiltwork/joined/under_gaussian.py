@@ -1,0 +1,95 @@
+"""Gaussian priors: one copy is the other one, shifted, so that every row moves by a known distance.
+
+Given x_i = u and x_i = v the entries have the same covariance, and means that differ by (u - v) S_ti / S_ii at tick t.
+So x' = x + (v - u) S_.i / S_ii couples them without chance: the plan loses what it loses when the row at each tick t
+moves by d_t = gap |S_ti| / S_ii. Queries that are stated for distances (`metric`) pay for d_t; all others, counts above
+a threshold for instance, pay as for any move as long as the gap.
+
+Reference: theory/joining.md section 2 ("AR(1) and any Gaussian prior").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.joined.patterns import Distances, Patterns
+from quiltwork.numbers.rounding import up
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.tables.notions.metrics import euclidean
+from quiltwork.tables.notions.neighbors import Metric
+from quiltwork.tables.notions.sensitivity import response
+from quiltwork.tables.worst_step.vectors import Vector
+from quiltwork.tables.worst_step.worst import Worst
+
+MOST_ENTRIES = 400  # that are looked at one by one
+BECAUSE = "coupling: the entries given one value are those given another, shifted by the covariance; every row moves by that"
+
+
+def moved_by(prior: AutoRegressive | GaussianPrior, length: int) -> FloatArray:
+    """How far the row of each tick moves when the entry moves by the gap: (entry, tick), rounded up."""
+    if isinstance(prior, AutoRegressive):
+        steps = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
+        factors = up(np.abs(prior.rho) ** steps.astype(float) * (1.0 + 1e-14 * (1.0 + steps)))
+    else:
+        matrix = np.abs(np.asarray(prior.covariance, dtype=float))
+        factors = up(matrix.T / np.diag(matrix)[:, None], 4)
+    found = up(prior.gap * factors, 2)
+    np.fill_diagonal(found, prior.gap)
+    return np.where(factors > 0, found, 0.0)
+
+
+def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Worst:
+    """The plan at the distances of a shift, for the worst entry."""
+    length = len(patterns.ticks)
+    if length > MOST_ENTRIES:
+        raise InvalidParameter("when", patterns.when, f"at most {MOST_ENTRIES} values under a Gaussian prior")
+    if len(patterns.changes) != 1:
+        raise InvalidParameter("changes", sorted(patterns.changes), "the one column of numbers that follows the prior")
+    step = _step(patterns, prior.gap)
+    whole = attrs.evolve(patterns, changed=step)
+    widest = [response(query, step, patterns.table) for query in patterns.queries]
+    vectors = []
+    for entry, far in enumerate(moved_by(prior, length)):
+        near = [[response(q, attrs.evolve(step, within=d), patterns.table).both if d else 0.0 for q in patterns.queries]
+                for d in far.tolist()]  # fmt: skip
+        both = [found.both if found.both != found.one else math.nan for found in widest]
+        moves = tuple(
+            tuple(_shorter(vector, both, near[t]) for vector in whole.moves[t]) if far[t] else ((),)
+            for t in range(length)
+        )
+        here = attrs.evolve(whole)
+        object.__setattr__(here, "moves", moves)
+        where = f"{patterns.when} {patterns.tick_names[entry]}"
+        vectors += [Vector(loss, (), where, exact=False) for loss in here.losses(range(length))]
+    return Worst(vectors)
+
+
+def _step(patterns: Patterns, gap: float) -> Metric:
+    """A move of one row by the gap, in the unit that the queries are stated in."""
+    (column,) = patterns.changes
+    stated = dict.fromkeys(
+        (query.holds.notion.distance, query.holds.notion.unit)
+        for query in patterns.queries
+        if isinstance(query.holds.notion, Metric)
+    )
+    if any(distance.columns != (column,) for distance, _ in stated) or len(stated) > 1:
+        raise Unsupported(
+            "a plan under a Gaussian prior with these metrics",
+            "the shift is a distance on one column, in one unit",
+            f"state all of them for metric(euclidean({column!r}), unit=...)",
+        )
+    distance, unit = next(iter(stated), (euclidean(column), "units"))
+    found = Metric(distance, unit, gap)
+    found.check(patterns.table)
+    return found
+
+
+def _shorter(vector: Distances, both: Sequence[float], near: Sequence[float]) -> Distances:
+    """A vector of moves by the gap, where queries that are stated for distances pay for a shorter one."""
+    return tuple((query, near[query] if distance == both[query] else distance) for query, distance in vector)
