@@ -56,7 +56,15 @@ class Loss(BaseCurve):
         return self._answer(Question.read("beta", alpha, method=method))
 
     def _ends(self, question: Question) -> Ends:
+        if any(part.family.several for part in self.parts):
+            from quiltwork.compose.worst_vector import worst_ends
+
+            return worst_ends(question, self)
         return ask(question, self.parts, self.side)
+
+    def as_loss(self) -> Loss:
+        """What a guarantee with this curve costs: the loss itself."""
+        return self
 
     def advantage(self, *, rtol: float = 1e-3) -> Bracket:
         """The largest advantage of a membership attacker, true minus false positive rate: the total variation."""
@@ -99,6 +107,8 @@ class Loss(BaseCurve):
         return self if size == 1 else Loss(tuple(Part(p.family.group(size), p.count) for p in self.parts), self.side)
 
     def __add__(self, other: Loss) -> Loss:
+        if isinstance(other, Guarantee):
+            other = other.loss()
         if not isinstance(other, Loss):
             return NotImplemented
         if self.side != other.side:
@@ -182,7 +192,7 @@ class Loss(BaseCurve):
         if not isinstance(releases, list) or not all(isinstance(item, dict) for item in releases):
             raise InvalidParameter("releases", releases, "a list of objects, each with a kind")
         for item in releases:
-            family = family_from_json({name: field for name, field in item.items() if name != "count"})
+            family = _family({name: field for name, field in item.items() if name != "count"})
             parts.append(Part(family, checks.count("count", item.get("count", 1))))
         return cls(tuple(parts), side)
 
@@ -192,11 +202,29 @@ class Loss(BaseCurve):
         return text if self.side == "worst" else f"({text}).direction({self.side!r})"
 
 
-def compose(*losses: Loss) -> Loss:
-    """All of these releases together; with none, nothing was released (epsilon 0)."""
-    for loss in losses:
-        if not isinstance(loss, Loss):
-            raise InvalidParameter("loss", loss, "a quiltwork loss")
+def _family(value: dict[str, Any]) -> Family:
+    if value.get("kind") == "worst_vector":
+        from quiltwork.compose.worst_vector import worst_vector_from_json
+
+        return worst_vector_from_json(value)
+    return family_from_json(value)
+
+
+def loss_of(given: Any) -> Loss:
+    """A loss, or that of a guarantee about neighbouring data; anything else is refused."""
+    found = given.loss() if isinstance(given, Guarantee) else given
+    if not isinstance(found, Loss):
+        raise InvalidParameter("loss", given, "a quiltwork loss, or a guarantee that has one")
+    return found
+
+
+def compose(*given: Loss | Guarantee) -> Loss:
+    """All of these releases together; with none, nothing was released (epsilon 0).
+
+    Guarantees of plans on one table under one notion are joined query by query before they become a loss: a pair of
+    neighbours has one vector for all of them.
+    """
+    losses = [loss_of(one) for one in _joined(given)]
     if not losses:
         return Loss(())
     sides = {loss.side for loss in losses}
@@ -205,9 +233,24 @@ def compose(*losses: Loss) -> Loss:
     return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side)
 
 
+def _joined(given: Sequence[Loss | Guarantee]) -> list[Loss | Guarantee]:
+    """The same with every guarantee joined to an earlier one where both know that they belong together."""
+    found: list[Loss | Guarantee] = []
+    for one in given:
+        for place, before in enumerate(found):
+            if isinstance(one, Guarantee) and isinstance(before, Guarantee):
+                both = before.beside(one)
+                if both is not None:
+                    found[place] = both
+                    break
+        else:
+            found.append(one)
+    return found
+
+
 class ComposingRoom(ModuleType):
     """Importing a file of the room binds its name on the package; calling `quiltwork.compose` must work as well."""
 
-    def __call__(self, *losses: Loss) -> Loss:
+    def __call__(self, *losses: Loss | Guarantee) -> Loss:
         """All of these releases together; with none, nothing was released (epsilon 0)."""
         return compose(*losses)

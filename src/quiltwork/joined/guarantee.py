@@ -1,6 +1,8 @@
-"""`plan.guarantee(prior=...)`: what a plan of table queries tells about single entries of correlated records.
+"""`plan.guarantee(prior=...)` and `plan.guarantee(world=...)`: what a plan of table queries tells about secrets.
 
-Reference: theory/joining.md section 2.
+These are single entries of correlated records, or what the content of a record is drawn from.
+
+Reference: theory/joining.md section 2; theory/confounding.md 2.3, Theorem B.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from quiltwork.confounding.world import World
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.patterns import Patterns, patterns_of
@@ -22,9 +25,10 @@ from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
 from quiltwork.pufferfish.priors.tree import Tree
+from quiltwork.tables.guarantee import guaranteed
+from quiltwork.tables.notions.neighbors import ReplaceOne
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.schema.table import column_name
-from quiltwork.tables.worst_step.vectors import Vector
 
 USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
 BECAUSE = "the plan's own losses for changes at some of one person's rows, and how the prior ties the rows together"
@@ -55,11 +59,9 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
     if isinstance(prior, (AutoRegressive, GaussianPrior)):
         curve: Any = shifted(patterns, prior)
         hidden, because = f"two values at most {prior.gap:g} apart", (SHIFT,)
-        witness = later(lambda: _entry(curve.witness(USUAL_DELTA)))
     else:
         law = _law(patterns, prior)
         curve, hidden, because = UnderPrior(law), "one value against another", law.because
-        witness = later(lambda: curve.worst_case(USUAL_DELTA))
     moving = " and ".join(sorted(patterns.changes))
     return Guarantee(
         curve,
@@ -71,12 +73,8 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
             "the conditions of all queries were fixed before any result was seen",
         ),
         because=(BECAUSE, *because),
-        witness=witness,
+        witness=later(lambda: curve.worst_case(USUAL_DELTA)),
     )
-
-
-def _entry(vector: Vector | None) -> str | None:
-    return None if vector is None else vector.where
 
 
 def _law(patterns: Patterns, prior: Prior) -> Correlated:
@@ -87,4 +85,27 @@ def _law(patterns: Patterns, prior: Prior) -> Correlated:
         f"a table plan under {type(prior).__name__}",
         "no coupling of it is proved here",
         "translate the loss of one entry: pufferfish.guarantee(plan.guarantee().to(replace_one(fixed=...)), prior)",
+    )
+
+
+def in_world(plan: Plan, world: Any, changes: Iterable[Any] | None = None) -> Guarantee:
+    """The guarantee for the secret of a world in which one record's content is drawn given that secret.
+
+    Two contents are one record that changes in the columns `changes` (all of them by default), everything else fixed;
+    what the plan loses then is contracted by the law of the content (Theorem B).
+    """
+    if not isinstance(world, World):
+        raise InvalidParameter("world", world, "a finite World(secret=..., data=...)")
+    columns = frozenset(plan.table.columns)
+    moving = columns if changes is None else frozenset(plan.table.names(changes, "changes"))
+    if not moving:
+        raise InvalidParameter("changes", [], "at least one column of the table")
+    step = guaranteed(plan.table, plan.queries, ReplaceOne(columns - moving))
+    bound = world.bound(step)
+    about = " and ".join(sorted(moving))
+    return Guarantee(
+        bound,
+        protects=world.protects,
+        assumes=(*bound.assumes, f"the data are the {about} of one record, and all other records are fixed"),
+        because=(*bound.because, *step.because),
     )

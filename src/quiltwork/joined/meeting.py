@@ -50,7 +50,7 @@ def residual(matrix: FloatArray, error: float, first: int, second: int) -> tuple
 
 @attrs.frozen(eq=False)
 class Meeting:
-    """A tree of entries: neighbours, the law of a neighbour given an entry, and the chance that entries themselves differ.
+    """A tree of entries: neighbours, the law of a neighbour given an entry, how likely entries themselves differ.
 
     `differs` is None where the entries are the states, else a table: given two states, the chance that what they emit
     is different.

@@ -47,7 +47,7 @@ from quiltwork.tables.worst_step.vectors import Pricing, Unbounded
 
 MOST_TICKS = 5000
 MOST_SUMS = 64  # vectors of one pattern that are kept apart; more are replaced by one above them
-CHORDS = 600  # points of a profile
+FIRST_POINTS, SHORTER = 10, 12  # of a profile, and how often a chord of it is made shorter
 
 Distances = tuple[tuple[int, float], ...]
 Ticks = Sequence[int]
@@ -100,31 +100,37 @@ class Profile:
         return max((float(loss.epsilon(0.0).upper) for loss in self.losses), default=0.0)
 
     @cached_property
-    def _chords(self) -> tuple[FloatArray, FloatArray]:
-        """e^epsilon - 1 and delta at points so near that chords between them lose little."""
+    def _points(self) -> list[tuple[float, float]]:
+        """(epsilon, delta) that are known already, epsilon rising."""
         half = max((float(loss.epsilon(1e-2).upper) for loss in self.losses), default=0.0)
         far = min(self.top, FARTHEST, 40.0 * max(half, 1e-6))
-        epsilons = np.geomspace(1e-4 * far, far, CHORDS)
-        return np.expm1(epsilons), self.deltas(epsilons)
+        epsilons = np.geomspace(1e-3 * far, far, FIRST_POINTS)
+        return list(zip(epsilons.tolist(), self.deltas(epsilons).tolist(), strict=True))
 
     def shifted(self, c: float) -> float:
         """The least e with delta(e) <= c (e^e - 1), from the safe side; the largest loss when c = 0.
 
-        delta is convex in g = e^e and lies below its chords, c (g - 1) is a line: where the first chord crosses it.
+        delta is convex in g = e^e and lies below its chords, c (g - 1) is a line: where the first chord crosses it. The
+        chord is made shorter, at its own crossing, until that hardly moves.
         """
         if c == 0.0 or self.top == 0.0:
             return self.top
-        grown, deltas = self._chords
-        over = deltas - c * grown * (1.0 - 1e-12)
-        fits = np.flatnonzero(over <= 0.0)
-        if not fits.size:
-            return self.top
-        at = int(fits[0])
-        if at == 0:
-            return up(math.log1p(grown[0]), 4)
-        share = over[at - 1] / (over[at - 1] - over[at])
-        crossing = grown[at - 1] + share * (grown[at] - grown[at - 1])
-        return min(up(math.log1p(crossing * (1.0 + 1e-12)), 4), self.top)
+        points, best = self._points, self.top
+        for _ in range(SHORTER):
+            over = [delta - c * math.expm1(epsilon) * (1.0 - 1e-12) for epsilon, delta in points]
+            at = next((i for i, rest in enumerate(over) if rest <= 0.0), None)
+            if at is None:
+                return best
+            if at == 0:
+                return min(best, up(points[0][0], 4))
+            low, high = math.expm1(points[at - 1][0]), math.expm1(points[at][0])
+            crossing = low + over[at - 1] / (over[at - 1] - over[at]) * (high - low)
+            found = min(up(math.log1p(crossing * (1.0 + 1e-12)), 4), points[at][0])
+            settled, best = found >= best * (1.0 - 1e-6), min(found, best)
+            if settled or not points[at - 1][0] < found < points[at][0]:
+                break
+            points.insert(at, (found, float(self.deltas(np.array([found]))[0])))
+        return best
 
 
 @attrs.frozen
@@ -332,6 +338,12 @@ class Patterns:
     def losses(self, ticks: Ticks) -> tuple[Loss, ...]:
         """Losses one of which is at least that of any change at these ticks."""
         return tuple(dict.fromkeys(one.own + self._loss(one.shared) for one in self._front(tuple(ticks))))
+
+    @property
+    def plain(self) -> bool:
+        """Whether every tick has queries of its own, which a change of its row moves by one step each."""
+        single = all(len(moves) == 1 and all(distance == 1 for _, distance in moves[0]) for moves in self.moves)
+        return single and not self._alike[2]
 
     @property
     def contents(self) -> float:

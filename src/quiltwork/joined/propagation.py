@@ -104,4 +104,3 @@ def _through(spread: Spread, slope: FloatArray) -> FloatArray:
     if not np.isfinite(slope).all():
         return np.asarray(spread.limit)
     return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
-

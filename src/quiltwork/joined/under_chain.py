@@ -40,6 +40,12 @@ class AlongChain(Correlated):
         if patterns.contents == self.sides.states:
             self.told = tuple(np.flatnonzero(all_asked).tolist())
 
+    @property
+    def attained(self) -> bool:  # type: ignore[override]
+        """Two states, hours with queries of their own: a product of one factor for each entry is the worst event."""
+        known = self.sides.states == 2 and self.sides.left(0) is not None
+        return known and len(self.told) == self.sides.length and self.patterns.plain
+
     # ---- windows
 
     def _sides_of(self, entry: int) -> tuple[int, int]:

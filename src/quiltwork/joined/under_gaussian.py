@@ -17,8 +17,11 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.curves.bracket import Quantity
+from quiltwork.curves.curve import SameCurve
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.patterns import Distances, Patterns
+from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import up
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.tables.notions.metrics import euclidean
@@ -28,7 +31,9 @@ from quiltwork.tables.worst_step.vectors import Vector
 from quiltwork.tables.worst_step.worst import Worst
 
 MOST_ENTRIES = 400  # that are looked at one by one
-BECAUSE = "coupling: the entries given one value are those given another, shifted by the covariance; every row moves by that"
+BECAUSE = (
+    "coupling: the entries given one value are those given another, shifted by the covariance; every row moves by that"
+)
 
 
 def moved_by(prior: AutoRegressive | GaussianPrior, length: int) -> FloatArray:
@@ -44,7 +49,23 @@ def moved_by(prior: AutoRegressive | GaussianPrior, length: int) -> FloatArray:
     return np.where(factors > 0, found, 0.0)
 
 
-def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Worst:
+@not_written("it knows its plan and its prior", "write the plan and the prior")
+class Shifted(SameCurve):
+    """A curve about a secret: what the plan loses at the distances of a shift, and no loss to be added up."""
+
+    def __init__(self, worst: Worst) -> None:
+        self.worst = worst
+
+    def _same(self, quantity: Quantity) -> Worst:
+        return self.worst
+
+    def worst_case(self, delta: float) -> str:
+        """The entry of which most is told."""
+        found = [float(vector.loss.epsilon(delta).upper) for vector in self.worst.vectors]
+        return self.worst.vectors[int(np.argmax(found))].where
+
+
+def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Shifted:
     """The plan at the distances of a shift, for the worst entry."""
     length = len(patterns.ticks)
     if length > MOST_ENTRIES:
@@ -67,7 +88,7 @@ def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Worst:
         object.__setattr__(here, "moves", moves)
         where = f"{patterns.when} {patterns.tick_names[entry]}"
         vectors += [Vector(loss, (), where, exact=False) for loss in here.losses(range(length))]
-    return Worst(vectors)
+    return Shifted(Worst(vectors))
 
 
 def _step(patterns: Patterns, gap: float) -> Metric:

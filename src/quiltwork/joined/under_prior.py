@@ -22,6 +22,7 @@ from quiltwork.joined.patterns import Patterns
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import up
 from quiltwork.numbers.stated import Stated
+from quiltwork.pufferfish.prior import ATTAINED
 
 ROUNDS, POINTS = 9, 9  # of a search for epsilon: grids, each inside the last one's cell
 SEARCHED = 24  # values of c that are tried by propagation
@@ -34,6 +35,7 @@ class Correlated(ABC):
     patterns: Patterns
     because: tuple[str, ...] = ()
     told: tuple[int, ...] = ()  # ticks at which every two contents of a row are asked for
+    attained: bool = False  # whether some mechanism with the stated losses tells as much as propagation allows at c = 0
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -131,7 +133,9 @@ class UnderPrior(FromDelta):
         high, over = math.inf, 0.0
         step = spare
         for _ in range(SEARCHED):
-            middle = low + step if math.isinf(high) else low + (high - low) * min(max(spare / (spare + over), 0.05), 0.95)
+            middle = (
+                low + step if math.isinf(high) else low + (high - low) * min(max(spare / (spare + over), 0.05), 0.95)
+            )
             kappa = self.law.kappa(math.exp(middle))
             if kappa == 0.0:
                 return 0.0
@@ -139,11 +143,11 @@ class UnderPrior(FromDelta):
             if rest >= 0.0:
                 won, best = best - min(best, kappa), min(best, kappa)
                 low, spare, step = middle, rest, 2.0 * rest
-                if won <= 1e-9 * best:
+                if won <= 1e-6 * best:
                     break
             else:
                 high, over = middle, -rest
-            if high - low <= 1e-8:
+            if high - low <= 1e-5:
                 break
         return best
 
@@ -158,7 +162,7 @@ class UnderPrior(FromDelta):
             return most
         low, best = high - 60.0, most
         for _ in range(SEARCHED):
-            if high - low < 1e-5:
+            if high - low < 1e-3:
                 break
             middle = max(0.5 * (low + high), high - 4.0) if high - low > 8.0 else 0.5 * (low + high)
             if self.law.kappa(math.exp(middle)) <= epsilon:
@@ -189,6 +193,8 @@ class UnderPrior(FromDelta):
         found = np.zeros_like(delta)
         for loss in self._attained:
             found = np.maximum(found, np.ravel(loss.epsilon(delta).lower))
+        if self.law.attained and bool(np.any(delta == 0.0)):
+            found = np.where(delta == 0.0, np.maximum(found, self.pure * (1.0 - ATTAINED) - ATTAINED), found)
         return found
 
     @cached_property

@@ -18,13 +18,16 @@ from quiltwork.joined.meeting import Law, Meeting, residual
 from quiltwork.joined.patterns import Pattern, Patterns
 from quiltwork.joined.sides import Kernel, Sides
 from quiltwork.joined.under_prior import Correlated
+from quiltwork.numbers.matrices import stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior
-from quiltwork.pufferfish.priors.blocks import Blocks, Independent
+from quiltwork.pufferfish.priors.blocks import Blocks
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
 from quiltwork.pufferfish.priors.tree import Tree, total
 
-MET = "coupling: two copies of the entries differ on a random part around one of them, and cost what it costs on average"
+MET = (
+    "coupling: two copies of the entries differ on a random part around one of them, and cost what it costs on average"
+)
 CARRIED = "propagation: each edge lets through what its transition law allows"
 TRANSLATED = "the prior's own theorem, for what one entry costs at most"
 
@@ -143,6 +146,11 @@ class OnTree(Listed):
             return ()
         return tuple(i for i, seen in enumerate(self.prior.edges.possible) if seen.size == len(self.prior.states))
 
+    @property
+    def attained(self) -> bool:  # type: ignore[override]
+        """Two values, ticks with queries of their own: a product of one factor for each entry is the worst event."""
+        return len(self.prior.states) == 2 and len(self.told) == self.prior.entries and self.patterns.plain
+
     def kappa(self, c: float) -> float:
         """Messages along the edges, each tick with what it costs by itself."""
         edges = self.prior.edges
@@ -205,7 +213,8 @@ class Hidden(Listed):
         seen = np.flatnonzero(weights.sum(axis=0) > 0).tolist()
         posterior = np.zeros((emitted.shape[1], len(emitted)))
         posterior[seen] = (weights[:, seen] / weights[:, seen].sum(axis=0)).T
-        error, found = 1e-11, []  # of the stationary law and the quotients, far below it
+        size = len(emitted)
+        error, found = 2.2 * stationary_error(size) + (size + 8) * UNIT, []
         around = {
             (i, y, z): meeting.around(i, y, z)
             for i in range(len(self.patterns.ticks))

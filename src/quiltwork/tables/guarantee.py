@@ -160,6 +160,14 @@ class PlanGuarantee(Guarantee):
         other.check(self.table)
         return guaranteed(self.table, self.queries, other)
 
+    def beside(self, other: Guarantee) -> Guarantee | None:
+        """Both plans as one, when they are about one table under one notion: distances of each step are added up."""
+        if not isinstance(other, PlanGuarantee) or other.notion != self.notion or other.table is not self.table:
+            return None
+        taken = {query.name for query in self.queries}
+        fresh = [attrs.evolve(query, name=_fresh(query.name, taken)) for query in other.queries]
+        return guaranteed(self.table, (*self.queries, *fresh), self.notion)
+
     @property
     def found(self) -> Reach:
         """Everything that one step can do: searched for with the first question."""
@@ -195,6 +203,15 @@ class PlanGuarantee(Guarantee):
                 text = f"- {query.name}: distance {single(names[query.name])}, {query.loss}, {query.holds}"
                 lines.append(text + (f", via {query.via}" if query.via is not None else ""))
         return "\n".join(lines)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """A name that no other query has."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    taken.add(found)
+    return found
 
 
 def guaranteed(table: Table, queries: Sequence[Query], step: Notion) -> PlanGuarantee:
