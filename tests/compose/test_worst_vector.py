@@ -103,6 +103,15 @@ def test_costs_are_the_largest_of_each_unit():
     assert float(family.divergence(4.0)) == pytest.approx(1.2)
 
 
+def test_divergences_are_the_largest_of_the_vectors(mixed):
+    found, largest = (
+        mixed.loss().renyi(4.0),
+        max(float(one.renyi(4.0).upper) for one in (qw.gaussian(2.0), qw.pure(0.9))),
+    )
+    assert largest * (1 - 1e-6) <= found.upper <= largest * (1 + 1e-6)
+    assert found.lower == pytest.approx(largest, rel=1e-6)
+
+
 # ---- secrets
 
 

@@ -77,6 +77,19 @@ def test_nothing_is_claimed_from_below_about_contents_that_the_prior_does_not_kn
     assert under(plan, stays(0.8, 4)).epsilon(1e-6).lower == 0.0
 
 
+def test_an_entry_that_costs_nothing_is_told_by_its_neighbours():
+    plan = hourly(qw.pure(0.5), 3)
+    t = plan.table
+    silent = qw.Plan(t, neighbors=qw.add_remove())
+    for hour in (1, 2):
+        count(silent, f"{hour}", (t.hour == hour) & (t.state == 1), qw.pure(0.5))
+    glued = [[0.999, 0.001], [0.001, 0.999]]
+    for prior in (pf.Tree([None, 0, 0], glued, [0.5, 0.5]), pf.MarkovChain(glued, length=3)):
+        assert under(silent, prior).epsilon(0.0).upper > 0.9  # of entry 0, of which both others are copies
+    star = under(silent, pf.Tree([None, 0, 0], glued, [0.5, 0.5])).curve.law
+    assert star.kappa(0.0) > 0.9
+
+
 # ---- couplings
 
 

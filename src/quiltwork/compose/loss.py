@@ -90,6 +90,10 @@ class Loss(BaseCurve):
         from quiltwork.compose.accountant.moments import renyi_ends
 
         order = checks.positive_or_infinite("order", order)
+        if any(part.family.several for part in self.parts):
+            from quiltwork.compose.worst_vector import worst_renyi
+
+            return worst_renyi(self, order)
         lower, upper = renyi_ends(self.parts, self.side, order)
         return Bracket(lower, upper, "epsilon", "Rényi moments")
 

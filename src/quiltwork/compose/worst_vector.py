@@ -28,11 +28,13 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import Part
+from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.constraints import ProfilePoints
 from quiltwork.losses.family import Costs, Family
+from quiltwork.numbers.rounding import up
 
 MAX_VECTORS = 400  # that are kept apart; more are replaced by one above them
 POINTS, TAIL_POINTS, TAIL = 96, 96, 1e-25  # of the chord function: up to delta 1e-3, and from there to TAIL
@@ -172,6 +174,22 @@ def _chords(steps: tuple[Steps, ...]) -> Family:
         found = np.min([np.ravel(loss.delta(grid).upper) for loss in one.losses], axis=0)
         deltas = np.maximum(deltas, found)
     return ProfilePoints.from_entries(epsilons=grid.tolist(), deltas=np.minimum(deltas, 1.0).tolist())
+
+
+def worst_renyi(loss: Loss, order: float) -> Bracket:
+    """Divergences add up on every path, so that the largest of each release do: no pair above all steps is needed."""
+    plain = Loss(tuple(part for part in loss.parts if not part.family.several), loss.side)
+    rest = plain.renyi(order)
+    lower, upper = float(rest.lower), float(rest.upper)
+    for part in loss.parts:
+        if isinstance(part.family, WorstVector):
+            found = [[Loss(one.parts, loss.side).renyi(order) for one in step.losses] for step in part.family.steps]
+            upper += part.count * max(min(float(one.upper) for one in step) for step in found)
+            known = [step.attained for step in part.family.steps if step.attained is not None]
+            alone = [Loss((part.count * one).parts + plain.parts, loss.side).renyi(order) for one in known]
+            lower = max([lower, *(float(one.lower) for one in alone)])
+    upper = up(upper, 4 * len(loss.parts))
+    return Bracket(min(lower, upper), upper, "epsilon", "Rényi moments of each vector")
 
 
 def worst_ends(question: Question, loss: Loss) -> Ends:

@@ -59,8 +59,9 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
     if isinstance(prior, (AutoRegressive, GaussianPrior)):
         curve: Any = shifted(patterns, prior)
         hidden, because = f"two values at most {prior.gap:g} apart", (SHIFT,)
+        clipped = ("values outside the range of their column are clipped to it",)
     else:
-        law = _law(patterns, prior)
+        law, clipped = _law(patterns, prior), ()
         curve, hidden, because = UnderPrior(law), "one value against another", law.because
     moving = " and ".join(sorted(patterns.changes))
     return Guarantee(
@@ -71,6 +72,7 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
             f"every {names[0]} has exactly one row for each {names[1]}, and the prior is the law of its {moving}",
             f"rows of other {names[0]}s say nothing about those of this one",
             "the conditions of all queries were fixed before any result was seen",
+            *clipped,
         ),
         because=(BECAUSE, *because),
         witness=later(lambda: curve.worst_case(USUAL_DELTA)),

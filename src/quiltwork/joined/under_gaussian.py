@@ -31,6 +31,7 @@ from quiltwork.tables.worst_step.vectors import Vector
 from quiltwork.tables.worst_step.worst import Worst
 
 MOST_ENTRIES = 400  # that are looked at one by one
+TINY = 1e-100  # shorter moves are taken as long as this
 BECAUSE = (
     "coupling: the entries given one value are those given another, shifted by the covariance; every row moves by that"
 )
@@ -40,13 +41,15 @@ def moved_by(prior: AutoRegressive | GaussianPrior, length: int) -> FloatArray:
     """How far the row of each tick moves when the entry moves by the gap: (entry, tick), rounded up."""
     if isinstance(prior, AutoRegressive):
         steps = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
-        factors = up(np.abs(prior.rho) ** steps.astype(float) * (1.0 + 1e-14 * (1.0 + steps)))
+        factors = np.abs(prior.rho) ** steps.astype(float) * (1.0 + 1e-14 * (1.0 + steps))
+        factors = np.where((steps > 0) & (prior.rho == 0), 0.0, np.maximum(factors, TINY))  # powers may underflow
     else:
         matrix = np.abs(np.asarray(prior.covariance, dtype=float))
-        factors = up(matrix.T / np.diag(matrix)[:, None], 4)
-    found = up(prior.gap * factors, 2)
+        factors = matrix.T / np.diag(matrix)[:, None]
+        factors = np.where(matrix.T > 0, np.maximum(factors, TINY), 0.0)
+    found = np.where(factors > 0, up(prior.gap * factors, 8), 0.0)
     np.fill_diagonal(found, prior.gap)
-    return np.where(factors > 0, found, 0.0)
+    return found
 
 
 @not_written("it knows its plan and its prior", "write the plan and the prior")

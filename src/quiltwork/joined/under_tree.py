@@ -161,7 +161,8 @@ class OnTree(Listed):
         messages, worst = edges.messages(own), 0.0
         for i, others in enumerate(edges.neighbours):
             around = total([messages[i, other] for other in others], own[i].shape)
-            worst = max(worst, float(np.max(up(own[i] + around, 2), where=own[i] > 0, initial=0.0)))
+            apart = ~np.eye(len(around), dtype=bool)  # also where the entry itself costs nothing: others tell of it
+            worst = max(worst, float(np.max(up(own[i] + around, 2), where=apart, initial=0.0)))
         return worst
 
 
