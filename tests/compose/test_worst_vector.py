@@ -57,8 +57,9 @@ def test_squares_of_the_supremum_and_of_vectors():
     joined = qw.compose(twice, twice).delta(epsilons)
     assert np.allclose(joined.upper, vectors, rtol=1e-9)
     repeated = (2 * twice.loss()).delta(epsilons)
-    assert np.all(repeated.upper >= np.array(supremum) - 1e-9)
-    assert np.all(repeated.upper <= np.array(supremum) + 5e-3)
+    either = [3 / 5, 7 / 16, 3 / 8, 9 / 25]  # a coin and a response may meet, .2 + .8 delta of the response
+    assert np.all(repeated.upper >= np.array(either) - 1e-9)
+    assert np.all(repeated.upper <= np.array(supremum) + 1e-9)
     assert np.all(repeated.lower <= np.array(vectors) + 1e-9)
 
 

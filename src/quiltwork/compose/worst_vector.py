@@ -33,6 +33,7 @@ from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.constraints import ProfilePoints
+from quiltwork.losses.families.pure import Pure
 from quiltwork.losses.family import Costs, Family
 from quiltwork.numbers.rounding import up
 
@@ -87,10 +88,8 @@ class WorstVector(Family):
         return True
 
     def optimistic(self) -> dict[str, Pair]:
-        """Of a step that is one release by itself, as it is really taken; nothing is claimed for others."""
-        real = [one.attained.parts[0].family for one in self.steps if one.attained is not None and _alone(one.attained)]
-        both = [family for family in real if set(family.pairs()) == {"both"}]
-        return (both[0] if both else ProfilePoints.from_entries(epsilons=[0.0], deltas=[0.0])).optimistic()
+        """Nothing is claimed from below of what is made from it, of samples and mixtures."""
+        return Pure(0.0).pairs()
 
     @property
     def above(self) -> Family:
@@ -125,10 +124,6 @@ class WorstVector(Family):
 
 
 UNITS = tuple(field.name for field in attrs.fields(Costs))
-
-
-def _alone(loss: Loss) -> bool:
-    return len(loss.parts) == 1 and loss.parts[0].count == 1
 
 
 def worst_of(steps: Sequence[Steps]) -> Loss:

@@ -126,11 +126,25 @@ class Profile:
             low, high = math.expm1(points[at - 1][0]), math.expm1(points[at][0])
             crossing = low + over[at - 1] / (over[at - 1] - over[at]) * (high - low)
             found = min(up(math.log1p(crossing * (1.0 + 1e-12)), 4), points[at][0])
-            settled, best = found >= best * (1.0 - 1e-6), min(found, best)
-            if settled or not points[at - 1][0] < found < points[at][0]:
+            best = min(found, best)
+            if points[at][0] - points[at - 1][0] <= 1e-5 * best:
                 break
-            points.insert(at, (found, float(self.deltas(np.array([found]))[0])))
+            near = _between(points[at - 1], points[at], c)
+            fresh = [one for one in (near, found) if points[at - 1][0] < one < points[at][0]]
+            if not fresh:
+                break
+            points[at:at] = zip(fresh, self.deltas(np.array(fresh)).tolist(), strict=True)
+            points.sort()
         return best
+
+
+def _between(low: tuple[float, float], high: tuple[float, float], c: float) -> float:
+    """About where delta falls to c (e^e - 1) when its logarithm falls evenly: usually a little before that."""
+    if high[1] <= 0.0:
+        return 0.5 * (low[0] + high[0])
+    gaps = [math.log(delta) - math.log(c) - math.log(math.expm1(epsilon)) for epsilon, delta in (low, high)]
+    share = min(max(gaps[0] / (gaps[0] - gaps[1]), 0.02), 0.98) if gaps[0] > gaps[1] else 0.5
+    return low[0] + share * (high[0] - low[0]) * (1.0 - 1e-6)
 
 
 @attrs.frozen

@@ -11,22 +11,25 @@ Reference: theory/joining.md section 2 ("AR(1) and any Gaussian prior").
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.loss import Loss
+from quiltwork.compose.releases import Part
 from quiltwork.curves.bracket import Quantity
 from quiltwork.curves.curve import SameCurve
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.patterns import Distances, Patterns
 from quiltwork.kinds import not_written
+from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.numbers.rounding import up
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.tables.notions.metrics import euclidean
-from quiltwork.tables.notions.neighbors import Metric
+from quiltwork.tables.notions.neighbors import Metric, Notion
 from quiltwork.tables.notions.sensitivity import response
+from quiltwork.tables.query import Query
 from quiltwork.tables.worst_step.vectors import Vector
 from quiltwork.tables.worst_step.worst import Worst
 
@@ -77,21 +80,53 @@ def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Shifte
         raise InvalidParameter("changes", sorted(patterns.changes), "the one column of numbers that follows the prior")
     step = _step(patterns, prior.gap)
     whole = attrs.evolve(patterns, changed=step)
-    widest = [response(query, step, patterns.table) for query in patterns.queries]
+    shorter = _Shorter(patterns, step)
     vectors = []
-    for entry, far in enumerate(moved_by(prior, length)):
-        near = [[response(q, attrs.evolve(step, within=d), patterns.table).both if d else 0.0 for q in patterns.queries]
-                for d in far.tolist()]  # fmt: skip
-        both = [found.both if found.both != found.one else math.nan for found in widest]
-        moves = tuple(
-            tuple(_shorter(vector, both, near[t]) for vector in whole.moves[t]) if far[t] else ((),)
-            for t in range(length)
-        )
+    for entry, far in enumerate(moved_by(prior, length).tolist()):
         here = attrs.evolve(whole)
+        moves = tuple(
+            tuple(shorter.of(vector, d) for vector in whole.moves[t]) if d else ((),) for t, d in enumerate(far)
+        )
         object.__setattr__(here, "moves", moves)
         where = f"{patterns.when} {patterns.tick_names[entry]}"
-        vectors += [Vector(loss, (), where, exact=False) for loss in here.losses(range(length))]
+        vectors += [Vector(_one_gaussian(loss), (), where, exact=False) for loss in here.losses(range(length))]
     return Shifted(Worst(vectors))
+
+
+def _one_gaussian(loss: Loss) -> Loss:
+    """The same with all Gaussian releases as one: their squares of mu add up."""
+    found = [part for part in loss.parts if isinstance(part.family, (Gaussian, GaussianPrivacy))]
+    if len(found) < 2:
+        return loss
+    square = math.fsum(part.count * part.family.mu**2 for part in found)  # type: ignore[union-attr]
+    rest = tuple(part for part in loss.parts if part not in found)
+    return Loss((Part(GaussianPrivacy(up(math.sqrt(square), 8)), 1), *rest))
+
+
+class _Shorter:
+    """Vectors of moves by the gap, where queries that are stated for distances pay for a shorter one."""
+
+    def __init__(self, patterns: Patterns, step: Metric) -> None:
+        self.table, self.queries, self.step = patterns.table, patterns.queries, step
+        self.known: dict[tuple[Notion | None, float], float] = {}
+        self.kept = [self._kept(query) for query in self.queries]
+
+    def _kept(self, query: Query) -> float:
+        """How far a row that moves by the gap moves a query stated for distances, if it cannot also enter it so far."""
+        found = response(query, self.step, self.table)
+        plain = isinstance(query.holds.notion, Metric) and query.via is None and not query.opaque
+        return found.both if plain and found.both != found.one else math.nan
+
+    def of(self, vector: Distances, distance: float) -> Distances:
+        """The vector of a move by this distance."""
+        return tuple((q, self._near(q, distance) if far == self.kept[q] else far) for q, far in vector)
+
+    def _near(self, query: int, distance: float) -> float:
+        key = self.queries[query].holds.notion, distance
+        if key not in self.known:
+            step = attrs.evolve(self.step, within=distance)
+            self.known[key] = response(self.queries[query], step, self.table).both
+        return self.known[key]
 
 
 def _step(patterns: Patterns, gap: float) -> Metric:
@@ -112,8 +147,3 @@ def _step(patterns: Patterns, gap: float) -> Metric:
     found = Metric(distance, unit, gap)
     found.check(patterns.table)
     return found
-
-
-def _shorter(vector: Distances, both: Sequence[float], near: Sequence[float]) -> Distances:
-    """A vector of moves by the gap, where queries that are stated for distances pay for a shorter one."""
-    return tuple((query, near[query] if distance == both[query] else distance) for query, distance in vector)

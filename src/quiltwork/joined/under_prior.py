@@ -20,12 +20,13 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.joined.patterns import Patterns
 from quiltwork.kinds import not_written
-from quiltwork.numbers.rounding import up
+from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import Stated
 from quiltwork.pufferfish.prior import ATTAINED
 
 ROUNDS, POINTS = 9, 9  # of a search for epsilon: grids, each inside the last one's cell
 SEARCHED = 24  # values of c that are tried by propagation
+BETA_POINTS, BETA_SHIFTS = 65, (1e-9, 1e-6, 1e-4, 1e-2, 1e-1)  # for trade-off functions
 SUMMED = 1.0 + 1e-10  # rounding of sums of weights
 
 
@@ -143,7 +144,7 @@ class UnderPrior(FromDelta):
             if rest >= 0.0:
                 won, best = best - min(best, kappa), min(best, kappa)
                 low, spare, step = middle, rest, 2.0 * rest
-                if won <= 1e-6 * best:
+                if won <= 1e-5 * best:
                     break
             else:
                 high, over = middle, -rest
@@ -182,6 +183,17 @@ class UnderPrior(FromDelta):
         if stated <= 0.0:
             return self.pure
         return self.propagated_epsilon(stated, self._coupled_epsilon(stated))
+
+    @cached_property
+    def _points(self) -> tuple[FloatArray, FloatArray]:
+        """Coupling on a grid, and what propagation says for a few c: each (epsilon, delta) holds by itself."""
+        most = self._coupled_epsilon(1e-9)
+        epsilons = np.linspace(0.0, max(min(most, 20.0), 0.1), BETA_POINTS)
+        kappas = [(self.law.kappa(c), c) for c in BETA_SHIFTS] + [(self.pure, 0.0)]
+        kept = [(kappa, up(c * math.expm1(kappa), 8) if c else 0.0) for kappa, c in kappas if kappa <= FARTHEST]
+        ends, deltas = (np.array([one[i] for one in kept]) for i in (0, 1))
+        found = np.concatenate([self.coupled(epsilons), deltas])
+        return np.concatenate([epsilons, ends]), down(1.0 - np.minimum(found, 1.0))
 
     def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
         found = FromDelta._lower_delta(self, epsilon)
