@@ -110,7 +110,7 @@ class Loss(BaseCurve):
         size = checks.count("size", size, least=1)
         return self if size == 1 else Loss(tuple(Part(p.family.group(size), p.count) for p in self.parts), self.side)
 
-    def __add__(self, other: Loss) -> Loss:
+    def __add__(self, other: Loss | Guarantee) -> Loss:
         if isinstance(other, Guarantee):
             other = other.loss()
         if not isinstance(other, Loss):
@@ -222,19 +222,19 @@ def loss_of(given: Any) -> Loss:
     return found
 
 
-def compose(*given: Loss | Guarantee) -> Loss:
+def compose(*losses: Loss | Guarantee) -> Loss:
     """All of these releases together; with none, nothing was released (epsilon 0).
 
     Guarantees of plans on one table under one notion are joined query by query before they become a loss: a pair of
     neighbours has one vector for all of them.
     """
-    losses = [loss_of(one) for one in _joined(given)]
-    if not losses:
+    found = [loss_of(one) for one in _joined(losses)]
+    if not found:
         return Loss(())
-    sides = {loss.side for loss in losses}
+    sides = {loss.side for loss in found}
     if len(sides) > 1:
         raise InvalidParameter("direction", sorted(sides), "the same for all releases of a composition")
-    return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side)
+    return Loss(tuple(part for loss in found for part in loss.parts), found[0].side)
 
 
 def _joined(given: Sequence[Loss | Guarantee]) -> list[Loss | Guarantee]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import attrs
@@ -102,7 +102,7 @@ class WorstVector(Family):
 
     def costs(self) -> Costs:
         """Of each unit the largest amount over the steps, where it is known for all."""
-        return Costs(*(self._most(lambda family, unit=unit: getattr(family.costs(), unit)) for unit in UNITS))
+        return Costs(*(self._most(partial(_amount, unit)) for unit in UNITS))
 
     def divergence(self, order: float) -> Fraction | None:
         return self._most(lambda family: family.divergence(order))
@@ -121,6 +121,11 @@ class WorstVector(Family):
 
     def __str__(self) -> str:
         return f"worst of {len(self.steps)} vectors"
+
+
+def _amount(unit: str, family: Family) -> Fraction | None:
+    found: Fraction | None = getattr(family.costs(), unit)
+    return found
 
 
 UNITS = tuple(field.name for field in attrs.fields(Costs))
@@ -189,12 +194,15 @@ def worst_renyi(loss: Loss, order: float) -> Bracket:
 
 def worst_ends(question: Question, loss: Loss) -> Ends:
     """Each step of one such release composed with the rest, the worst last."""
-    ask = {"epsilon": Loss.epsilon, "delta": Loss.delta, "beta": Loss.beta}[question.quantity]
-    options = {} if question.quantity == "beta" else {"rtol": question.rtol}
     flat = np.ravel(question.values)
 
     def ends(parts: Sequence[Part]) -> tuple[FloatArray, FloatArray]:
-        found = ask(Loss(tuple(parts), loss.side), flat, **options, **question.how)
+        together, method = Loss(tuple(parts), loss.side), question.how.get("method")
+        if question.quantity == "beta":
+            found = together.beta(flat, method=method)
+        else:
+            ask = together.epsilon if question.quantity == "epsilon" else together.delta
+            found = ask(flat, rtol=question.rtol, method=method)
         return np.asarray(found.lower), np.asarray(found.upper)
 
     opened = next(part for part in loss.parts if part.family.several)

@@ -58,11 +58,11 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
         raise InvalidParameter("prior", f"{prior.entries} entries", f"{len(patterns.ticks)}, one for each tick")
     if isinstance(prior, (AutoRegressive, GaussianPrior)):
         curve: Any = shifted(patterns, prior)
-        hidden, because = f"two values at most {prior.gap:g} apart", (SHIFT,)
-        clipped = ("values outside the range of their column are clipped to it",)
+        hidden, because = f"two values at most {prior.gap:g} apart", [SHIFT]
+        clipped = ["values outside the range of their column are clipped to it"]
     else:
-        law, clipped = _law(patterns, prior), ()
-        curve, hidden, because = UnderPrior(law), "one value against another", law.because
+        law, clipped = _law(patterns, prior), []
+        curve, hidden, because = UnderPrior(law), "one value against another", list(law.because)
     moving = " and ".join(sorted(patterns.changes))
     return Guarantee(
         curve,
@@ -82,7 +82,8 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
 def _law(patterns: Patterns, prior: Prior) -> Correlated:
     for kind, law in LAWS:
         if isinstance(prior, kind):
-            return law(patterns, prior)
+            found: Correlated = law(patterns, prior)
+            return found
     raise Unsupported(
         f"a table plan under {type(prior).__name__}",
         "no coupling of it is proved here",

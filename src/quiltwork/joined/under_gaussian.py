@@ -95,11 +95,11 @@ def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Shifte
 
 def _one_gaussian(loss: Loss) -> Loss:
     """The same with all Gaussian releases as one: their squares of mu add up."""
-    found = [part for part in loss.parts if isinstance(part.family, (Gaussian, GaussianPrivacy))]
-    if len(found) < 2:
+    mus = [(part.count, part.family.mu) for part in loss.parts if isinstance(part.family, (Gaussian, GaussianPrivacy))]
+    if len(mus) < 2:
         return loss
-    square = math.fsum(part.count * part.family.mu**2 for part in found)  # type: ignore[union-attr]
-    rest = tuple(part for part in loss.parts if part not in found)
+    square = math.fsum(count * mu**2 for count, mu in mus)
+    rest = tuple(part for part in loss.parts if not isinstance(part.family, (Gaussian, GaussianPrivacy)))
     return Loss((Part(GaussianPrivacy(up(math.sqrt(square), 8)), 1), *rest))
 
 

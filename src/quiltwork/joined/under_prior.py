@@ -77,7 +77,7 @@ class UnderPrior(FromDelta):
         """The largest over the cases of the mean of delta_W, rounded up."""
         worst = (self.law.weights @ self._deltas(epsilons)).max(axis=0, initial=0.0)
         everything = self.patterns.profiles[self.patterns.everything].deltas(epsilons)
-        return np.minimum(np.minimum(worst * SUMMED, everything), 1.0)
+        return np.asarray(np.minimum(np.minimum(worst * SUMMED, everything), 1.0))
 
     def _deltas(self, epsilons: FloatArray) -> FloatArray:
         return np.array([self.patterns.profiles[number].deltas(epsilons) for number in self.law.numbers])

@@ -9,7 +9,7 @@ Reference: theory/joining.md section 2 ("Other priors"); theory/pufferfish.md 3.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ TRANSLATED = "the prior's own theorem, for what one entry costs at most"
 class Listed(Correlated):
     """Cases with a law of patterns each, listed one by one."""
 
-    because = (MET, TRANSLATED)
+    because: tuple[str, ...] = (MET, TRANSLATED)
 
     def __init__(self, patterns: Patterns, prior: Prior) -> None:
         self.patterns, self.prior = patterns, prior
@@ -111,11 +111,11 @@ class OnTree(Listed):
     @cached_property
     def kernels(self) -> dict[tuple[int, int], Kernel]:
         """The law of a neighbour given an entry, along every edge in both directions."""
-        prior, found = self.prior, {}
+        prior, found = self.prior, dict[tuple[int, int], Kernel]()
         laws = {prior.edges.order[0]: prior.root}
         depth = {prior.edges.order[0]: 1}
         for child in prior.edges.order[1:]:
-            parent = prior.parents[child]
+            parent = cast(int, prior.parents[child])  # only the root has none
             matrix = prior.transition[child]
             laws[child], depth[child] = laws[parent] @ matrix, depth[parent] + 1
             error = (2 * depth[child] + 2) * (len(matrix) + 6) * UNIT
