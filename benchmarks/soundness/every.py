@@ -16,6 +16,7 @@ from benchmarks.soundness.rooms import (
     curves_classes,
     data,
     game,
+    joined,
     ledger,
     ledger_blocks,
     ledger_events,
@@ -47,7 +48,7 @@ from benchmarks.soundness.rooms import (
 
 ORDER = (
     "curves", "losses", "compose", "regions", "tables", "pufferfish", "confounding", "mechanisms", "game", "audit",
-    "ledger", "spec", "report", "data",
+    "joined", "ledger", "spec", "report", "data",
 )  # fmt: skip
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
@@ -55,7 +56,8 @@ _ROOMS = (
     compose_programs, beside, rare, renyi,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
-    game, audit_scores, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers, spec, report, data,
+    game, audit_scores, joined, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers,
+    spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 

@@ -9,9 +9,10 @@ from typing import Any, ParamSpec
 import attrs
 
 from quiltwork import checks
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.loss import Loss, loss_of
 from quiltwork.compose.releases import Part
-from quiltwork.errors import InvalidParameter
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.constraints import Constraints, ProfilePoints
 from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteLaplace
 from quiltwork.losses.families.exponential import Exponential
@@ -105,7 +106,7 @@ def poisson(loss: Loss, rate: float, neighbors: str = "add_remove") -> Loss:
     one record can move (the clipping norm), not twice that.
     """
     rate = checks.probability("rate", rate, "it is the chance that a record is sampled")
-    family = _loss(loss).single("Poisson subsampling")
+    family = _sampled(loss, neighbors).single("Poisson subsampling")
     if neighbors not in NEIGHBORS:
         raise InvalidParameter("neighbors", neighbors, "one of " + ", ".join(map(repr, NEIGHBORS)))
     if rate == 0:
@@ -115,17 +116,29 @@ def poisson(loss: Loss, rate: float, neighbors: str = "add_remove") -> Loss:
     return loss if rate == 1 else Loss.of(family.subsampled(rate))
 
 
+def _sampled(given: Any, neighbors: str) -> Loss:
+    """The loss to be run on a sample; that of a guarantee must be about the records that are sampled."""
+    kind = getattr(getattr(given, "notion", None), "kind", neighbors)
+    if isinstance(given, Guarantee) and (kind != neighbors or kind != "add_remove"):
+        raise Unsupported(
+            f"Poisson subsampling of a guarantee for {given.protects!r}",
+            "it holds for a guarantee about adding or removing one of the records that are sampled",
+            "ask for that change first: plan.guarantee().to(add_remove())",
+        )
+    return loss_of(given)
+
+
 def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
     """The release run on a batch of `batch` records, drawn without replacement from `of`; one record is exchanged.
 
     `loss` is what one exchanged record of the batch costs: with clipping norm C it is gaussian(sigma, 2 * C).
     """
-    return Loss.of(FixedSize(_loss(loss).single("batches of a fixed size"), batch, of))
+    return Loss.of(FixedSize(loss_of(loss).single("batches of a fixed size"), batch, of))
 
 
 def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
     """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept."""
-    family = _loss(loss).single("cut Poisson batches")
+    family = loss_of(loss).single("cut Poisson batches")
     if checks.probability("rate", rate, "it is the chance that a record is sampled") == 0:
         TruncatedPoisson(family, 1.0, most, of)  # the rest of what was said must be right as well
         return Loss(())
@@ -147,7 +160,7 @@ def random_allocation(loss: Loss, steps: int, times: int = 1) -> Loss:
     steps, times = checks.count("steps", steps, least=1), checks.count("times", times, least=1)
     if times > steps:
         raise InvalidParameter("times", times, f"at most steps = {steps}")
-    family = _loss(loss).single("random allocation")
+    family = loss_of(loss).single("random allocation")
     if times == steps:  # every step: nothing is drawn
         return times * loss
     if times == 1:
@@ -161,13 +174,7 @@ def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
         found = [(weight, loss) for weight, loss in components]
     except (TypeError, ValueError):
         raise InvalidParameter("components", components, "a list of (weight, loss)") from None
-    return Loss.of(Mixture([(weight, _loss(loss).single("a mixture")) for weight, loss in found]))
-
-
-def _loss(value: Any) -> Loss:
-    if not isinstance(value, Loss):
-        raise InvalidParameter("loss", value, "a quiltwork loss")
-    return value
+    return Loss.of(Mixture([(weight, loss_of(loss).single("a mixture")) for weight, loss in found]))
 
 
 def __getattr__(name: str) -> Callable[..., Loss]:

@@ -60,7 +60,15 @@ class Loss(BaseCurve):
         return self._answer(Question.read("beta", alpha, method=method))
 
     def _ends(self, question: Question) -> Ends:
+        if any(part.family.several for part in self.parts):
+            from quiltwork.compose.worst_vector import worst_ends
+
+            return worst_ends(question, self)
         return ask(question, self.parts, self.side)
+
+    def as_loss(self) -> Loss:
+        """What a guarantee with this curve costs: the loss itself."""
+        return self
 
     def advantage(self, *, rtol: float = 1e-3) -> Bracket:
         """The largest advantage of a membership attacker, true minus false positive rate: the total variation."""
@@ -86,6 +94,10 @@ class Loss(BaseCurve):
         from quiltwork.compose.accountant.moments import renyi_ends
 
         order = checks.positive_or_infinite("order", order)
+        if any(part.family.several for part in self.parts):
+            from quiltwork.compose.worst_vector import worst_renyi
+
+            return worst_renyi(self, order)
         lower, upper = renyi_ends(self.parts, self.side, order)
         return Bracket(lower, upper, "epsilon", "Rényi moments")
 
@@ -110,7 +122,9 @@ class Loss(BaseCurve):
         size = checks.count("size", size, least=1)
         return self if size == 1 else Loss(tuple(Part(p.family.group(size), p.count) for p in self.parts), self.side)
 
-    def __add__(self, other: Loss) -> Loss:
+    def __add__(self, other: Loss | Guarantee) -> Loss:
+        if isinstance(other, Guarantee):
+            other = other.loss()
         if not isinstance(other, Loss):
             return NotImplemented
         return compose(self, other)
@@ -209,7 +223,7 @@ class Loss(BaseCurve):
         if not isinstance(releases, list) or not all(isinstance(item, dict) for item in releases):
             raise InvalidParameter("releases", releases, "a list of objects, each with a kind")
         for item in releases:
-            family = family_from_json({name: field for name, field in item.items() if name != "count"})
+            family = _family({name: field for name, field in item.items() if name != "count"})
             parts.append(Part(family, checks.count("count", item.get("count", 1))))
         return cls(tuple(parts), side, neighbors)
 
@@ -220,29 +234,62 @@ class Loss(BaseCurve):
         return text if not self.neighbors else f"({text}).stated_for({self.neighbors!r})"
 
 
-def compose(*losses: Loss) -> Loss:
-    """All of these releases together; with none, nothing was released (epsilon 0)."""
-    for loss in losses:
-        if not isinstance(loss, Loss):
-            raise InvalidParameter("loss", loss, "a quiltwork loss")
-    if not losses:
+def _family(value: dict[str, Any]) -> Family:
+    if value.get("kind") == "worst_vector":
+        from quiltwork.compose.worst_vector import worst_vector_from_json
+
+        return worst_vector_from_json(value)
+    return family_from_json(value)
+
+
+def loss_of(given: Any) -> Loss:
+    """A loss, or that of a guarantee about neighbouring data; anything else is refused."""
+    found = given.loss() if isinstance(given, Guarantee) else given
+    if not isinstance(found, Loss):
+        raise InvalidParameter("loss", given, "a quiltwork loss, or a guarantee that has one")
+    return found
+
+
+def compose(*losses: Loss | Guarantee) -> Loss:
+    """All of these releases together; with none, nothing was released (epsilon 0).
+
+    Guarantees of plans on one table under one notion are joined query by query before they become a loss: a pair of
+    neighbours has one vector for all of them.
+    """
+    found = [loss_of(one) for one in _joined(losses)]
+    if not found:
         return Loss(())
-    sides = {loss.side for loss in losses}
+    sides = {loss.side for loss in found}
     if len(sides) > 1:
         raise InvalidParameter("direction", sorted(sides), "the same for all releases of a composition")
-    stated = {same_words(loss.neighbors): loss.neighbors for loss in losses if loss.neighbors}
+    stated = {same_words(loss.neighbors): loss.neighbors for loss in found if loss.neighbors}
     if len(stated) > 1:
         one, other = sorted(stated.values())[:2]
         raise InvalidParameter(
             "neighbors", (one, other), "the same for all releases of a composition",
             "what was stated for different changes of the data does not add up: state each loss for the same one",
         )  # fmt: skip
-    return Loss(tuple(part for loss in losses for part in loss.parts), losses[0].side, *stated.values())
+    return Loss(tuple(part for loss in found for part in loss.parts), found[0].side, *stated.values())
+
+
+def _joined(given: Sequence[Loss | Guarantee]) -> list[Loss | Guarantee]:
+    """The same with every guarantee joined to an earlier one where both know that they belong together."""
+    found: list[Loss | Guarantee] = []
+    for one in given:
+        for place, before in enumerate(found):
+            if isinstance(one, Guarantee) and isinstance(before, Guarantee):
+                both = before.beside(one)
+                if both is not None:
+                    found[place] = both
+                    break
+        else:
+            found.append(one)
+    return found
 
 
 class ComposingRoom(ModuleType):
     """Importing a file of the room binds its name on the package; calling `quiltwork.compose` must work as well."""
 
-    def __call__(self, *losses: Loss) -> Loss:
+    def __call__(self, *losses: Loss | Guarantee) -> Loss:
         """All of these releases together; with none, nothing was released (epsilon 0)."""
         return compose(*losses)

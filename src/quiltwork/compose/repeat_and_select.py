@@ -29,7 +29,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.compose.constructors import profile
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.loss import Loss, loss_of
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.stated import Stated, above
 
@@ -56,8 +56,7 @@ def repeat_and_select(loss: Loss, mean: float, shape: float = 1.0) -> Loss:
     >>> [round(loss.epsilon(1e-6).safe, 2) for loss in (gaussian(2.0), repeat_and_select(gaussian(2.0), mean=5))]
     [2.25, 3.05]
     """
-    if not isinstance(loss, Loss):
-        raise InvalidParameter("loss", loss, "a quiltwork loss")
+    loss = loss_of(loss)
     if loss.side != "worst":
         raise Unsupported("selection in one direction", "scores compare both worlds", "leave out .direction(...)")
     if shape != math.inf:

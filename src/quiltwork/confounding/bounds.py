@@ -30,13 +30,14 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.compose.loss import Loss
+from quiltwork.compose.loss import Loss, loss_of
 from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.confounding.pairs import distances
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
 from quiltwork.curves.from_delta import FromDelta
-from quiltwork.errors import InvalidParameter
+from quiltwork.curves.guarantee import Guarantee
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
@@ -202,10 +203,12 @@ class Amplified(Contraction):
     method = "Theorem B, composed loss"
     because = (*Contraction.because, "the composed loss of the mechanisms between values of the data")
 
-    def __init__(self, world: World, loss: Loss, distance: Any = None) -> None:
-        if not isinstance(loss, Loss):
-            raise InvalidParameter("loss", loss, "a quiltwork loss")
-        if loss.side != "worst":
+    def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None) -> None:
+        if isinstance(loss, Guarantee):
+            _check_replaced(loss)
+        elif not isinstance(loss, Loss):
+            raise InvalidParameter("loss", loss, "a quiltwork loss, or a guarantee for one changed record")
+        elif loss.side != "worst":
             raise InvalidParameter("loss", loss, "a loss in both directions", "values of the data change either way")
         self.world, self.loss = world, loss
         self.distance = None if distance is None else _distances(distance, world.inputs)
@@ -235,10 +238,21 @@ class Amplified(Contraction):
         odds = _inner_odds(parts)
         inner = odds if math.isinf(odds) else max(down(math.log(odds) * (1.0 - 8.0 * UNIT), 4), 0.0)
         if (far, inner) not in self._known:
-            loss = self.loss if far == 1 else self.loss.group(far)
+            loss = self.loss if far == 1 else loss_of(self.loss).group(far)
             self._known[far, inner] = float(loss.delta(inner).safe)
         share = self._known[far, inner]
         return min(up(parts.amount * share), parts.amount) if share > 0 else 0.0
+
+
+def _check_replaced(given: Guarantee) -> None:
+    """Two values of the data are one record that changes, not one that comes or goes."""
+    if getattr(getattr(given, "notion", None), "kind", None) not in ("replace_one", "entry"):
+        raise Unsupported(
+            f"a bound about the secret from a guarantee for {given.protects!r}",
+            "two values of the data are one record that changes, and only that may differ",
+            "ask for that change first: plan.guarantee(world=world), or plan.guarantee().to(replace_one(fixed=...))",
+        )
+    given.loss()  # refuses what does not add up
 
 
 def _inner_odds(parts: Split) -> float:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from quiltwork.confounding.design.design import Design
     from quiltwork.confounding.line.world import ContinuousWorld
     from quiltwork.confounding.papers.penalty import Penalised
+    from quiltwork.curves.guarantee import Guarantee
 
 MAX_VALUE = Fraction(10) ** 100  # of a value of the data from zero
 
@@ -172,12 +173,13 @@ class World:
             raise InvalidParameter("channels", "tables and noises", "either tables or noises")
         return noisy(self, noises)
 
-    def bound(self, loss: Loss, *, distance: Any = None) -> Amplified:
+    def bound(self, loss: Loss | Guarantee, *, distance: Any = None) -> Amplified:
         """The guarantee about the secret of any composition that is private for the data (Theorem B).
 
         `loss` is what the mechanisms lose between any two values of the data, as the engine composes it; with
         `distance` (a table of whole numbers, or a function of two values) it is the loss between values at distance
-        one, and farther values are groups.
+        one, and farther values are groups. A guarantee of a table plan for one changed record is taken as it is: the
+        data are then the content of that record.
         """
         from quiltwork.confounding.bounds import Amplified
 

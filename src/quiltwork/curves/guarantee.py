@@ -13,7 +13,7 @@ from quiltwork.curves.bracket import Quantity
 from quiltwork.curves.curve import Curve, SameCurve
 from quiltwork.curves.views import answers
 from quiltwork.document.draw import notebook as markup
-from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.numbers.json import check_schema
@@ -101,6 +101,34 @@ class Guarantee(SameCurve):
 
     def _same(self, quantity: Quantity) -> Curve:
         return self.curve
+
+    def loss(self) -> Any:
+        """This guarantee as a loss, to be composed, spent and calibrated: for neighbouring data only."""
+        made = getattr(self.curve, "as_loss", None)
+        if made is None:
+            raise Unsupported(
+                f"a loss of the guarantee for {self.protects!r}",
+                "a guarantee about a secret does not add up: two releases that each tell nothing about it can tell all "
+                "of it together",
+                "join the releases before they are translated (one plan, one per-entry loss), or open a budget with "
+                "prior=..., and spend the per-entry loss",
+            )
+        return made()
+
+    def beside(self, other: Guarantee) -> Guarantee | None:
+        """One guarantee for both, where their releases can be joined; None where their losses are composed instead."""
+        return None
+
+    def __add__(self, other: Any) -> Any:
+        return self.loss() + other
+
+    def __radd__(self, other: Any) -> Any:
+        return self.loss() if other == 0 else NotImplemented
+
+    def __mul__(self, count: int) -> Any:
+        return self.loss() * count
+
+    __rmul__ = __mul__
 
     def explain(self, delta: float | None = None) -> str:
         """What an attacker can do at best, in plain language; every number is rounded to the safe side.

@@ -1,6 +1,8 @@
-"""`plan.guarantee(prior=...)`: what a plan of table queries tells about single entries of correlated records.
+"""`plan.guarantee(prior=...)` and `plan.guarantee(world=...)`: what a plan of table queries tells about secrets.
 
-Reference: theory/joining.md section 2.
+These are single entries of correlated records, or what the content of a record is drawn from.
+
+Reference: theory/joining.md section 2; theory/confounding.md 2.3, Theorem B.
 """
 
 from __future__ import annotations
@@ -8,21 +10,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from quiltwork.confounding.world import World
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.joined.under_chain import UnderChain
-from quiltwork.joined.windows import windows_of
+from quiltwork.joined.patterns import Patterns, patterns_of
+from quiltwork.joined.under_chain import AlongChain
+from quiltwork.joined.under_gaussian import BECAUSE as SHIFT
+from quiltwork.joined.under_gaussian import shifted
+from quiltwork.joined.under_prior import Correlated, UnderPrior
+from quiltwork.joined.under_tree import Apart, Hidden, InBlocks, OnTree
 from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.priors.blocks import Blocks, Independent
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
+from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
+from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
+from quiltwork.pufferfish.priors.tree import Tree
+from quiltwork.tables.guarantee import guaranteed
+from quiltwork.tables.notions.neighbors import ReplaceOne
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.schema.table import column_name
 
 USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
-BECAUSE = (
-    "the plan's own losses for changes inside a window of one person's rows, and how the prior ties the rows together",
-    "coupling: two copies of the sequence differ in a random window, and the plan loses on average what that window "
-    "costs",
-    "propagation: each side of an entry lets through what its transition law allows, a window of entries pays once",
+BECAUSE = "the plan's own losses for changes at some of one person's rows, and how the prior ties the rows together"
+
+LAWS: tuple[tuple[type[Prior], Any], ...] = (
+    (MarkovChain, AlongChain),
+    (Tree, OnTree),
+    (HiddenMarkov, Hidden),
+    (Blocks, InBlocks),
+    (Independent, Apart),
 )
 
 
@@ -36,24 +52,63 @@ def under_prior(plan: Plan, prior: Prior, person: Any, when: Any, changes: Itera
         raise InvalidParameter("prior", prior, "a prior such as pufferfish.MarkovChain(...)")
     names = column_name("person", person), column_name("when", when)
     plan.table.names(names, "person and when")
-    if not isinstance(prior, MarkovChain):
-        raise Unsupported(
-            f"a table plan under {type(prior).__name__}",
-            "only Markov chains are built here",
-            "translate the loss of one entry: pufferfish.guarantee(loss, prior)",
-        )
     listed = None if changes is None else [column_name("changes", one) for one in changes]
-    curve = UnderChain(windows_of(plan.table, plan.queries, *names, listed), prior)
-    moving = " and ".join(sorted(curve.windows.changes))
+    patterns = patterns_of(plan.table, plan.queries, *names, listed)
+    if prior.entries not in (None, len(patterns.ticks)):
+        raise InvalidParameter("prior", f"{prior.entries} entries", f"{len(patterns.ticks)}, one for each tick")
+    if isinstance(prior, (AutoRegressive, GaussianPrior)):
+        curve: Any = shifted(patterns, prior)
+        hidden, because = f"two values at most {prior.gap:g} apart", [SHIFT]
+        clipped = ["values outside the range of their column are clipped to it"]
+    else:
+        law, clipped = _law(patterns, prior), []
+        curve, hidden, because = UnderPrior(law), "one value against another", list(law.because)
+    moving = " and ".join(sorted(patterns.changes))
     return Guarantee(
         curve,
-        protects=f"the {moving} of one {names[0]} at one {names[1]}, one value against another",
+        protects=f"the {moving} of one {names[0]} at one {names[1]}, {hidden}",
         assumes=(
             prior.words,
             f"every {names[0]} has exactly one row for each {names[1]}, and the prior is the law of its {moving}",
             f"rows of other {names[0]}s say nothing about those of this one",
             "the conditions of all queries were fixed before any result was seen",
+            *clipped,
         ),
-        because=BECAUSE,
+        because=(BECAUSE, *because),
         witness=later(lambda: curve.worst_case(USUAL_DELTA)),
+    )
+
+
+def _law(patterns: Patterns, prior: Prior) -> Correlated:
+    for kind, law in LAWS:
+        if isinstance(prior, kind):
+            found: Correlated = law(patterns, prior)
+            return found
+    raise Unsupported(
+        f"a table plan under {type(prior).__name__}",
+        "no coupling of it is proved here",
+        "translate the loss of one entry: pufferfish.guarantee(plan.guarantee().to(replace_one(fixed=...)), prior)",
+    )
+
+
+def in_world(plan: Plan, world: Any, changes: Iterable[Any] | None = None) -> Guarantee:
+    """The guarantee for the secret of a world in which one record's content is drawn given that secret.
+
+    Two contents are one record that changes in the columns `changes` (all of them by default), everything else fixed;
+    what the plan loses then is contracted by the law of the content (Theorem B).
+    """
+    if not isinstance(world, World):
+        raise InvalidParameter("world", world, "a finite World(secret=..., data=...)")
+    columns = frozenset(plan.table.columns)
+    moving = columns if changes is None else frozenset(plan.table.names(changes, "changes"))
+    if not moving:
+        raise InvalidParameter("changes", [], "at least one column of the table")
+    step = guaranteed(plan.table, plan.queries, ReplaceOne(columns - moving))
+    bound = world.bound(step)
+    about = " and ".join(sorted(moving))
+    return Guarantee(
+        bound,
+        protects=world.protects,
+        assumes=(*bound.assumes, f"the data are the {about} of one record, and all other records are fixed"),
+        because=(*bound.because, *step.because),
     )

@@ -40,20 +40,17 @@ class Propagation:
 
     def worst(self, cost: Cost) -> FloatArray:
         """kappa of every entry and ordered pair of states; infinite where nothing follows."""
-        length, states = self.sides.length, self.sides.states
+        length, apart = self.sides.length, 1.0 - np.eye(self.sides.states)
         right = self._outward(cost, forward=True)
         left = self._outward(cost, forward=False)
-        apart = 1.0 - np.eye(states)
-        found = np.empty((length, states, states))
+        found = np.empty((length, *apart.shape))
         for i in range(length):
             befores = self._beyond(self.sides.left(i), left, i, -1)
             afters = self._beyond(self.sides.right(i), right, i, +1)
-            best = np.full((states, states), np.inf)
-            for back, before in befores:
-                for ahead, after in afters:
-                    own = cost(i - back + 1, i + ahead - 1)
-                    best = np.minimum(best, up(_paid(own, apart) + before + after, 2))
-            found[i] = np.where(apart > 0, best, 0.0)
+            own = np.array([[cost(i - back + 1, i + ahead - 1) for ahead, _ in afters] for back, _ in befores])
+            before, after = (np.array([table for _, table in side]) for side in (befores, afters))
+            sums = own[..., None, None] + (before[:, None] + after[None])
+            found[i] = np.where(apart > 0, up(sums.min(axis=(0, 1)), 3), 0.0)
         return found
 
     def _beyond(
@@ -80,14 +77,13 @@ class Propagation:
             steps = self.sides.right(t) if forward else self.sides.left(t)
             if steps is None:
                 continue
-            best = _paid(cost(t, length - 1) if forward else cost(0, t), apart)
+            best = np.where(apart > 0, cost(t, length - 1) if forward else cost(0, t), 0.0)
             for d, spread in enumerate(self._of(steps[:DEEPEST]), start=1):
                 beyond = tables[t + d if forward else t - d]
-                if beyond is None:
-                    continue
-                own = cost(t, t + d - 1) if forward else cost(t - d + 1, t)
-                best = np.minimum(best, up(_paid(own, apart) + _through(spread, beyond), 2))
-            tables[t] = np.asarray(best)
+                if beyond is not None:
+                    own = cost(t, t + d - 1) if forward else cost(t - d + 1, t)
+                    best = np.minimum(best, own + _through(spread, beyond))
+            tables[t] = np.where(apart > 0, up(best, 2), 0.0)
         return tables
 
     def _of(self, steps: list[Kernel]) -> list[Spread]:
@@ -108,8 +104,3 @@ def _through(spread: Spread, slope: FloatArray) -> FloatArray:
     if not np.isfinite(slope).all():
         return np.asarray(spread.limit)
     return spread.directed(slope) if len(slope) == 2 else spread.anchored(slope)
-
-
-def _paid(cost: float, apart: FloatArray) -> FloatArray:
-    """A cost between any two different states."""
-    return np.where(apart > 0, cost, 0.0)

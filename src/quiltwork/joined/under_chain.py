@@ -1,4 +1,4 @@
-"""What a plan tells about single entries of a Markov chain: the best of couple, propagate and the whole sequence.
+"""A Markov chain along the ticks: couplings that differ in windows, and propagation with the costs of windows.
 
 Reference: theory/joining.md section 2.
 """
@@ -8,87 +8,43 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.loss import Loss
-from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.joined.coupling import numbers_apart, survival
+from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
 from quiltwork.joined.sides import Sides
-from quiltwork.joined.windows import Windows
-from quiltwork.kinds import not_written
-from quiltwork.numbers.rounding import up
-from quiltwork.numbers.stated import Stated
+from quiltwork.joined.under_prior import Correlated
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 
 MOST_TERMS = 2_000_000  # windows over all entries; of longer sides the rest counts as everything
-ROUNDS, POINTS = 7, 17  # of a search for epsilon: grids, each inside the last one's cell
-SEARCHED = 40  # values of c that are tried by propagation
-CHORDS = 600  # points of a profile
-SUMMED = 1.0 + 1e-12  # rounding of the sums over windows
+MOST_WEIGHTS = 40_000_000  # numbers in the matrix of weights; beyond, one case of an entry stands for all of its pairs
+COUPLED = (
+    "coupling: two copies of the sequence differ in a random window, and the plan loses on average what that window "
+    "costs"
+)
+PROPAGATED = "propagation: each side of an entry lets through what its transition law allows, a window pays once"
 
 
-@attrs.frozen(eq=False, slots=False)
-class Profile:
-    """delta_W of windows that cost alike: the largest over a few losses, rounded up."""
+class AlongChain(Correlated):
+    """The cases are entries and ordered pairs of states that can occur there."""
 
-    losses: tuple[Loss, ...]
+    because = (COUPLED, PROPAGATED)
 
-    def deltas(self, epsilons: FloatArray) -> FloatArray:
-        """At these epsilons, of any sign."""
-        found = np.zeros(epsilons.size)
-        for loss in self.losses:
-            found = np.maximum(found, np.ravel(loss.delta(epsilons, rtol=1e-4).upper))
-        return found
-
-    @cached_property
-    def top(self) -> float:
-        """The largest loss."""
-        return max((float(loss.epsilon(0.0).upper) for loss in self.losses), default=0.0)
-
-    @cached_property
-    def _chords(self) -> tuple[FloatArray, FloatArray]:
-        """e^epsilon - 1 and delta at points so near that chords between them lose little."""
-        half = max((float(loss.epsilon(1e-2).upper) for loss in self.losses), default=0.0)
-        far = min(self.top, FARTHEST, 40.0 * max(half, 1e-6))
-        epsilons = np.geomspace(1e-4 * far, far, CHORDS)
-        return np.expm1(epsilons), self.deltas(epsilons)
-
-    def shifted(self, c: float) -> float:
-        """The least e with delta(e) <= c (e^e - 1), from the safe side; the largest loss when c = 0.
-
-        delta is convex in g = e^e and lies below its chords, c (g - 1) is a line: where the first chord crosses it.
-        """
-        if c == 0.0 or self.top == 0.0:
-            return self.top
-        grown, deltas = self._chords
-        over = deltas - c * grown * (1.0 - 1e-12)
-        fits = np.flatnonzero(over <= 0.0)
-        if not fits.size:
-            return self.top
-        at = int(fits[0])
-        if at == 0:
-            return up(math.log1p(grown[0]), 4)
-        share = over[at - 1] / (over[at - 1] - over[at])
-        crossing = grown[at - 1] + share * (grown[at] - grown[at - 1])
-        return min(up(math.log1p(crossing * (1.0 + 1e-12)), 4), self.top)
-
-
-@not_written("it knows its plan and its prior", "write the plan and the prior")
-class UnderChain(FromDelta):
-    """A curve: the worst entry and pair of values, for queries whose windows are known."""
-
-    method = "coupling and propagation along the chain"
-    close = 1e-9
-
-    def __init__(self, windows: Windows, chain: MarkovChain) -> None:
-        self.windows, self.sides = windows, Sides(chain, len(windows.ticks))
+    def __init__(self, patterns: Patterns, chain: MarkovChain) -> None:
+        self.patterns, self.chain = patterns, chain
+        self.sides = Sides(chain, len(patterns.ticks))
         self.propagation = Propagation(self.sides)
-        self.profiles: list[Profile] = []
-        self._known: dict[tuple[Loss, ...], int] = {}
-        self._numbers: dict[tuple[int, int], int] = {}
+        all_asked = self.sides.possible.all(axis=1) & (len(chain.states) == self.sides.states)
+        if patterns.contents == self.sides.states:
+            self.told = tuple(np.flatnonzero(all_asked).tolist())
+
+    @property
+    def attained(self) -> bool:  # type: ignore[override]
+        """Two states, hours with queries of their own: a product of one factor for each entry is the worst event."""
+        known = self.sides.states == 2 and self.sides.left(0) is not None
+        return known and len(self.told) == self.sides.length and self.patterns.plain
 
     # ---- windows
 
@@ -98,190 +54,99 @@ class UnderChain(FromDelta):
         most = max(4, int(math.sqrt(MOST_TERMS / length)))
         return min(entry, most), min(length - 1 - entry, most)
 
-    def _profile(self, first: int, last: int) -> int:
-        """The number of a window's profile: windows that cost alike share one."""
-        key = (first, last)
-        if key not in self._numbers:
-            losses = self.windows.losses(first, last)
-            if losses not in self._known:
-                self._known[losses] = len(self.profiles)
-                self.profiles.append(Profile(losses))
-            self._numbers[key] = self._known[losses]
-        return self._numbers[key]
-
-    @cached_property
-    def _places(self) -> list[list[list[tuple[int, int]]]]:
-        """For each entry the windows by how many entries differ to its left and to its right."""
-        length, found = self.sides.length, []
-        for i in range(length):
-            left, right = self._sides_of(i)
-            firsts = [i - n if n < left or left == i else 0 for n in range(left + 1)]
-            lasts = [i + n if n < right or right == length - 1 - i else length - 1 for n in range(right + 1)]
-            found.append([[(first, last) for last in lasts] for first in firsts])
-        return found
+    def _places(self, entry: int) -> tuple[list[int], list[int]]:
+        """The first and last ticks of windows, by how many entries differ to the left and to the right."""
+        (left, right), end = self._sides_of(entry), self.sides.length - 1
+        firsts = [entry - n if n < left or left == entry else 0 for n in range(left + 1)]
+        lasts = [entry + n if n < right or right == end - entry else end for n in range(right + 1)]
+        return firsts, lasts
 
     @cached_property
     def _index(self) -> list[np.ndarray]:
-        return [np.array([[self._profile(*place) for place in row] for row in rows]) for rows in self._places]
+        """The profile of each window around each entry."""
+        found = []
+        for i in range(self.sides.length):
+            firsts, lasts = self._places(i)
+            found.append(np.array([[self.patterns.window(first, last) for last in lasts] for first in firsts]))
+        return found
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        return np.unique(np.concatenate([index.ravel() for index in self._index]))
 
     # ---- couple
 
-    @cached_property
-    def _chances(self) -> list[tuple[FloatArray, FloatArray]]:
+    def _chances(self, entry: int) -> tuple[FloatArray, FloatArray]:
         """How many entries differ on each side: (n, u, v)."""
+        left, right = self._sides_of(entry)
+        both = (self.sides.left(entry), left), (self.sides.right(entry), right)
+        one, two = (survival(steps, count, self.sides.states) for steps, count in both)
+        if self._merged:
+            one, two = (side.max(axis=(1, 2), keepdims=True) for side in (one, two))
+        return numbers_apart(one), numbers_apart(two)
+
+    @cached_property
+    def cases(self) -> list[tuple[int, int, int]]:
+        """(entry, u, v)."""
         found = []
-        for i in range(self.sides.length):
-            left, right = self._sides_of(i)
-            both = (self.sides.left(i), left), (self.sides.right(i), right)
-            one, two = (numbers_apart(survival(steps, count, self.sides.states)) for steps, count in both)
-            found.append((one, two))
+        for i, seen in enumerate(self.sides.possible):
+            there = np.flatnonzero(seen).tolist()
+            found += [(i, u, v) for u in there for v in there if u != v]
         return found
 
-    def coupled(self, epsilons: FloatArray) -> FloatArray:
-        """The largest over entries and pairs of the mean of delta_W, rounded up."""
-        index = self._index
-        table = np.array([profile.deltas(epsilons) for profile in self.profiles])
-        worst = np.zeros(epsilons.size)
-        for i, (left, right) in enumerate(self._chances):
-            means = np.einsum("luv,ruv,lre->uve", left, right, table[index[i]], optimize=True)
-            means[~self._asked(i)] = 0.0
-            worst = np.maximum(worst, means.max(axis=(0, 1)))
-        everything = self.profiles[self._profile(0, self.sides.length - 1)].deltas(epsilons)
-        return np.minimum(np.minimum(worst * SUMMED, everything), 1.0)
+    @property
+    def _merged(self) -> bool:
+        """Whether there are so many pairs that the worst of an entry's stands for all."""
+        return len(self.cases) * len(self.numbers) > MOST_WEIGHTS
 
-    def worst_case(self, delta: float) -> str:
-        """The entry, the two values and the window that weighs most, by coupling at this delta."""
-        epsilon = np.array([min(self._coupled_epsilon(delta), FARTHEST)])
-        index, table = self._index, np.array([profile.deltas(epsilon)[0] for profile in self.profiles])
-        best, found = -1.0, (0, 0, 0, 0, 0)
-        for i, (left, right) in enumerate(self._chances):
-            terms = np.einsum("luv,ruv,lr->uvlr", left, right, table[index[i]])
-            means = np.where(self._asked(i), terms.sum(axis=(2, 3)), -1.0)
-            if float(means.max()) > best * (1 + 1e-9):
-                u, v = divmod(int(np.argmax(means)), means.shape[1])
-                before, after = divmod(int(np.argmax(terms[u, v])), terms.shape[3])
-                best, found = float(means.max()), (i, u, v, *self._places[i][before][after])
-        i, u, v, first, last = found
-        names = [self.sides.chain.states[self.sides.chain.occurring[one]] for one in (u, v)]
+    @cached_property
+    def weights(self) -> FloatArray:
+        rows: list[FloatArray] = []
+        for i, index in enumerate(self._index):
+            left, right = self._chances(i)
+            terms = np.einsum("luv,ruv->lruv", left, right)
+            found = np.zeros((len(self.numbers), *terms.shape[2:]))
+            np.add.at(found, np.searchsorted(self.numbers, index).ravel(), terms.reshape(-1, *terms.shape[2:]))
+            there = np.flatnonzero(self.sides.possible[i]).tolist()
+            if self._merged:
+                rows += [found[:, 0, 0]] * (len(there) > 1)
+            else:
+                rows += [found[:, u, v] for u in there for v in there if u != v]
+        return np.array(rows).reshape(len(rows), len(self.numbers))
+
+    def words(self, case: int, number: int) -> str:
+        i, u, v = self.cases[case] if not self._merged else (case, 0, 1)
+        (firsts, lasts), (left, right) = self._places(i), self._chances(i)
+        pair = (0, 0) if self._merged else (u, v)
+        chance = np.multiply.outer(left[:, *pair], right[:, *pair]) * (self._index[i] == number)
+        before, after = divmod(int(np.argmax(chance)), len(lasts))
+        names = [self.chain.states[self.chain.occurring[one]] for one in (u, v)]
+        ticks = self.patterns.tick_names
+        told = "" if self._merged else f", {names[0]} against {names[1]}"
         return (
-            f"{self.windows.when} {self._tick(i)}, {names[0]} against {names[1]}; what weighs most is a change from "
-            f"{self._tick(first)} to {self._tick(last)}"
+            f"{self.patterns.when} {ticks[i]}{told}; what weighs most is a change from {ticks[firsts[before]]} to "
+            f"{ticks[lasts[after]]}"
         )
-
-    def _tick(self, entry: int) -> str:
-        return self.windows.tick_names[entry]
-
-    def _asked(self, entry: int) -> np.ndarray:
-        """Pairs of values that the entry can have."""
-        seen = self.sides.possible[entry]
-        return np.asarray(seen[:, None] & seen[None, :] & ~np.eye(len(seen), dtype=bool))
 
     # ---- propagate
 
-    def _kappa(self, c: float) -> float:
-        """The worst kappa when every window costs e(W) at this c."""
+    def kappa(self, c: float) -> float:
         known: dict[int, float] = {}
 
         def cost(first: int, last: int) -> float:
-            number = self._profile(first, last)
+            number = self.patterns.window(first, last)
             if number not in known:
-                known[number] = self.profiles[number].shifted(c)
+                known[number] = self.cost(number, c)
             return known[number]
 
-        kappas = self.propagation.worst(cost)
-        return max(float(kappas[i][self._asked(i)].max(initial=0.0)) for i in range(self.sides.length))
-
-    @cached_property
-    def pure(self) -> float:
-        """epsilon at delta 0 by propagation of largest losses; infinite when one is unbounded."""
-        return self._kappa(0.0)
-
-    def propagated_epsilon(self, delta: float, most: float) -> float:
-        """The least kappa with c (e^kappa - 1) <= delta, if it is below `most`."""
-        best = min(self.pure, most)
-        if delta == 0.0 or not math.isfinite(most) or best == 0.0:
-            return best
-        low = math.log(delta) - _log_expm1(best)  # at smaller c a kappa that is below `most` has delta to spare
-        high = low + 12.0
-        for _ in range(SEARCHED):  # c (e^kappa - 1) rises with c: bisection on its logarithm
-            if high - low < 1e-7:
-                break
-            middle = 0.5 * (low + high)
-            kappa = self._kappa(math.exp(middle))
-            if kappa > 0 and middle + _log_expm1(kappa) <= math.log(delta) - 1e-12:
-                low, best = middle, min(best, kappa)
-            elif kappa == 0.0:
-                low, best = middle, 0.0
-            else:
-                high = middle
-        return best
-
-    def propagated_delta(self, epsilon: float, most: float) -> float:
-        """c (e^epsilon - 1) at the least c whose kappa is no larger, if that is below `most`."""
-        if self.pure <= epsilon:
-            return 0.0
-        if most <= 0.0 or epsilon <= 0.0:
-            return most
-        high = math.log(most) - _log_expm1(epsilon)
-        low, best = high - 60.0, most
-        for _ in range(SEARCHED):
-            middle = 0.5 * (low + high)
-            if high - low < 1e-6:
-                break
-            if self._kappa(math.exp(middle)) <= epsilon:
-                high, best = middle, min(best, up(math.exp(middle) * math.expm1(epsilon), 4))
-            else:
-                low = middle
-        return best
-
-    # ---- the curve
-
-    def _upper(self, epsilon: float) -> float:
-        found = float(self.coupled(np.array([epsilon]))[0])
-        return self.propagated_delta(epsilon, found) if math.isfinite(epsilon) else found
-
-    def _search(self, delta: float) -> float:
-        stated = Stated(delta).below
-        if stated <= 0.0:
-            return min(self.pure, self.profiles[self._profile(0, self.sides.length - 1)].top)
-        return self.propagated_epsilon(stated, self._coupled_epsilon(stated))
-
-    def _coupled_epsilon(self, delta: float) -> float:
-        """Where the coupled bound falls to delta: a grid, and finer ones inside the cell that was found."""
-        if float(self.coupled(np.array([0.0]))[0]) <= delta:
-            return 0.0
-        if not float(self.coupled(np.array([math.inf]))[0]) <= delta:
+        if not math.isfinite(cost(0, self.sides.length - 1)) and c == 0.0 and self._unbounded:
             return math.inf
-        grid = np.concatenate([[0.0], np.geomspace(1e-3, FARTHEST, POINTS)])
-        for _ in range(ROUNDS):
-            fits = self.coupled(grid) <= delta
-            if not fits.any():
-                return math.inf
-            at = int(np.argmax(fits))
-            low, high = float(grid[max(at - 1, 0)]), float(grid[at])
-            if high - low <= self.close * high:
-                break
-            grid = np.linspace(low, high, POINTS)
-        return high
-
-    def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
-        found = FromDelta._lower_delta(self, epsilon)
-        for loss in self._attained:
-            found = np.maximum(found, np.ravel(loss.delta(epsilon).lower))
-        return found
-
-    def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
-        found = np.zeros_like(delta)
-        for loss in self._attained:
-            found = np.maximum(found, np.ravel(loss.epsilon(delta).lower))
-        return found
+        kappas, seen = self.propagation.worst(cost), self.sides.possible
+        apart = ~np.eye(self.sides.states, dtype=bool)
+        return float(np.max(kappas, where=seen[:, :, None] & seen[:, None, :] & apart, initial=0.0))
 
     @cached_property
-    def _attained(self) -> tuple[Loss, ...]:
-        """What queries of one entry's own tick really tell, whatever else is released."""
-        asked = [i for i in range(self.sides.length) if self._asked(i).any()]
-        return tuple(dict.fromkeys(loss for i in asked for loss in self.windows.alone(i)))
-
-
-def _log_expm1(x: float) -> float:
-    return math.log(math.expm1(x)) if x < 30.0 else x + math.log1p(-math.exp(-x))
+    def _unbounded(self) -> bool:
+        """Whether some tick alone, at an entry with a secret, has an unbounded loss: then there is no pure bound."""
+        several = np.flatnonzero(self.sides.possible.sum(axis=1) > 1).tolist()
+        return any(math.isinf(self.cost(self.patterns.window(t, t), 0.0)) for t in several)

@@ -202,6 +202,11 @@ class Family(ABC):
         return self
 
     @property
+    def several(self) -> bool:
+        """Whether it stands for several compositions, one for each kind of neighbours, to be asked one by one."""
+        return False
+
+    @property
     def reveals_nothing(self) -> bool:
         """Whether both worlds certainly have the same law."""
         return False

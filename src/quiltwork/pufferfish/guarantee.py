@@ -27,7 +27,9 @@ ADAPTIVE = (
 )
 
 
-def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, method: Method = "best") -> Guarantee:
+def guarantee(
+    loss: Loss | Guarantee, prior: Prior, secrets: Secrets | None = None, *, method: Method = "best"
+) -> Guarantee:
     """The guarantee for the secrets when every release together has this loss for each single entry.
 
     `loss` is what one entry's change can do: any quiltwork loss, pure, (epsilon, delta), Rényi, Gaussian, or a
@@ -39,6 +41,8 @@ def guarantee(loss: Loss, prior: Prior, secrets: Secrets | None = None, *, metho
     >>> round(promise.epsilon(0.0).safe, 3)
     2.463
     """
+    if isinstance(loss, Guarantee):
+        loss = _of_entries(loss)
     if not isinstance(loss, Loss):
         raise InvalidParameter("loss", loss, "a quiltwork loss, of one entry", _swapped(prior))
     if loss.side != "worst":
@@ -81,6 +85,19 @@ def _because(curve: Leaks) -> tuple[str, ...]:
         if float(curve.loss.delta(entry).upper) > 0.0:
             because.append(SHIFT)
     return (*because, *dict.fromkeys(part.family.because for part in curve.loss.parts))
+
+
+def _of_entries(given: Guarantee) -> Loss:
+    """The loss of a plan for one entry that changes its value; a plan for another change is refused."""
+    if getattr(getattr(given, "notion", None), "kind", None) not in ("replace_one", "entry"):
+        raise Unsupported(
+            f"a per-entry loss from a guarantee for {given.protects!r}",
+            "a prior speaks of entries that change their value, one of them alone",
+            "ask for that change first, plan.guarantee().to(replace_one(fixed=...)), or for the plan under the prior, "
+            "plan.guarantee(prior=..., person=..., when=...)",
+        )
+    found: Loss = given.loss()
+    return found
 
 
 def _swapped(prior: Any) -> str:

@@ -25,6 +25,7 @@ from quiltwork.release.released import Released
 from quiltwork.release.scan import quiet, totals
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
+from quiltwork.tables.notions.transformations import ClipRows
 from quiltwork.tables.schema.columns import Id
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.statistic import Statistic
@@ -101,11 +102,16 @@ def release(
 
 
 def enforced(found: PlanGuarantee) -> PlanGuarantee:
-    """The guarantee without the contribution bounds among its assumptions: a release makes them true."""
-    return attrs.evolve(
-        found,
-        assumes=later(lambda: tuple(line for line in found.assumes if line not in contribution_bounds(found.notion))),
-    )
+    """The guarantee without the contribution bounds among its assumptions: a release makes them true.
+
+    Other releases may use other rows of the same person, so that it is not joined with theirs query by query.
+    """
+    notion, taken = found.notion, contribution_bounds(found.notion)
+    kept = found.contribution
+    if kept is None and isinstance(notion, User) and not math.isinf(notion.max_records):
+        kept = ClipRows(notion.id, int(notion.max_records))
+    assumes = later(lambda: tuple(line for line in found.assumes if line not in taken))
+    return attrs.evolve(found, assumes=assumes, contribution=kept)
 
 
 def _engine(given: str | Engine) -> Any:

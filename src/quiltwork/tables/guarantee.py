@@ -163,6 +163,19 @@ class PlanGuarantee(Guarantee):
         other.check(self.table)
         return guaranteed(self.table, self.queries, other, self.contribution)
 
+    def beside(self, other: Guarantee) -> Guarantee | None:
+        """Both plans as one, when they are about one table under one notion: distances of each step are added up.
+
+        Two plans that each cut the rows of a person may use different rows of that person: they are not joined.
+        """
+        if not isinstance(other, PlanGuarantee) or other.notion != self.notion or other.table is not self.table:
+            return None
+        if self.contribution is not None or other.contribution is not None:
+            return None
+        taken = {query.name for query in self.queries}
+        fresh = [attrs.evolve(query, name=_fresh(query.name, taken)) for query in other.queries]
+        return guaranteed(self.table, (*self.queries, *fresh), self.notion)
+
     @property
     def found(self) -> Reach:
         """Everything that one step can do: searched for with the first question."""
@@ -198,6 +211,15 @@ class PlanGuarantee(Guarantee):
                 text = f"- {query.name}: distance {single(names[query.name])}, {query.loss}, {query.holds}"
                 lines.append(text + (f", via {query.via}" if query.via is not None else ""))
         return "\n".join(lines)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """A name that no other query has."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    taken.add(found)
+    return found
 
 
 def guaranteed(

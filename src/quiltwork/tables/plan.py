@@ -254,14 +254,30 @@ class Plan:
     @overload
     def guarantee(self, *, prior: Any, person: Any, when: Any, changes: Iterable[Any] | None = None) -> Guarantee: ...
 
+    @overload
+    def guarantee(self, *, world: Any, changes: Iterable[Any] | None = None) -> Guarantee: ...
+
     def guarantee(
-        self, *, prior: Any = None, person: Any = None, when: Any = None, changes: Iterable[Any] | None = None
+        self,
+        *,
+        prior: Any = None,
+        person: Any = None,
+        when: Any = None,
+        changes: Iterable[Any] | None = None,
+        world: Any = None,
     ) -> Guarantee:
         """What the whole plan guarantees, over the worst step of its notion.
 
         With a `prior`: about single rows of one person, when they are correlated as it says. `person` is the column
         that says whose row it is, `when` the one that orders them; `changes` are the columns that follow the prior.
+        With a `world`: about the secret from which the content of one record, in the columns `changes`, is drawn.
         """
+        if world is not None:
+            from quiltwork.joined.guarantee import in_world
+
+            if any(given is not None for given in (prior, person, when)):
+                raise InvalidParameter("world", world, "given without prior, person and when")
+            return in_world(self, world, changes)
         if prior is None:
             if any(given is not None for given in (person, when, changes)):
                 raise InvalidParameter("prior", None, "given with person, when and changes", "or leave these out too")

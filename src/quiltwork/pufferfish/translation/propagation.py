@@ -94,21 +94,14 @@ class Spread:
 
     def directed(self, slope: FloatArray) -> FloatArray:
         """Two columns: g_0 / g_1 <= e^slope[0, 1] and g_1 / g_0 <= e^slope[1, 0] give the exact maximum."""
-        rows = len(self.above)
-        found = np.zeros((rows, rows))
-        for u in range(rows):
-            for v in range(rows):
-                if u != v:
-                    favoured = int(self.first[u, v])
-                    r = float(slope[favoured, 1 - favoured])
-                    found[u, v] = min(self.limit[u, v], r) if r > MAX_EXPONENT else self._one(u, v, r)
-        return np.asarray(np.minimum(found, self.limit))
-
-    def _one(self, u: int, v: int, r: float) -> float:
-        """What the first column gains, as plain floats: thousands of turns ask for it."""
-        above, below, z = float(self.above[u, v, 0]), float(self.below[u, v, 0]), float(np.expm1(r))
-        gain = max(float(np.log1p(z * (above - below) / (1.0 + z * below))), 0.0)
-        return up(gain + 4.0 * min(1.0, z) * self.error + 8.0 * UNIT * gain, 2)
+        r = np.asarray(slope)[self.first, 1 - self.first]
+        z = np.expm1(np.minimum(r, MAX_EXPONENT))
+        gain = np.log1p(z * (self.above[..., 0] - self.below[..., 0]) / (1.0 + z * self.below[..., 0]))
+        gain = np.maximum(gain, 0.0)
+        rounded = up(gain + 4.0 * np.minimum(1.0, z) * self.error + 8.0 * UNIT * gain, 2)
+        found = np.minimum(np.where(r > MAX_EXPONENT, r, rounded), self.limit)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
 
     def anchored(self, slope: FloatArray) -> FloatArray:
         """A sharper bound for few columns, when log g(y) / g(w) <= slope[y, w] is known for each two of them.

@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
+from quiltwork.compose.worst_vector import Steps, worst_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
 from quiltwork.curves.guarantee import value_of
@@ -59,6 +60,11 @@ class Worst(BaseCurve):
     def bounds(self) -> tuple[Bound, ...]:
         """Bounds for the vectors that were not listed."""
         return self.reach.bounds
+
+    def as_loss(self) -> Loss:
+        """The worst vector as a loss."""
+        steps = [Steps((vector.loss,), vector.attained if vector.exact else None) for vector in self.vectors]
+        return worst_of([*steps, *(Steps(bound.losses) for bound in self.bounds)])
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         return self._worst(lambda loss: _ends(loss.epsilon(delta, rtol=rtol)), self._loose_epsilon(delta), 0.0, rtol)

@@ -1,0 +1,215 @@
+"""Table plans under small priors, and random mechanisms that keep the stated losses.
+
+Truth: every sequence of one person's rows, its chance given one entry, and the exact law of all outputs; the rows of up
+to two other people are fixed. Questions: delta at some epsilons, epsilon at delta 0 and at one other delta.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+import quiltwork as qw
+from benchmarks.soundness.claims import Check, Kind, covers
+from quiltwork import pufferfish as pf
+
+NEAR = 1e-9  # of laws that are known in floats only
+MECHANISMS = 8  # for each plan
+EPSILONS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
+PRIORS = ("chain", "chain", "tree", "hidden", "emission", "blocks", "independent")
+
+
+def drawn(rng: np.random.Generator) -> dict[str, Any]:
+    """A prior of at most four entries, queries that may overlap, and a seed of mechanisms."""
+    name = str(rng.choice(PRIORS))
+    length, states = int(rng.integers(2, 5)), 2 if name in ("blocks", "hidden", "emission") else int(rng.integers(2, 4))
+    hidden = int(rng.integers(2, 4)) if name in ("hidden", "emission") else states
+    queries = []
+    kinds = (
+        ["pure"] if rng.random() < 0.4 else ["gaussian"] if rng.random() < 0.7 else ["pure", "gaussian", "approximate"]
+    )
+    for _ in range(int(rng.integers(2, 5))):
+        ticks = sorted(rng.choice(length, size=int(rng.integers(1, length + 1)), replace=False).tolist())
+        kept = sorted(rng.choice(states, size=int(rng.integers(1, states)), replace=False).tolist())
+        kind = str(rng.choice(kinds))
+        size = round(float(rng.uniform(0.5, 4.0) if kind == "gaussian" else rng.uniform(0.1, 1.2)), 2)
+        queries.append({"ticks": ticks, "states": kept, "kind": kind, "size": size})
+    return {
+        "prior": name,
+        "length": length,
+        "states": states,
+        "transition": _rows(rng, hidden, hidden),
+        "emission": _rows(rng, hidden, states),
+        "start": None if rng.random() < 0.4 else _rows(rng, 1, hidden)[0],
+        "parents": [int(rng.integers(i)) for i in range(1, length)],
+        "rates": [round(float(rate), 2) for rate in rng.uniform(0.3, 3.0, 2)],
+        "queries": queries,
+        "mechanisms": int(rng.integers(2**31)),
+    }
+
+
+def _rows(rng: np.random.Generator, count: int, size: int) -> list[list[float]]:
+    """Laws in sixty-fourths, none of them 0."""
+    found = []
+    for _ in range(count):
+        weights = 1 + rng.multinomial(64 - size, rng.dirichlet(np.full(size, rng.uniform(0.4, 3.0))))
+        found.append((weights / 64).tolist())
+    return found
+
+
+# ---- the prior, and the chance of every sequence given one entry
+
+
+def prior_of(case: dict[str, Any]) -> Any:
+    """The prior as the library has it."""
+    name, matrix, length = case["prior"], case["transition"], case["length"]
+    if name == "chain":
+        return pf.MarkovChain(matrix, initial=case["start"] or "stationary", length=length)
+    if name == "tree":
+        return pf.Tree([None, *case["parents"]], matrix, case["start"] or [1 / len(matrix)] * len(matrix))
+    if name in ("hidden", "emission"):
+        return pf.HiddenMarkov(matrix, case["emission"], length=length, secret=name)
+    if name == "blocks":
+        return pf.Blocks(length, *case["rates"])
+    return pf.Independent(length)
+
+
+def _stationary(matrix: np.ndarray) -> np.ndarray:
+    system = np.vstack([matrix.T - np.eye(len(matrix)), np.ones(len(matrix))])
+    return np.linalg.lstsq(system, np.eye(len(matrix) + 1)[-1], rcond=None)[0]
+
+
+def laws_of(case: dict[str, Any]) -> tuple[np.ndarray, list[list[np.ndarray]]]:
+    """All sequences of rows, and for each entry the law of the sequence given each value of the secret."""
+    name, length, states = case["prior"], case["length"], case["states"]
+    words = np.array(list(itertools.product(range(states), repeat=length)))
+    matrix, emission = np.array(case["transition"]), np.array(case["emission"])
+    start = _stationary(matrix) if case["start"] is None else np.array(case["start"])
+    if name in ("hidden", "emission"):
+        return words, _emitted(words, matrix, emission, name == "hidden")
+    if name == "blocks":
+        chances = np.array([_urn(word, *case["rates"]) for word in words.tolist()])
+    elif name == "chain":
+        chances = start[words[:, 0]] * np.prod(matrix[words[:, :-1], words[:, 1:]], axis=1)
+    elif name == "tree":
+        root = np.full(states, 1 / states) if case["start"] is None else start
+        chances = root[words[:, 0]] * np.prod(matrix[words[:, case["parents"]], words[:, 1:]], axis=1)
+    else:
+        own = np.random.default_rng(case["mechanisms"]).dirichlet(np.ones(states), length)
+        chances = np.prod(own[np.arange(length), words], axis=1)
+    return words, [[_given(chances, words[:, i] == s) for s in range(states)] for i in range(length)]
+
+
+def _given(chances: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    found = np.where(kept, chances, 0.0)
+    return found / found.sum()
+
+
+def _urn(word: list[int], alpha: float, beta: float) -> float:
+    chance, ones = 1.0, 0
+    for n, value in enumerate(word):
+        hit = (alpha + ones) / (alpha + beta + n)
+        chance, ones = chance * (hit if value else 1 - hit), ones + value
+    return chance
+
+
+def _emitted(words: np.ndarray, matrix: np.ndarray, emission: np.ndarray, hidden: bool) -> list[list[np.ndarray]]:
+    size, length = len(matrix), words.shape[1]
+    start = _stationary(matrix)
+    paths = np.array(list(itertools.product(range(size), repeat=length)))
+    chances = start[paths[:, 0]] * np.prod(matrix[paths[:, :-1], paths[:, 1:]], axis=1)
+    shown = np.prod(emission[paths[:, None, :], words[None, :, :]], axis=2)  # paths x words
+    if hidden:
+        return [[_given(chances, paths[:, i] == s) @ shown for s in range(size)] for i in range(length)]
+    whole = chances @ shown
+    return [[_given(whole, words[:, i] == s) for s in range(emission.shape[1])] for i in range(length)]
+
+
+# ---- plans and mechanisms
+
+
+def loss_of(query: dict[str, Any]) -> Any:
+    """The stated loss of a query when its count changes by one."""
+    if query["kind"] == "gaussian":
+        return qw.gaussian(query["size"])
+    return qw.pure(query["size"]) if query["kind"] == "pure" else qw.approximate(query["size"], 0.02)
+
+
+def plan_of(case: dict[str, Any]) -> Any:
+    """Counts of rows at some ticks and in some states."""
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, case["length"] - 1), state=qw.Cat(*range(case["states"])))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    for index, query in enumerate(case["queries"]):
+        where = t.hour.isin(query["ticks"]) & t.state.isin(query["states"])
+        holds = qw.on_input(qw.add_remove())
+        plan.add(f"q{index}", where=where, count=True, loss=loss_of(query), holds=holds)
+    return plan
+
+
+def channel(rng: np.random.Generator, query: dict[str, Any], counts: int) -> np.ndarray:
+    """P(output | count), count = 0 .. counts - 1: neighbouring counts lose no more than is stated."""
+    size = query["size"]
+    if query["kind"] == "gaussian":
+        edges = np.sort(rng.uniform(-2.0, counts + 1.0, 3))
+        below = ndtr((edges[None, :] - np.arange(counts)[:, None]) / size)
+        return np.diff(np.concatenate([np.zeros((counts, 1)), below, np.ones((counts, 1))], axis=1), axis=1)
+    if rng.random() < 0.5:  # whether the count passes a bound, by randomised response
+        right = math.exp(size) / (1.0 + math.exp(size))
+        passed = np.arange(counts) >= rng.integers(1, max(counts, 2))
+        found = np.where(passed[:, None], [right, 1 - right], [1 - right, right])
+    else:  # weights e^(size f / 2), f moves by at most one with the count
+        walks = np.cumsum(rng.choice([-1.0, 1.0], (counts, 3)), axis=0)
+        found = np.exp(0.5 * size * walks)
+        found /= found.sum(axis=1, keepdims=True)
+    if query["kind"] == "approximate":  # shows the count itself now and then
+        found = np.concatenate([0.98 * found, 0.02 * np.eye(counts)], axis=1)
+    return found
+
+
+def outputs(rng: np.random.Generator, case: dict[str, Any], words: np.ndarray) -> np.ndarray:
+    """The law of all outputs together, for every sequence of the person; the rows of others are fixed."""
+    others = rng.integers(case["states"], size=(int(rng.integers(0, 3)), case["length"]))
+    table = np.ones((len(words), 1))
+    for query in case["queries"]:
+        people = [np.isin(rows[..., query["ticks"]], query["states"]).sum(axis=-1) for rows in (words, others)]
+        counts = people[0] + int(people[1].sum())
+        law = channel(rng, query, int((len(others) + 1) * len(query["ticks"])) + 1)[counts]
+        table = (table[:, :, None] * law[:, None, :]).reshape(len(words), -1)
+    return table
+
+
+def asked(case: dict[str, Any]) -> Iterator[Check]:
+    """The promise of the plan against what each mechanism really tells."""
+    plan, prior, rng = plan_of(case), prior_of(case), np.random.default_rng(case["mechanisms"])
+    promise = plan.guarantee(prior=prior, person=plan.table.person, when=plan.table.hour)
+    allowed = np.asarray(promise.delta(np.array(EPSILONS)).upper)
+    pure = float(promise.epsilon(0.0).upper)
+    target = 0.01
+    spent = float(promise.epsilon(target).upper)
+    words, laws = laws_of(case)
+    grown = np.exp(EPSILONS)
+    name = f"plan under a prior, {case['prior']}"
+    for _ in range(MECHANISMS):
+        table = outputs(rng, case, words)
+        told, odds, at_target = np.zeros(len(EPSILONS)), 1.0, 0.0
+        for given in laws:
+            shown = np.array(given) @ table
+            for one, other in itertools.permutations(shown, 2):
+                told = np.maximum(told, np.maximum(one - grown[:, None] * other, 0.0).sum(axis=1))
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    odds = max(odds, float(np.max(np.where(one > 0, one / other, 0.0))))
+                if math.isfinite(spent):
+                    at_target = max(at_target, float(np.maximum(one - math.exp(spent) * other, 0.0).sum()))
+        for epsilon, truth, most in zip(EPSILONS, told.tolist(), allowed.tolist(), strict=True):
+            yield covers(f"{name}: delta", max(truth * (1 - NEAR) - 1e-12, 0.0), most, f"at {epsilon}")
+        if math.isfinite(pure):
+            yield covers(f"{name}: epsilon at delta 0", math.log(odds) * (1 - NEAR) - 1e-12, pure)
+        yield covers(f"{name}: epsilon at delta {target}", at_target * (1 - NEAR) - 1e-12, target, f"epsilon {spent}")
+
+
+KINDS = [Kind("joined", "table plans under small priors", drawn, asked)]
