@@ -26,6 +26,26 @@ PRIORS = ("chain", "chain", "tree", "hidden", "emission", "blocks", "independent
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
     """A prior of at most four entries, queries that may overlap, and a seed of mechanisms."""
+    return _sticky(rng) if rng.random() < 0.15 else _any(rng)
+
+
+def _sticky(rng: np.random.Generator) -> dict[str, Any]:
+    """Two hours of four states that hardly change, and counts with nearly equal noise: what both hours do adds up."""
+    sizes = rng.uniform(2.9, 3.1, 3).round(2).tolist()
+    ticks = [[0], [0], [0, 1]] if rng.random() < 0.5 else [[1], [1], [0, 1]]
+    queries = [
+        {"ticks": where, "states": [state], "kind": "gaussian", "size": size, "edges": 7}
+        for state, where, size in zip((1, 2, 3), ticks, sizes, strict=True)
+    ]
+    stay = 1.0 - 3 * 2.0**-10
+    matrix = [[stay if a == b else 2.0**-10 for b in range(4)] for a in range(4)]
+    return {
+        "prior": "chain", "length": 2, "states": 4, "transition": matrix, "emission": matrix, "start": None,
+        "parents": [0], "rates": [1.0, 1.0], "queries": queries, "mechanisms": int(rng.integers(2**31)),
+    }  # fmt: skip
+
+
+def _any(rng: np.random.Generator) -> dict[str, Any]:
     name = str(rng.choice(PRIORS))
     length, states = int(rng.integers(2, 5)), 2 if name in ("blocks", "hidden", "emission") else int(rng.integers(2, 4))
     hidden = int(rng.integers(2, 4)) if name in ("hidden", "emission") else states
@@ -155,7 +175,7 @@ def channel(rng: np.random.Generator, query: dict[str, Any], counts: int) -> np.
     """P(output | count), count = 0 .. counts - 1: neighbouring counts lose no more than is stated."""
     size = query["size"]
     if query["kind"] == "gaussian":
-        edges = np.sort(rng.uniform(-2.0, counts + 1.0, 3))
+        edges = np.sort(rng.uniform(-2.0, counts + 1.0, query.get("edges", 3)))
         below = ndtr((edges[None, :] - np.arange(counts)[:, None]) / size)
         return np.diff(np.concatenate([np.zeros((counts, 1)), below, np.ones((counts, 1))], axis=1), axis=1)
     if rng.random() < 0.5:  # whether the count passes a bound, by randomised response
