@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 
@@ -11,6 +12,7 @@ from benchmarks.soundness.every import KINDS
 from tests.soundness.real_faults import ABOUT, REAL
 
 CASES, SEED = 60, 23
+REMEMBERING = functools._lru_cache_wrapper
 
 
 def blocks(kind, patch):
@@ -24,7 +26,7 @@ def forget():
     for name, module in list(sys.modules.items()):
         if name.startswith("quiltwork."):
             for one in vars(module).values():
-                if hasattr(one, "cache_clear") and one.cache_info().maxsize is not None:
+                if isinstance(one, REMEMBERING) and one.cache_info().maxsize is not None:
                     one.cache_clear()
 
 
