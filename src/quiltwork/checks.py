@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quiltwork.errors import InvalidParameter
 
 FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.integer[Any]]
 Number = float | FloatArray
 Word = TypeVar("Word")
 

@@ -215,8 +215,6 @@ ABOUT: dict[Patch, Callable[[Any], bool]] = {
     few_answers: lambda case: case["scheme"] == "response",
     narrow_range: lambda case: case["scheme"] == "range",
     lost_move: lambda case: case["scheme"] == "random sensitivity",
-    lost_alias: lambda case: case["epochs"] == 1 and case["steps"] <= 40,
-    narrow_cut: lambda case: case["epochs"] == 1 and case["steps"] <= 40,
 }
 REAL: dict[str, tuple[str, Patch]] = {
     patch.__name__: (title, patch)
