@@ -13,6 +13,7 @@ import pytest
 from tests.soundness.faults import shrunk
 
 from quiltwork.adapters import dp_accounting
+from quiltwork.compose import repeat_and_select
 from quiltwork.compose.accountant import moments as renyi
 from quiltwork.compose.filters import filter as filter_base
 from quiltwork.compose.filters import kinds as filter_kinds
@@ -209,6 +210,22 @@ def lost_move(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(gaussian_mixture.GaussianMixture, "_moves", moves)
 
 
+def exchanged_ends(patch: pytest.MonkeyPatch) -> None:
+    """Cells of a random allocation measure from their right end what belongs to the left one."""
+    real = random_allocation.AllocationPair._moments
+
+    def turned(self: Any, inside: Any) -> Any:
+        mass, error, left, right, first_error = real(self, inside)
+        return mass, error, right, left, first_error
+
+    patch.setattr(random_allocation.AllocationPair, "_moments", turned)
+
+
+def free_selection(patch: pytest.MonkeyPatch) -> None:
+    """The best of several runs costs as many of them, and its score nothing."""
+    patch.setattr(repeat_and_select, "_log_ratio", lambda *given: 0.0)
+
+
 # A kind of many schemes draws most cases from others than the one that has the fault: these need not be asked.
 ABOUT: dict[Patch, Callable[[Any], bool]] = {
     shuffled_as_allocated: lambda case: case["scheme"] == "shuffled" and case["size"] % 2 == 1,
@@ -241,5 +258,7 @@ REAL: dict[str, tuple[str, Patch]] = {
         ("losses: sampling schemes", lost_move),
         ("losses: random allocation", lost_alias),
         ("losses: random allocation", narrow_cut),
+        ("losses: few steps of an allocation", exchanged_ends),
+        ("losses: best of runs", free_selection),
     )
 }

@@ -33,6 +33,7 @@ SLOW = (
     "report: words",
     "pufferfish: listed laws, every mechanism",
     "losses: random allocation",
+    "losses: few steps of an allocation",
 )
 
 

@@ -64,7 +64,7 @@ def _cut(mu: float, cells: int) -> tuple[Law, Law]:
 def _masses(edges: np.ndarray) -> np.ndarray:
     low, high = edges[:-1], edges[1:]
     found: np.ndarray = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
-    return np.maximum(found, 1e-300)
+    return np.asarray(np.maximum(found, 1e-300))
 
 
 def _epochs(one: Law, steps: int, epochs: int) -> Law:
@@ -189,16 +189,16 @@ def selected(case: dict[str, Any]) -> Iterator[Check]:
         return
     shape = math.inf if case["shape"] == "poisson" else float(case["shape"])
     phi = _generating(shape, mean)
-    worlds = []
+    worlds: list[list[Any]] = []
     for masses in (p, q):
-        total, before, found = mp.mpf(sum(masses)), mp.zero, []
+        total, before, told = mp.mpf(sum(masses)), mp.zero, []
         if math.isinf(shape):
-            found.append(phi(mp.zero))
+            told.append(phi(mp.zero))
         for place in order:
             after = before + masses[place] / total
-            found.append(phi(min(after, mp.one)) - phi(before))
+            told.append(phi(min(after, mp.one)) - phi(before))
             before = after
-        worlds.append(found)
+        worlds.append(told)
     loss = qw.pair([v / sum(p) for v in p], [v / sum(q) for v in q])
     try:
         best = qw.repeat_and_select(loss, mean, shape)
@@ -209,12 +209,12 @@ def selected(case: dict[str, Any]) -> Iterator[Check]:
     for place, (_, upper) in zip(case["epsilons"], ends(found), strict=True):
         tau = mp.exp(mp.mpf(place))
         for name, (one, two) in (("remove", worlds), ("add", worlds[::-1])):
-            told = mp.fsum(
+            gap = mp.fsum(
                 max(mp.fprod(a for a, _ in pair) - tau * mp.fprod(b for _, b in pair), mp.zero)
                 for pair in itertools.product(list(zip(one, two, strict=True)), repeat=count)
             )
-            room = told * mp.mpf(10) ** -13  # masses of the pair as doubles
-            yield covers(f"best of runs, {case['shape']}: delta", told - room, upper, f"{name}, epsilon {place!r}")
+            room = gap * mp.mpf(10) ** -13  # masses of the pair as doubles
+            yield covers(f"best of runs, {case['shape']}: delta", gap - room, upper, f"{name}, epsilon {place!r}")
 
 
 # ---- correlated noise
@@ -277,10 +277,10 @@ def correlated(case: dict[str, Any]) -> Iterator[Check]:
         loss = qw.banded_matrix_mechanism(rows, sigma, case["bands"], 1.0)
     exact = [[mp.mpf(float(v)) for v in column] for column in rows.T]
     square = mp.zero
-    for places in _taken(len(exact), times, separation, regular):
-        for signs in itertools.product((1, -1), repeat=len(places) - 1):
+    for taken in _taken(len(exact), times, separation, regular):
+        for signs in itertools.product((1, -1), repeat=len(taken) - 1):
             summed = [
-                mp.fsum(s * exact[j][i] for s, j in zip((1, *signs), places, strict=True)) for i in range(len(rows))
+                mp.fsum(s * exact[j][i] for s, j in zip((1, *signs), taken, strict=True)) for i in range(len(rows))
             ]
             square = max(square, mp.fsum(v * v for v in summed))
     mu = mp.sqrt(square * count) / mp.mpf(sigma)

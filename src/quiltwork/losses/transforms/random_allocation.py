@@ -289,8 +289,8 @@ class Hyperbola:
     @cached_property
     def span(self) -> float:
         """Width of a patch."""
-        spans: FloatArray = SPANS / float(np.abs(self.z[-1]))
-        for span in spans.tolist():
+        spans: list[float] = (SPANS / float(np.abs(self.z[-1]))).tolist()
+        for span in spans:
             if self._left_out(float(REACHES[1]) * span) <= FEW * self._own:
                 break
         return span

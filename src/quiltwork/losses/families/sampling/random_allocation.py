@@ -247,7 +247,8 @@ class AllocationPair(Pair):
     def _most(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """An upper bound of the P mass of each cell, or of the Q mass if the record is added, in closed form."""
         under, over = (1, 3) if self.removed else (0, 2)
-        return np.minimum(self._tail_bounds(right)[1][under], self._tail_bounds(left)[1][over])
+        found: FloatArray = np.minimum(self._tail_bounds(right)[1][under], self._tail_bounds(left)[1][over])
+        return found
 
 
 def _middle(ends: Two) -> FloatArray:
