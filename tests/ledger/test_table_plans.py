@@ -69,6 +69,31 @@ def test_other_units(ledger, limit):
         ledger.open("less", plan=plan, **{name: value / 2 for name, value in limit.items()})
 
 
+@pytest.mark.parametrize(
+    ("notion", "rho"),
+    [
+        (qw.add_remove(), 0.125),
+        (qw.replace_one(), 0.25),
+        (qw.replace_one(fixed=["region"]), 0.0),
+        (qw.user("person", 3), 9 * 0.125),
+    ],
+)
+def test_a_guarantee_is_derived_anew_for_what_the_budget_protects(ledger, notion, rho):
+    table = qw.Table(region=qw.Cat("N", "S"), age=qw.Int(0, 99), person=qw.Id())
+    plan = qw.Plan(table, neighbors=qw.add_remove())
+    plan.split("by region", by=table.region, count=True, loss=qw.gaussian(2.0), holds=qw.on_input(qw.add_remove()))
+    ledger.open("b", rho=2.0, protects=notion)
+    if not rho:
+        with pytest.raises(InvalidParameter):  # nothing is told about such a change
+            ledger.spend("b", plan.guarantee())
+        return
+    ledger.spend("b", plan.guarantee())
+    assert float(ledger.balance("b").spent.upper) == pytest.approx(rho)
+    ledger.open("words", rho=2.0, protects="one person")
+    with pytest.raises(InvalidParameter, match=r"guarantee\.to"):
+        ledger.spend("words", plan.guarantee())
+
+
 def test_what_is_protected_is_what_the_plan_protects(ledger):
     ledger.open("same", epsilon=2.0, delta=DELTA, plan=visits(), protects=qw.add_remove())
     with pytest.raises(InvalidParameter, match="left out"):
@@ -82,3 +107,15 @@ def test_another_process_finds_the_plan(ledger, tmp_path):
     with Ledger(f"sqlite:///{tmp_path}/b.db") as other:
         other.spend("b", release="young")
         assert other.balance("b").runs == ledger.balance("b").runs
+
+
+def test_a_plan_may_sample_whatever_its_notion_is(ledger):
+    """Samples are stated for records that come or go; a replaced record is one that goes and one that comes."""
+    table = qw.Table(region=qw.Cat("N", "S"))
+    plan = qw.Plan(table, neighbors=qw.replace_one())
+    step = 10 * qw.poisson(qw.gaussian(4.0), 0.01)
+    plan.add("training", loss=step, holds=qw.on_input(qw.add_remove()))
+    ledger.open("b", epsilon=2.0, delta=DELTA, filter="several_orders", protects=qw.replace_one())
+    ledger.spend("b", plan.guarantee())
+    with pytest.raises(InvalidParameter, match="comes or goes"):
+        ledger.spend("b", step)

@@ -76,7 +76,7 @@ def test_never_below_the_session_in_memory(ledger, notion):
     rng, t, budget = random.Random(5), TABLE, 100.0
     session = opened(ledger, notion, rho=budget)
     memory = qw.Plan(TABLE, neighbors=notion).session(qw.zcdp(budget))
-    conditions = [t.region == "N", t.region == "S", t.age < 30, (t.region != "E") & (t.age >= 30), t.day == 2, None]
+    conditions = [t.region == "N", t.region == "S", t.age < 30, (t.region != "E") & (t.age >= 30), t.day == 2]
     for number in range(12):
         asked = {"where": rng.choice(conditions), "loss": qw.gaussian(rng.choice([5.0, 20.0])), **COUNT}
         session.spend(f"q{number}", **asked)
@@ -107,9 +107,11 @@ def test_what_is_no_session(ledger):
         with pytest.raises(InvalidParameter, match="plan"):
             ledger.session("b", plan)
     with pytest.raises(InvalidParameter, match="protects"):  # another notion than that of the budget
-        ledger.session("b", qw.Plan(TABLE, neighbors=qw.replace_one(fixed=["region"]))).spend(
-            "a", loss=qw.pure(0.1), **COUNT
-        )
+        ledger.session("b", qw.Plan(TABLE, neighbors=qw.replace_one(fixed=["region"])))
+    replaced = qw.Plan(TABLE, neighbors=qw.replace_one())
+    ledger.open("same", rho=0.5, protects=qw.replace_one(), blocks=blocks_by(TABLE.region, qw.replace_one()))
+    with pytest.raises(InvalidParameter, match="nothing has to be spent"):  # the number of records does not change
+        ledger.session("same", replaced).spend("all", loss=qw.pure(0.1), **COUNT)
     with pytest.raises(InvalidParameter, match="some record meets"):
         session.spend("nobody", where=(TABLE.age < 3) & (TABLE.age > 9), loss=qw.pure(0.1), **COUNT)
     with pytest.raises(InvalidParameter, match="column"):

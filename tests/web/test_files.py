@@ -68,4 +68,4 @@ def test_the_form_takes_them_too(open_house):
     assert "Done: entry" in page.words
     world = next(path for path in SAMPLES if path.name not in budgets)
     answer = browser.send(form, "/budget/spend", kind="written", written=world.read_text(encoding="utf-8"))
-    assert "spending a world file" in Page(answer.text).words
+    assert "Spending a world file" in Page(answer.text).words

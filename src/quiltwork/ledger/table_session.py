@@ -17,6 +17,7 @@ import attrs
 
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import not_written
+from quiltwork.ledger.book.fixed import notion_of
 from quiltwork.ledger.book.terms import Blocks, Terms
 from quiltwork.ledger.chain.entries import Receipt
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
@@ -90,6 +91,9 @@ class TableSession:
                 f"a session in budget {terms.name!r}", "its blocks are no values of a column of this table",
                 "open it with blocks=ledger.blocks_by(table.column, neighbors)",
             )  # fmt: skip
+        known = notion_of(terms.notion)
+        if known is not None and known != plan.neighbors:
+            raise InvalidParameter("plan", str(plan.neighbors), f"of what the budget protects, {known}")
         needed = blocks_by(plan.table[blocks.label], plan.neighbors)
         if blocks.names != needed.names or blocks.most < needed.most:
             asked = f"those of column {blocks.label!r}, of which a step touches at most {needed.most}"

@@ -25,7 +25,7 @@ from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.balances import Budget
 from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Charge, Reservation
 from quiltwork.ledger.book.changes import give_back
-from quiltwork.ledger.book.fixed import priced
+from quiltwork.ledger.book.fixed import notion_of, priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
 from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
@@ -118,12 +118,15 @@ def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> R
 
 def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
     """What is spent: a loss, a guarantee, or the losses of a plan as an entry has them."""
-    if isinstance(given, Guarantee):
-        return _guaranteed(terms, given)
-    if isinstance(given, WorstOf):
-        return given
-    stated = words.loss(given)
-    check_neighbors(stated, *terms.paid)
+    found = _guaranteed(terms, given) if isinstance(given, Guarantee) else given
+    if isinstance(found, WorstOf):
+        return found
+    if found is not given and not found.parts:
+        hint = "nothing about it is told, and nothing has to be spent"
+        raise InvalidParameter("loss", "a guarantee", f"one that touches {terms.paid[1]}", hint)
+    stated = words.loss(found)
+    if found is given:  # a plan prices its queries for the change that it protects
+        check_neighbors(stated, *terms.paid)
     return stated
 
 
@@ -140,10 +143,13 @@ def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
     if terms.about is not None and isinstance(given, PlanGuarantee):
         return priced(terms.about.entry(given).curve)
     protects, where, _ = terms.paid
+    known = notion_of(terms.notion)
+    if isinstance(given, PlanGuarantee) and known is not None and given.notion != known:
+        return priced(given.to(known).curve)  # derived anew from its queries, never from this guarantee
     if same_words(given.protects) != same_words(protects):
         hint = "derive it for that from its plan: guarantee.to(notion)" if isinstance(given, PlanGuarantee) else ""
         raise InvalidParameter("loss", f"a guarantee for {given.protects!r}", f"for {where}, {protects!r}", hint)
-    return words.loss(given.curve) if isinstance(given.curve, Loss) else priced(given.curve)
+    return priced(given.curve)
 
 
 def _planned(terms: Terms, loss: Any, release: Any) -> str:

@@ -5,6 +5,8 @@ Both are kept in the entry that opens the budget, as the documents that files wr
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +23,7 @@ from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.tables.guarantee import PlanGuarantee
-from quiltwork.tables.notions.neighbors import Notion, ReplaceOne
+from quiltwork.tables.notions.neighbors import AddRemove, Edge, Notion, ReplaceOne, User
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.schema.table import column_name
 
@@ -49,6 +51,19 @@ def _read(text: str) -> Any:
 def read(value: dict[str, Any]) -> Any:
     """The inverse of written."""
     return _read(canonical(value))
+
+
+def notion_of(value: dict[str, Any] | None) -> Notion | None:
+    """The notion of neighbour that a budget was opened with; None for words, and for notions that are not rebuilt."""
+    makers: dict[str, Callable[..., Notion]] = {"add_remove": AddRemove, "edge": Edge, "replace_one": ReplaceOne}
+    said = {} if value is None else {name: part for name, part in value.items() if name != "kind"}
+    kind = None if value is None else value.get("kind")
+    if kind == "user":
+        most, caps = said["max_records"], tuple((column, cap) for column, cap in said["max_per"])
+        return User(said["id"], math.inf if most == "inf" else most, caps)
+    if kind not in makers:
+        return None
+    return makers[kind](**{name: frozenset(part) for name, part in said.items()})
 
 
 @attrs.frozen

@@ -350,12 +350,13 @@ def protected(
 
     A budget about secrets protects those, one that was opened with a table plan what the plan protects.
     """
-    if about is None and table is None:
-        return _said(given)
-    if about is None and table is not None:
+    notion: dict[str, Any] | None = None
+    if about is not None:
+        said = about.protects if table is None else table.total(None, about).protects
+    elif table is not None:
         said, notion = _said(table.neighbors)
     else:
-        said, notion = (table.total(None, about).protects if table is not None else about.protects), None
+        return _said(given)
     told = getattr(given, "protects", given)
     if told is not None and (not isinstance(told, str) or same_words(told) != same_words(said)):
         raise InvalidParameter("protects", told, f"left out, or {said!r}")
