@@ -316,7 +316,7 @@ CASES = {
         for kind, loss, key in (
             ("RR-dominated", qw.pure, "eps0"),
             ("Gaussian", qw.gdp, "mu0"),
-            ("Laplace", lambda epsilon: qw.laplace(1.0 / epsilon), "eps0"),
+            ("Laplace", lambda epsilon: qw.laplace(1.0 / epsilon, 1.0), "eps0"),
         )
     },
     **{f"touch RR delta n={n}": (lambda n=n: touching_deltas(f"touch RR delta n={n}")) for n in (3, 6, 50)},

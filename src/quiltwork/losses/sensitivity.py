@@ -8,7 +8,7 @@ count, compare and are written as plain ones; a number that was typed has no mar
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ASSUMED = "assumed"  # nobody stated it: the default of a constructor
 NEIGHBORS = ("add_remove", "replace_one")  # changes of the data that sensitivities and samples are worked out for
@@ -29,14 +29,16 @@ def marked(value: Number, origin: str | None) -> Number:
     """The same number, with a mark of where it comes from; None leaves it as it is."""
     if origin is None:
         return value
-    found = _Whole(value) if isinstance(value, int) else _Real(value)
+    number: Any = value
+    found: Any = _Whole(number) if isinstance(number, int) else _Real(number)
     found.origin = origin
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def unmarked(value: Number) -> Number:
     """The plain number."""
-    return int(value) if isinstance(value, int) else float(value)
+    number: Any = value
+    return int(number) if isinstance(number, int) else float(number)  # type: ignore[return-value]
 
 
 def origin(value: object) -> str | None:

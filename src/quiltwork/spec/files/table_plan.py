@@ -152,7 +152,8 @@ class TablePlan(File):
             table, notion = self.table.table(), self.neighbors.notion()
             notion.check(table)
         with located("contribution", fields={"contribution": "clip_rows"}):
-            plan = tables.Plan(table, notion, contribution=self.contribution and self.contribution.via())
+            bound = None if self.contribution is None else self.contribution.via()
+            plan = tables.Plan(table, notion, contribution=bound)
         found: list[range] = []
         for index, query in enumerate(self.queries):
             before = plan.size

@@ -133,15 +133,18 @@ def longest_move(arrangement: Arrangement, table: Table, picks: NDArray[np.int64
 
 
 def _stretched(gaps: Sequence[tuple[float, float]], chosen: int, step: Metric, discrete: bool) -> float:
-    """The length of a move that closes all gaps and goes farther in the chosen column, a hair below `within`."""
+    """The length of a move that closes all gaps and goes farther in the chosen column, never above `within`."""
     power = 1 if step.distance.name == "manhattan" else 2
     rest = sum(gap**power for k, (gap, _) in enumerate(gaps) if k != chosen)
     room = step.within**power - rest
     least, most = gaps[chosen]
     if room < least**power:
         return 0.0
+    if not rest:  # nothing else moves: no rounding
+        far = min(step.within, most)
+        return float(math.floor(far)) if discrete else float(far)
     far = min(room ** (1 / power), most)
-    return float(math.floor(far)) if discrete else (rest + far**power) ** (1 / power) * (1 - 1e-12)
+    return float((rest + far**power) ** (1 / power) * (1 - 1e-12))
 
 
 # ---- as a document

@@ -111,7 +111,7 @@ class Pairs:
             bad[q] = bool((allowed & (self.touched[here, q][:, None] != self.touched[there, q])).any())
         for q in np.flatnonzero(np.isinf(self.states.both)):
             both = self.touched[here, q][:, None] & self.touched[there, q]
-            bad[q] |= bool((allowed & both & self._changed(here, there, self._reading(q, columns))).any())
+            bad[q] |= bool((allowed & both & self._changed(here, there, self._reading(int(q), columns))).any())
         refuse(bad)
 
     def _sums(self, here: IntArray, there: IntArray, columns: frozenset[str], weights: Weights) -> FloatArray:
