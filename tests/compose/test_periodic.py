@@ -24,7 +24,7 @@ def test_every_sum_of_values(sigma, sensitivity, count):
     for delta in (0.3, 1e-5, 1e-30):
         found = loss.epsilon(delta)
         assert law.delta(found.upper) <= delta
-        assert law.delta(found.lower * (1 - 1e-15)) >= delta
+        assert found.lower == 0 or law.delta(found.lower * (1 - 1e-15)) >= delta
         assert found.relative_width < 1e-10
     mean = count * (sensitivity / sigma) ** 2 / 2
     spread = math.sqrt(2 * mean)
@@ -50,7 +50,7 @@ def test_wide_noise_is_that_of_the_line(sigma, sensitivity, count):
 @pytest.mark.parametrize("theta", [-0.4, 0.7, 6.3])
 def test_the_transform_is_that_of_the_law_beyond_its_period_too(sigma, sensitivity, theta):
     transform = DiscreteGaussianTransform(sigma, sensitivity, 3)
-    origin, step, masses = convolution.discrete_gaussian(mp.mpf(repr(sigma)), sensitivity, 60)
+    origin, step, masses = convolution.discrete_gaussian(mp.mpf(repr(sigma)), sensitivity, 600)
     u = np.array([0.0, 0.1, 0.6, 0.97, 1.3, 2.0, 5.4]) * transform.reach
     found = transform.spectrum(theta, u)
 

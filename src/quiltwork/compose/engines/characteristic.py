@@ -273,7 +273,9 @@ class ContourEngine(ViewEngine):
                 return view
         mu = math.sqrt(0.45 * log_width / abs(theta * (theta + 1)))
         mu = min(mu, 0.5 * contour.spread, 0.5)  # beyond, e^(mu^2/8) spoils the bound on the gap
-        mu = min(mu, math.sqrt(-2 * math.log(1e-6 * accuracy)) / min(t.reach for t in self.transforms))
+        reach = min(transform.reach for transform in self.transforms)
+        if math.isfinite(reach):  # a fine lattice needs next to nothing
+            mu = min(mu, math.sqrt(-2 * math.log(1e-6 * accuracy)) / reach)
         contour = self._contour(theta, 0.01 * log_width, mu)
         return self._build(contour) if contour.frequencies <= MAX_FREQUENCIES else None
 

@@ -45,7 +45,7 @@ class DiscreteGaussianPair(FinitePair):
     def __init__(self, sigma: float, sensitivity: int) -> None:
         self.sigma, self.sensitivity = sigma, sensitivity
         self.step = Fraction(sensitivity) / typed(sigma) ** 2
-        self.relative = UNIT * (16 + 4 * 0.5 * (SPAN + 2.0 + sensitivity / sigma) ** 2)
+        self.relative = UNIT * (20 + 2 * (SPAN + 2.0 + sensitivity / sigma) ** 2 + 4 * abs(math.log(sigma)))
 
     @cached_property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, Lattice]:
@@ -202,6 +202,11 @@ class DiscreteGaussian(DiscreteFamily):
     def pairs(self) -> dict[str, Pair]:
         return {"both": _gaussian_pair(self)}
 
+    @property
+    def listable(self) -> bool:
+        """Whether it has few enough values for a list."""
+        return _gaussian_pair(self).listable
+
     def costs(self) -> Costs:
         """(sensitivity / sigma)^2 / 2 of zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
         return Costs(rho=(self.sensitivity / typed(self.sigma)) ** 2 / 2)
@@ -220,7 +225,7 @@ class DiscreteGaussian(DiscreteFamily):
         return left >= 36 + shift**2 / 2 and tilt * -math.log1p(-rate) <= 700
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # a list may take 16 MB
 def _gaussian_pair(family: DiscreteGaussian) -> DiscreteGaussianPair:
     return DiscreteGaussianPair(family.sigma, family.sensitivity)
 

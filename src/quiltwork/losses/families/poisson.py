@@ -17,7 +17,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
-from quiltwork.losses.families.discrete import DiscreteGaussianPair
+from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteGaussianPair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
@@ -266,8 +266,7 @@ class Poisson(Family):
 
     @property
     def sandwiched(self) -> bool:
-        pair = self.base.pairs().get("both")
-        wide = isinstance(pair, DiscreteGaussianPair) and not pair.listable
+        wide = isinstance(self.base, DiscreteGaussian) and not self.base.listable
         return wide or self.base.sandwiched
 
     @property
