@@ -245,8 +245,11 @@ class SeveralOrdersFilter(Filter):
             low, high = low / 4, low
             if low < LEAST_READING:
                 return min(above(Fraction(high)), bound)
-        close = {"xtol": 1e-300, "rtol": 1e-14}
-        root = float(brentq(lambda one: max(state.need(one), -1e300) - most, low, high, **close))
+
+        def over(epsilon: float) -> float:
+            return max(state.need(epsilon), -1e300) - most
+
+        root = float(brentq(over, low, high, xtol=1e-300, rtol=1e-14))
         raised = (min(root * (1 + more), high) for more in OUTWARD)
         return min(above(Fraction(next((one for one in raised if state.need(one) <= most), high))), bound)
 

@@ -9,7 +9,8 @@ Reference: theory/joining.md section 3.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 from quiltwork.compose.filters.opening import filter_for
 from quiltwork.compose.filters.several_orders import SeveralOrdersFilter
@@ -26,15 +27,17 @@ ROUNDS = 12
 Runs = list[tuple[Loss, int]]
 
 
-def advised(refused: BudgetExceeded, terms: Terms, entries: Iterable[Entry], asked: Loss | WorstOf, times: int) -> str:
+def advised(
+    refused: BudgetExceeded, terms: Terms, entries: Callable[[], Iterable[Entry]], asked: Loss | WorstOf, times: int
+) -> str:
     """The hint of a refusal: what to do, and which epsilon would do."""
     usual = refused.hint or "lower its cost, or open a new budget"
     if terms.limit.delta is None or terms.blocks is not None or isinstance(asked, WorstOf):
         return usual
     try:
-        runs = _so_far(entries, asked, times)
+        runs = _so_far(entries(), asked, times)
         said = [] if runs is None else _epsilons(terms, runs)
-    except QuiltworkError:  # no answer about another budget is no reason to say something else
+    except (QuiltworkError, KeyError, TypeError, ValueError):  # what cannot be read or priced is not advised about
         return usual
     return "; ".join([*said, usual])
 
@@ -86,7 +89,7 @@ def least_adaptive(runs: Runs, start: float, delta: float, reveal: float = 0.0) 
         if not isinstance(kept, SeveralOrdersFilter):
             return None
         costs = [tuple(count * one for one in kept.cost(loss)) for loss, count in runs]
-        total = tuple(map(sum, zip(*costs, strict=True)))
+        total = tuple(sum(column, Fraction(0)) for column in zip(*costs, strict=True))
         if kept.admits(total):
             return epsilon
         needed = float(at_most(kept.spent(total), 6))

@@ -6,6 +6,7 @@ And the questions about it, which spend nothing and wait for no writer.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.curves.guarantee import Guarantee, same_words
-from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
+from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, QuiltworkError, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.advice import advised
 from quiltwork.ledger.acts.connection import Session
@@ -205,8 +206,15 @@ def _advised(session: Session, asked: Request, refused: BudgetExceeded) -> Budge
     """The refusal with what would have taken the release."""
     if asked.priced is None:
         return refused
-    entries = session.history(asked.budget, 0, None, None, None)
-    hint = advised(refused, session.terms(asked.budget), entries, asked.priced.loss, asked.times)
+    try:
+        terms = session.terms(asked.budget)
+    except QuiltworkError:  # a ledger that is gone by now changes nothing about the refusal
+        return refused
+
+    def entries() -> Iterator[Entry]:
+        return session.history(asked.budget, 0, None, None, None)
+
+    hint = advised(refused, terms, entries, asked.priced.loss, asked.times)
     return BudgetExceeded(budget=refused.budget, requested=refused.requested, remaining=refused.remaining, hint=hint)
 
 
