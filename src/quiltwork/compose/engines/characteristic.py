@@ -260,7 +260,7 @@ class ContourEngine(ViewEngine):
         except (TooCostly, OverflowError, FloatingPointError):
             return None
 
-    def _view(self, theta: float, log_width: float) -> ContourView | None:
+    def _view(self, theta: float, log_width: float) -> View | None:
         accuracy = min(ACCURACY, 0.02 * log_width)
         contour = self._contour(theta, accuracy, 0.0)
         if MANY_FREQUENCIES < contour.frequencies < math.inf and theta > 0 and len(self.transforms) == 1:
@@ -331,9 +331,9 @@ class ContourEngine(ViewEngine):
             return None
         log_phi, log_phi_error = found.log_phi, found.log_phi_error
         z = theta + 1j * u
-        phi = np.exp(log_phi - 1j * u * centre) * (step / math.pi)
+        phi: ComplexArray = np.asarray(np.exp(log_phi - 1j * u * centre) * (step / math.pi), dtype=complex)
         phi[0] *= 0.5
-        kernel = (1.0 if theta > 0 else -1.0) * phi / (z * (z + 1))
+        kernel: ComplexArray = (1.0 if theta > 0 else -1.0) * phi / (z * (z + 1))
         error = log_phi_error + 16 * UNIT * (1 + np.abs(log_phi) + 2 * u * abs(centre))
         growth = np.expm1(np.minimum(error, 50.0))
         rounding = float(np.abs(kernel) @ growth)

@@ -241,7 +241,7 @@ def convex(mass: FloatArray, step: float) -> FloatArray:
     """
     mass = mass.copy()
     kept = np.arange(-1, mass.size - 1), np.arange(1, mass.size + 1)  # the nearest that stay before and after each
-    changed = np.arange(1, mass.size - 1)  # only a knot whose mass changed can have become negative
+    changed: IntArray = np.arange(1, mass.size - 1)  # only a knot whose mass changed can have become negative
     for _ in range(MOST_TURNS):
         gone = changed[mass[changed] < 0]
         if not gone.size:

@@ -298,7 +298,7 @@ def _sums(
         ends, lost = (-math.inf, math.inf), 0.0
         near, near_wrong = _log_sums(log_x, theta * (losses - mean), backward=theta > 0)
         far, far_wrong = _log_sums(log_x, (theta + 1) * (losses - mean), backward=True)
-        wrong = near_wrong + far_wrong
+        wrong: FloatArray = near_wrong + far_wrong
     else:
         losses, near, far, wrong, ends, lost = _plain_sums(losses, x, theta, mean)
     return Convolution(

@@ -96,7 +96,8 @@ class PeriodicView(View):
         size = abs(self.log_mgf) + np.abs(self.theta) * (abs(self.centre) + np.abs(index) * self.step)
         error = way * (self.log_mgf_error + (16 + 8 * size) * UNIT)
         with np.errstate(divide="ignore"):
-            return np.where(value > 0, np.log(np.maximum(value, 1e-320)), -np.inf) + scale + error
+            logs: FloatArray = np.where(value > 0, np.log(np.maximum(value, 1e-320)), -np.inf) + scale + error
+        return logs
 
     def _place(self, epsilon: FloatArray) -> tuple[IntArray, FloatArray]:
         """The index of the first loss above epsilon, counted from the centre, and how far above it is."""

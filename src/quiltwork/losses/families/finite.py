@@ -13,7 +13,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Lattice, Pair
 from quiltwork.losses.family import NUMBERS, Family, parameter
-from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform, mixed_loss
+from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform, Transform, mixed_loss
 from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
@@ -121,7 +121,7 @@ class FinitePair(Pair):
     def lattice(self) -> Lattice | None:
         return self._lattice if self._lattice is not None else _rounded_lattice(self.losses, self.p)
 
-    def transform(self, count: int) -> NodeTransform:
+    def transform(self, count: int) -> Transform:
         return NodeTransform(
             Nodes(
                 self.log_p,

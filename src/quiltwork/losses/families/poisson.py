@@ -79,7 +79,7 @@ class PoissonPair(Pair):
         floor = -np.expm1(np.minimum(loss, 0.0)) * (1 + way * 4 * UNIT)
         with np.errstate(all="ignore"):
             if isinstance(self.base, LaplacePair):
-                inside = self._from_top(near, way)
+                inside = self._from_top(self.base.top, near, way)
             elif self.removed:
                 at = np.maximum(self._threshold(loss), -1e300)
                 inside = self.rate * _end(self.base, at - way * self._moved(loss), way)
@@ -98,7 +98,7 @@ class PoissonPair(Pair):
         weight: FloatArray = -np.expm1(-np.maximum(room, 0.0)) * (1 + way * 4 * UNIT)
         return weight
 
-    def _from_top(self, loss: FloatArray, way: int) -> FloatArray:
+    def _from_top(self, top: float, loss: FloatArray, way: int) -> FloatArray:
         """Laplace noise of epsilon t: D = q (1 - e^(-d/2)), added c (1 - e^(-d/2)), from the distance g to the top.
 
         d = t - lam is -log(1 - y) with y = (1 + (1-q)/q e^-t)(1 - e^-g) when the record is removed, and log(1 + y)
@@ -106,16 +106,18 @@ class PoissonPair(Pair):
         """
         sign = -1.0 if self.removed else 1.0
         room = np.maximum(self.high - loss + way * (4 * UNIT * (self.high + np.abs(loss)) + self.rounding), 0.0)
-        grown = np.logaddexp(0.0, sign * self.base.top + math.log1p(-self.rate) - math.log(self.rate))
+        grown = np.logaddexp(0.0, sign * top + math.log1p(-self.rate) - math.log(self.rate))
         log_y = grown + np.log(sign * np.expm1(sign * room))
-        size = np.minimum(np.abs(log_y), 1e3) + abs(grown) + self.base.top - math.log(self.rate)
+        size = np.minimum(np.abs(log_y), 1e3) + abs(grown) + top - math.log(self.rate)
         wrong = 8 * UNIT * (4.0 + size) + UNIT / (1.0 - self.rate)
         y = np.exp(np.minimum(log_y + way * wrong, 700.0))
         if self.removed:
-            distance = -np.log1p(-np.minimum(y, 1.0))
-            return self.rate * -np.expm1(-distance / 2)
-        distance = np.where(log_y < 30.0, np.log1p(y), log_y + way * wrong)
-        return self._weight(loss, way) * -np.expm1(-distance / 2)
+            distance, weight = -np.log1p(-np.minimum(y, 1.0)), np.full(np.shape(loss), self.rate)
+        else:
+            distance = np.where(log_y < 30.0, np.log1p(y), log_y + way * wrong)
+            weight = self._weight(loss, way)
+        stick: FloatArray = weight * -np.expm1(-distance / 2)
+        return stick
 
     @property
     def rounding(self) -> float:

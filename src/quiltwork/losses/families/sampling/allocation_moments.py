@@ -64,9 +64,11 @@ def _whole_orders(mu: float, steps: int, most: int) -> tuple[FloatArray, FloatAr
     """Ends of log E_Q S^n for n = 0 ... most."""
     n = np.arange(most + 1.0)
     grown, factorial, spread = mu * mu * n * (n - 1) / 2, gammaln(n + 1), n * math.log(steps)
-    total = np.where(n == 0, 0.0, -np.inf)
-    square, wrong, left = grown - factorial - spread, 16 * UNIT * (grown + factorial + spread), steps
-    square_wrong, wrong = wrong, np.zeros(n.size)
+    total: FloatArray = np.where(n == 0, 0.0, -np.inf)
+    wrong: FloatArray = np.zeros(n.size)
+    square: FloatArray = grown - factorial - spread
+    square_wrong: FloatArray = 16 * UNIT * (grown + factorial + spread)
+    left = steps
     while True:
         if left & 1:
             total, wrong = _product((total, wrong), (square, square_wrong))
