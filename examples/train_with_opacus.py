@@ -67,8 +67,9 @@ def noise_for(epsilon: float) -> float:
 def spend(loss: qw.Loss, url: str) -> qw.Bracket:
     """Take the run from a budget before it starts; returns what is spent then.
 
-    An adaptive budget must hold whatever is asked next, and its filter asks more for sampled noise than the run leaks: it
-    refuses one that needs the whole epsilon.  A planned budget names the run beforehand and takes it at its tight price.
+    An adaptive budget must hold whatever is asked next, and its filter asks more for sampled noise than the run leaks:
+    it refuses one that needs the whole epsilon.  A planned budget names the run beforehand and takes it at its tight
+    price.
     """
     ledger = qw.Ledger(url)
     ledger.open(

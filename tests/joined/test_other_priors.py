@@ -196,7 +196,7 @@ def metered(losses):
 
 
 def test_an_autoregression_shifts_every_row():
-    plan = metered(lambda t: {f"{h}": (t.hour == h, qw.gaussian(40.0)) for h in range(48)})
+    plan = metered(lambda t: {f"{h}": (t.hour == h, qw.gaussian(40.0, 1.0)) for h in range(48)})
     found = under(plan, pf.AutoRegressive(0.9, 1.0, 3.0, 48)).epsilon(1e-6)
     mu = math.sqrt(sum((3.0 * 0.9 ** abs(t - 24) / 40.0) ** 2 for t in range(48)))
     assert mu == pytest.approx(0.2307478677423572, rel=1e-12)
@@ -205,7 +205,7 @@ def test_an_autoregression_shifts_every_row():
 
 
 def test_one_sum_of_all_rows():
-    plan = metered(lambda t: {"all": (None, qw.gaussian(562.0))})
+    plan = metered(lambda t: {"all": (None, qw.gaussian(562.0, 1.0))})
     found = under(plan, pf.AutoRegressive(0.9, 1.0, 3.0, 48)).epsilon(1e-6)
     assert found.upper == pytest.approx(0.3686384231489038, rel=1e-4)
     same = pf.GaussianPrior([[0.9 ** abs(s - t) for t in range(48)] for s in range(48)], gap=3.0)
@@ -216,7 +216,7 @@ def test_one_sum_of_all_rows():
 
 
 def test_what_is_not_built_is_refused():
-    plan = hourly(qw.gaussian(10.0), 4)
+    plan = hourly(qw.gaussian(10.0, 1.0), 4)
     with pytest.raises(InvalidParameter, match="one for each tick"):
         under(plan, pf.Tree([None, 0, 0], STAY, [0.5, 0.5]))
     with pytest.raises(Unsupported, match="no coupling of it is proved"):
@@ -224,6 +224,6 @@ def test_what_is_not_built_is_refused():
     for prior in (stays(0.9, 4), pf.Blocks(4, 1.0, 1.0)):
         with pytest.raises(Unsupported, match="does not add up"):
             under(plan, prior).loss()
-    metric = metered(lambda t: {"all": (None, qw.gaussian(562.0))})
+    metric = metered(lambda t: {"all": (None, qw.gaussian(562.0, 1.0))})
     with pytest.raises(Unsupported, match="does not add up"):
         under(metric, pf.AutoRegressive(0.9, 1.0, 3.0, 48)).loss()

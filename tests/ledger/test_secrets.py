@@ -313,6 +313,7 @@ def test_an_adaptive_budget_takes_table_plans_per_entry(ledger):
     ledger.spend("b", plan.guarantee())
     # one row of one hour is replaced: one count moves by one
     assert float(ledger.balance("b").spent.upper) == pytest.approx(1 / (2 * 40.0**2), rel=1e-9)
+    assert ledger.balance("b").epsilon is None  # what is paid per entry is no epsilon of the secrets
     ledger.open("c", epsilon=3.0, delta=DELTA, prior=chain(0.9, 6))
     with pytest.raises(Unsupported, match="person"):
         ledger.spend("c", plan.guarantee())

@@ -53,7 +53,7 @@ def test_blocks_are_read_off_the_condition(ledger):
         (qw.opaque("who knows", stability=1), None),
     ):
         assert session.read_by([session.plan.asked("q", where=where, loss=qw.gaussian(9.0), **COUNT)]) == found
-    clipped = session.plan.asked("q", where=t.day == 2, via=qw.clip_rows("person", 1), loss=qw.gaussian(9.0),
+    clipped = session.plan.asked("q", where=t.day == 2, via=qw.clip_rows("person", 1), loss=qw.gaussian(9.0, 1.0),
                                  holds=qw.on_input(qw.add_remove()))  # fmt: skip
     assert session.read_by([clipped]) is None  # which rows are kept may depend on other days
 

@@ -87,7 +87,8 @@ def tables():
 def published():
     """Statistics of a plan, and numbers as a release gives them."""
     t = table()
-    plan = qw.Plan(t, qw.user("person", 2)).count("n", by=[t.region, t.age.bands([0, 18, 65])], noise=qw.noise.auto(2.0))
+    plan = qw.Plan(t, qw.user("person", 2))
+    plan.count("n", by=[t.region, t.age.bands([0, 18, 65])], noise=qw.noise.auto(2.0))
     plan.sum("s", of=t.age, clip=(10, 70), where=t.region == "N", noise=qw.noise.laplace(100.0))
     plan.quantiles("q", of=t.age, q=[0.25, 0.5], noise=qw.noise.laplace(9.0))
     plan.keys("who", of=t.person, delta=1e-6, noise=qw.noise.gaussian(9.0))

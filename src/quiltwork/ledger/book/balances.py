@@ -177,13 +177,18 @@ class Balance:
 
     @property
     def epsilon(self) -> float | None:
-        """What is spent, as epsilon at the budget's delta, rounded up; None for budgets in rho or mu."""
-        return None if self.budget.terms.limit.epsilon is None else float(self.spent.upper)
+        """What is spent, as epsilon at the budget's delta, rounded up; None in rho or mu, or paid per entry."""
+        return float(self.spent.upper) if self._in_epsilon else None
 
     @property
     def epsilon_left(self) -> float | None:
-        """What is left, as epsilon at the budget's delta, rounded down; None for budgets in rho or mu."""
-        return None if self.budget.terms.limit.epsilon is None else max(float(self.left.lower), 0.0)
+        """What is left, as epsilon at the budget's delta, rounded down; None in rho or mu, or paid per entry."""
+        return max(float(self.left.lower), 0.0) if self._in_epsilon else None
+
+    @property
+    def _in_epsilon(self) -> bool:
+        terms = self.budget.terms
+        return terms.limit.epsilon is not None and (terms.about is None or terms.filter is None)
 
     def __bool__(self) -> bool:
         """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""

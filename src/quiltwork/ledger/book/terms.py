@@ -272,9 +272,12 @@ class Terms:
         raise InvalidParameter("release", name, f"in the plan, which was fixed at opening: {shown}")
 
     def epsilon(self, spent: Cost) -> float | None:
-        """So much spent, as epsilon at the budget's delta; None for budgets without, and those that count in it."""
+        """So much spent, as epsilon at the budget's delta; None for budgets without, and those that count in it.
+
+        A budget about secrets is paid per entry: what was paid is not an epsilon of the secrets.
+        """
         kept, most = self.filter, self.limit.epsilon
-        if kept is None or most is None or kept.units[0] == "epsilon":
+        if kept is None or most is None or kept.units[0] == "epsilon" or self.about is not None:
             return None
         found = kept.epsilon(spent, self.limit.delta or 0.0)
         return min(found, most) if kept.admits(spent) else found  # past it by the width of a bracket only
