@@ -55,6 +55,16 @@ def under_chain():
     return plan.guarantee(prior=prior, person=t.person, when=t.hour).curve
 
 
+def under_regression():
+    """A plan of sums of a reading that follows an autoregression."""
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, 5), value=qw.Float(0, 10))
+    near = qw.metric(qw.euclidean("value"), "kWh")
+    plan = qw.Plan(t, neighbors=near)
+    plan.split("hours", by=t.hour, reads=["value"], loss=qw.gaussian(20.0, 1.0), holds=qw.on_input(near))
+    prior = pf.AutoRegressive(0.5, 1.0, 0.3, 6)
+    return plan.guarantee(prior=prior, person=t.person, when=t.hour).curve
+
+
 MAKERS = {
     "Amplified": lambda: MARKER.bound(qw.laplace(1.0)),
     "Bounds": RELEASE.bound,
@@ -68,7 +78,8 @@ MAKERS = {
     "Leaks": lambda: pf.guarantee(10 * qw.gaussian(50.0), chain()).curve,
     "Loss": lambda: 3 * qw.gaussian(1.0) + qw.laplace(2.0),
     "NoisyAfter": noisy_after,
-    "UnderChain": under_chain,
+    "Shifted": under_regression,
+    "UnderPrior": under_chain,
     "PlanGuarantee": plan_guarantee,
     "Profile": lambda: PROFILE,
     "Readout": lambda: READOUT,

@@ -43,5 +43,6 @@ def test_a_fault_in_the_library_is_seen(monkeypatch, name):
             if one.failures:
                 break
     forget()
-    assert one.tally.wrong, f"{title} did not see: {patch.__doc__}"
+    crossed = any(found.get("error") == "Contradiction" for found in one.failures)  # two methods that do not agree
+    assert one.tally.wrong or crossed, f"{title} did not see: {patch.__doc__}"
     assert not turns.again(KINDS, one.failures[0])

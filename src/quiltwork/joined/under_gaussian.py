@@ -62,6 +62,9 @@ class Shifted(SameCurve):
     def __init__(self, worst: Worst) -> None:
         self.worst = worst
 
+    def __repr__(self) -> str:
+        return f"<what a plan tells about one entry: {self.worst!r}>"
+
     def _same(self, quantity: Quantity) -> Worst:
         return self.worst
 
