@@ -73,10 +73,12 @@ def test_floats_claim_at_least_the_map_of_the_sampler(sigma: float, reach: float
     assert map_of_the_sampler(Stated(sigma).above, reach, "f64") <= math.nextafter(rho, math.inf)
 
 
-@given(st.floats(6600, 1e9), st.integers(1, 2**40))
-def test_wide_noise_on_integers_claims_at_least_the_map_of_the_sampler(sigma: float, step: int) -> None:
-    rho = gaussian_loss(sigma, step).single("a test").rho  # type: ignore[attr-defined]
-    assert Fraction(rho) >= (Fraction(step) / Fraction(integer_sigma(sigma, step))) ** 2 / 2
+@given(st.floats(6600, 1e9), st.integers(1, 2**30))
+def test_wide_noise_on_integers_claims_the_exact_loss_of_what_is_drawn(sigma: float, step: int) -> None:
+    family: Any = gaussian_loss(sigma, step).single("a test")
+    drawn = integer_sigma(sigma, step)
+    assert (family.kind, family.sigma, family.sensitivity) == ("discrete_gaussian", drawn, step)
+    assert sigma <= drawn <= sigma * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.3])

@@ -16,7 +16,7 @@ from quiltwork.compose.constructors import laplace as continuous_laplace
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.losses.families.discrete import MOST_ATOMS, SPAN
+from quiltwork.losses.families.discrete import LEAST_NOISE, MOST_ATOMS
 from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.release import Noise, Release
@@ -26,6 +26,7 @@ from quiltwork.numbers.stated import Stated, above, typed
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1  # what the sampler's integers hold
 MAX_FLOAT_TOTAL = 1e300  # of a total of doubles, so that none overflows
 MOST_INT = 10**300
+MOST_SIGMA = 1e15  # that can be written exactly
 EMPTY = "an empty list has no entry to protect"
 
 
@@ -228,28 +229,28 @@ def laplace_scale(epsilon: Any, sensitivity: Any) -> float:
     return certified_scale(lambda scale: laplace_loss(scale, reach), typed(reach) / typed(epsilon), epsilon)
 
 
-def _listed(sigma: float, sensitivity: int) -> bool:
-    """Whether the exact loss has few enough atoms to be listed, with room for the rounding of sigma."""
-    return 2 * SPAN * sigma * 1.001 + sensitivity < MOST_ATOMS
+def _exact(sigma: float, sensitivity: int) -> bool:
+    """Whether the exact loss is known: of every sigma that can be written exactly and hides something."""
+    return sigma <= MOST_SIGMA and sensitivity <= LEAST_NOISE * sigma
 
 
 def integer_sigma(sigma: float, sensitivity: int) -> float:
     """The sigma that is drawn on integers: exact in decimals where the exact loss is claimed."""
-    return exact_decimal(sigma) if _listed(sigma, sensitivity) else Stated(sigma).above
+    return exact_decimal(sigma) if _exact(sigma, sensitivity) else Stated(sigma).above
 
 
 def gaussian_loss(sigma: Any, sensitivity: Any) -> Loss:
     """The loss of Gaussian noise on a total of this sensitivity; an int says that the total is an integer.
 
     Integers: the discrete Gaussian's exact loss, of the sigma that is drawn (`exact_decimal`: up to 5e-5 above the one
-    given, from 1 on). A smaller shift is never worse, since likelihood ratios are monotone. With more than half a
-    million atoms (sigma above about 6450), and for floats, only zero-concentrated privacy is claimed, with
-    rho = sensitivity^2 / (2 sigma^2), which discrete Gaussian noise has on every lattice.
+    given, from 1 on). A smaller shift is never worse, since likelihood ratios are monotone. For floats only
+    zero-concentrated privacy is claimed, with rho = sensitivity^2 / (2 sigma^2), which discrete Gaussian noise has on
+    every lattice.
 
     Reference: Canonne, Kamath and Steinke 2020, Theorem 4.
     """
     sigma, reach = stated("sigma", sigma), _reach(sensitivity)
-    if isinstance(reach, int) and _listed(sigma, reach):
+    if isinstance(reach, int) and _exact(sigma, reach):
         return discrete_gaussian(exact_decimal(sigma), reach)
     most = Stated(reach).most if isinstance(reach, float) else Fraction(reach)
     return zcdp(marked(above((most / typed(sigma)) ** 2 / 2), origin(reach)))
