@@ -15,6 +15,7 @@
     +-- BrokenChain       (ValueError)       a ledger or a receipt is not what was written
     +-- ClockWentBack     (ValueError)       the clock is behind the last entry of a ledger
     +-- LedgerUnavailable (OSError)          the database of a ledger is locked, full, read only or gone
+    +-- Unreadable        (OSError)          an engine failed on the data, and nothing that they hold is told
     +-- MissingExtra      (ImportError)      an optional dependency is not installed
 
     DisconnectedDomainWarning (UserWarning)  no two tables are neighbours, so that every promise is empty
@@ -49,6 +50,7 @@ __all__ = [
     "QuiltworkError",
     "UnboundedLossError",
     "Unreachable",
+    "Unreadable",
     "Unsupported",
 ]
 
@@ -232,6 +234,14 @@ class LedgerUnavailable(QuiltworkError, OSError):
         done = "nothing was changed" if certain else f"it is not known whether it was written: {again}"
         super().__init__(f"{problem}; {done}" + (f": {hint}" if hint else ""))
         self.problem, self.hint, self.certain, self.key = problem, hint, certain, key
+
+
+class Unreadable(QuiltworkError, OSError):
+    """An engine failed while it read private data; its own words may quote them and are not passed on."""
+
+    def __init__(self, stage: str, kind: str) -> None:
+        super().__init__(f"the engine failed while {stage} ({kind}): see that the data can be read, then try again")
+        self.stage, self.kind = stage, kind
 
 
 class DisconnectedDomainWarning(UserWarning):

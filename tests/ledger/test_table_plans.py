@@ -110,7 +110,7 @@ def test_another_process_finds_the_plan(ledger, tmp_path):
 
 
 def test_a_plan_may_sample_where_records_come_and_go(ledger):
-    """Samples are stated for records that come or go: a budget about replaced records does not take them as they are."""
+    """Samples are stated for records that come or go: budgets about replaced records do not take them as they are."""
     plan = qw.Plan(qw.Table(region=qw.Cat("N", "S")), neighbors=qw.add_remove())
     step = 10 * qw.poisson(qw.gaussian(4.0, 1.0), 0.01)
     plan.add("training", loss=step, holds=qw.on_input(qw.add_remove()))

@@ -20,7 +20,7 @@ import numpy as np
 
 from quiltwork.data.engines.engine import Engine, calm, ibis, pyarrow
 from quiltwork.data.sources import opened
-from quiltwork.errors import InvalidParameter, LedgerUnavailable, MissingExtra, QuiltworkError
+from quiltwork.errors import InvalidParameter, QuiltworkError, Unreadable
 from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
 from quiltwork.release.enforce import Expression, cell_number, clamped, declared, md5, rounded
 from quiltwork.tables.notions.neighbors import Notion, User
@@ -33,21 +33,15 @@ LARGE = 2**28  # values up to which rows of a table cannot overflow a sum of 64 
 Groups = dict[tuple[str, ...], Any]
 
 
-class Unreadable(QuiltworkError, OSError):
-    """The data could not be read; nothing that they hold is told."""
-
-    def __init__(self, stage: str, kind: str) -> None:
-        self.stage, self.kind = stage, kind
-        super().__init__(f"the engine failed while {stage} ({kind}): see that the data can be read, then try again")
-
-
 @contextmanager
 def quiet(stage: str) -> Iterator[None]:
     """Errors of an engine quote values: only their kind is told."""
     try:
         with calm():
             yield
-    except (InvalidParameter, MissingExtra, LedgerUnavailable):
+    except InvalidParameter as error:
+        if error.name == "source" and error.__cause__ is not None:  # in the engine's own words
+            raise Unreadable(stage, type(error.__cause__).__name__) from None
         raise
     except QuiltworkError:
         raise
