@@ -14,6 +14,7 @@ PARENTS = {
     "NotCertified": ArithmeticError,
     "Contradiction": ArithmeticError,
     "Unreachable": ValueError,
+    "Unreadable": OSError,
     "UnboundedLossError": ValueError,
     "BudgetExceeded": ValueError,
     "NotOpen": ValueError,
@@ -127,6 +128,11 @@ EXAMPLES = [
         errors.MissingExtra("matplotlib", "report"),
         "matplotlib is not installed: pip install 'quiltwork[report]'",
         {"package": "matplotlib", "extra": "report"},
+    ),
+    (
+        errors.Unreadable("counting", "ConversionException"),
+        "the engine failed while counting (ConversionException): see that the data can be read, then try again",
+        {"stage": "counting", "kind": "ConversionException"},
     ),
 ]
 
