@@ -91,7 +91,11 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
         release("discrete_laplace: {scale: 1, sensitivity: 1.5}"),
         ("releases[0].discrete_laplace.sensitivity", "whole number"),
     ),
-    ("too many atoms", release("discrete_gaussian: {sigma: 1e9}"), ("releases[0].discrete_gaussian.sigma", "atoms")),
+    (
+        "too many atoms",
+        release("discrete_laplace: {scale: 10.0, sensitivity: 600000}"),
+        ("releases[0].discrete_laplace.sensitivity", "atoms"),
+    ),
     ("no constraints", release("constraints: {points: []}"), ("releases[0].constraints.points", "at least 1")),
     (
         "a constraint as a pair",
