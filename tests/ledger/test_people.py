@@ -14,7 +14,7 @@ from tests.ledger.books import START, Clock, chain, kinds
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, AlreadyRun, InvalidParameter
-from quiltwork.ledger import Ledger
+from quiltwork.ledger import Ledger, blocks_by
 
 READ, SPEND, MANAGE, OWN = "read", "spend", "manage", "own"  # own: what the owners of a budget may do besides admins
 MAY = {
@@ -59,6 +59,19 @@ class World:
             self.admin.start(held)
         return held
 
+    def paid(self) -> str:
+        """One from which a release was paid under a key."""
+        name = self.budget()
+        self.admin.spend(name, qw.pure(0.25), key="k")
+        return name
+
+    def by_days(self) -> tuple[str, qw.Plan]:
+        """One for sessions on a table, and the plan of that table."""
+        name, table = f"budget {next(self._names)}", qw.Table(day=qw.Int(0, 3))
+        shared = {"protects": qw.add_remove(), "owners": ["owner", "viewer", "nobody", "revoked"]}
+        self.admin.open(name, epsilon=1.0, blocks=blocks_by(table.day, qw.add_remove()), **shared)
+        return name, qw.Plan(table, qw.add_remove())
+
     def paused(self) -> str:
         name = self.budget()
         self.admin.pause(name)
@@ -84,6 +97,9 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "start": (SPEND, World.reserved, lambda it, x: it.start(x)),
     "settle": (SPEND, lambda world: world.reserved(started=True), lambda it, x: it.settle(x)),
     "refund": (SPEND, World.reserved, lambda it, x: it.refund(x)),
+    "keep_result": (SPEND, World.paid, lambda it, x: it.keep_result(x, "k", qw.pure(0.25))),
+    "session": (READ, World.by_days, lambda it, x: it.session(*x)),
+    "result": (READ, World.paid, lambda it, x: it.result(x, "k")),
     "budget": (READ, World.budget, lambda it, x: it.budget(x)),
     "budgets": (READ, World.budget, lambda it, x: it.budgets()),
     "balance": (READ, World.budget, lambda it, x: it.balance(x)),

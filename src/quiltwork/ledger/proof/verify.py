@@ -30,7 +30,7 @@ from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.rows import entries_after
 
 Progress = Callable[[int, int], None]
-_ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse"), "spend")  # all others manage
+_ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse", "result"), "spend")  # all others manage
 
 
 @document("verification/1")

@@ -105,5 +105,6 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
     "lapse": lambda content: f"reservation {content['reservation']} never started",
     "admit": lambda content: f"{content['name']} as {content['role']}",
     "revoke": lambda content: str(content["name"]),
+    "result": lambda content: f"numbers of the release that entry {content['paid']} paid for",
     "denied": lambda content: f"{content['act']}: {content['why']}",
 }

@@ -41,6 +41,7 @@ WHAT = {
     "close": "closed",
     "denied": "access denied",
     "clock": "clock set",
+    "result": "published",
 }
 ALARMS = (0.01, 0.05, 0.1, 0.25)
 WEAK = 0.5  # a budget that lets a test at 5% false alarms find more than half promises little
