@@ -44,7 +44,7 @@ def test_a_ledger_on_postgresql(server, say):
     assert "epsilon must be" in say(url, "open", "b", "--epsilon", "-1", "--protects", "x", code=2)
     assert server.execute(tables, "cli") == [(0,)]
     assert "its public key" in say(url, "open", "b", "--epsilon", "2", "--delta", "1e-6", "--protects", "x")
-    assert "spent  1.07%" in say(url, "spend", "b", GAUSSIAN, "--times", "3", "--receipt", "r.json")
+    assert "spent  11.3%" in say(url, "spend", "b", GAUSSIAN, "--times", "3", "--receipt", "r.json")
     say(url, "spend", "b", "gaussian: {sigma: 1}", code=1)
     assert "All 3 entries" in say(url, "verify", "--receipt", "r.json")
     say(url, "export", "b.jsonl")
