@@ -30,7 +30,9 @@ from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.rows import entries_after
 
 Progress = Callable[[int, int], None]
-_ACTS = dict.fromkeys(("spend", "reserve", "start", "settle", "refund", "lapse", "result"), "spend")  # all others manage
+_ACTS = dict.fromkeys(
+    ("spend", "reserve", "start", "settle", "refund", "lapse", "result"), "spend"
+)  # all others manage
 
 
 @document("verification/1")
