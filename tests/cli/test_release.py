@@ -58,7 +58,7 @@ def test_numbers_are_published_without_a_ledger_and_it_says_so(files, capsys):
 
 def test_a_budget_pays_once_for_a_key(files, capsys):
     ledger = ("--ledger", files / "budgets.db")
-    run(capsys, "ledger", "open", "people", "--epsilon", "0.7", "--delta", "1e-6", "--protects", PROTECTS, *ledger)
+    run(capsys, "ledger", "open", "people", "--epsilon", "0.5", "--delta", "1e-6", "--protects", PROTECTS, *ledger)
     asked = ("release", files / "plan.yaml", files / "visits.parquet", "--budget", "people", "--json", *ledger)
     first, again = (json.loads(run(capsys, *asked, "--key", "Q4").out) for _ in range(2))
     assert first["rows"] == again["rows"]

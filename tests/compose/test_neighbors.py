@@ -7,7 +7,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.pufferfish import MarkovChain, guarantee
 
-SAID = qw.gaussian(2.0).stated_for(qw.replace_one())
+SAID = qw.gaussian(2.0, 1.0).stated_for(qw.replace_one())
 
 
 def test_what_is_said_stays_with_the_loss():

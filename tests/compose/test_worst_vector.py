@@ -20,7 +20,7 @@ def plan(north, south, neighbors=None):
     t = qw.Table(region=qw.Cat("N", "S"))
     made = qw.Plan(t, neighbors=qw.add_remove() if neighbors is None else neighbors)
     for name, loss in (("N", north), ("S", south)):
-        made.add(name, where=t.region == name, loss=loss, holds=qw.on_input(qw.add_remove()))
+        made.add(name, where=t.region == name, count=True, loss=loss, holds=qw.on_input(qw.add_remove()))
     return made
 
 
