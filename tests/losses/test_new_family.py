@@ -71,7 +71,7 @@ print(json.dumps({
     "planned": plan.releases[0].loss() == 4 * loss,
     "words": [release.describe() for release in plan.releases],
     "again": plan_of([("asked", loss)]).to_dict()["releases"][0],
-    "form": loss_of(form) == loss,
+    "form": loss_of(form, str) == loss,
     "cost": float(filter_for("pure", 3.0, 0.0).cost(loss)[0]),
 }))
 """

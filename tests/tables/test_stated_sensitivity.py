@@ -129,7 +129,6 @@ def test_a_width_is_no_sensitivity_for_rows_that_come_and_go():
         lambda reach: mechanisms.gaussian_loss(4.0, reach),
         lambda reach: mechanisms.gaussian_loss(1e6, reach),  # too wide to be listed: zCDP
         lambda reach: qw.laplace(4.0, float(reach) if isinstance(reach, bool) else reach),
-        lambda reach: 2 * qw.poisson(qw.gaussian(4.0, reach), 0.5),
     ],
 )
 def test_losses_remember_the_change_they_were_worked_out_for(make):

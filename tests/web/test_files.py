@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.web import reading
 from tests.web.reading import Browser, Page
 
 from quiltwork.spec import read_any
@@ -10,6 +11,21 @@ from quiltwork.spec import read_any
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "src/quiltwork/web/samples").glob("*.yaml"))
 LARGE = {"epsilon": 100.0, "delta": 1e-2, "filter": "several_orders"}
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch):
+    """Services whose processes read files: all are ended with their test."""
+    made, create = [], reading.create_app
+
+    def creating(settings):
+        made.append(create(settings))
+        return made[-1]
+
+    monkeypatch.setattr(reading, "create_app", creating)
+    yield
+    for app in made:
+        app.state.site.close()
 
 
 def opened(house):
