@@ -135,6 +135,36 @@ def test_quantiles_are_near_the_true_ones_and_sorted():
         assert abs(rank - q) < 0.05
 
 
+def test_what_is_drawn_is_never_less_than_what_is_claimed():
+    for size in np.random.default_rng(0).uniform(0.1, 1e6, 2000):
+        drawn = Drawn.of(noise.laplace(float(size)), Fraction(107374.1824))
+        assert Fraction(drawn.drawn) >= max(Fraction(drawn.size), Fraction(repr(drawn.size)))
+
+
+def test_the_bound_of_a_whole_plan_is_enforced_or_refused():
+    t = table()
+    plans = {
+        notion: qw.Plan(t, notion, contribution=qw.clip_rows("person", 2)).count("n", noise=noise.laplace(1.0))
+        for notion in (qw.user("person"), qw.add_remove())
+    }
+    rows = {name: values[:1] * 50 for name, values in {**data(), "age": [5], "region": ["N"]}.items()}
+    counted = scan.totals
+    with pytest.MonkeyPatch.context() as patch:
+        seen = []
+        patch.setattr(run, "totals", lambda *given: seen.append(counted(*given)) or seen[-1])
+        found = plans[qw.user("person")].release(rows)
+    assert seen[0]["n"].count == [2]
+    assert float(found.guarantee.epsilon(0.0).upper) == pytest.approx(2.0, rel=1e-9)
+    with pytest.raises(Unsupported, match="contribution bound"):
+        plans[qw.add_remove()].release(rows)
+
+
+def test_without_a_key_every_release_is_paid_for(ledger):
+    first, second = (plan().release(data(), ledger=ledger, budget="people") for _ in range(2))
+    assert first.rows != second.rows
+    assert spends(ledger) == 2
+
+
 def test_keys_that_few_persons_have_are_not_shown():
     t = table()
     made = qw.Plan(t, PEOPLE).keys("codes", of=t.code, delta=1e-6, noise=noise.laplace(2.0))

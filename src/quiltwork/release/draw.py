@@ -33,7 +33,7 @@ def noisy(drawn: Drawn, values: list[int]) -> list[int]:
         return []
     near = [min(max(value, -FAR), FAR) for value in values]
     draw = sampling.discrete_laplace if drawn.law == "laplace" else sampling.discrete_gaussian
-    return draw(near, drawn.size)
+    return draw(near, drawn.drawn)
 
 
 def published(found: Totals, table: Table, neighbors: Notion, confidence: float) -> list[Row]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,7 +18,7 @@ import attrs
 from quiltwork import checks
 from quiltwork.curves.guarantee import later
 from quiltwork.data.engines.engine import Engine
-from quiltwork.errors import AlreadyRun, InvalidParameter
+from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
 from quiltwork.mechanisms import sampling
 from quiltwork.progress import reporting
 from quiltwork.release.draw import published
@@ -54,6 +55,7 @@ def release(
     if (ledger is None) != (budget is None) or (ledger is None and key is not None):
         raise InvalidParameter("ledger, budget and key", (ledger, budget, key), "a ledger and its budget, or neither")
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
+    used = bounded(plan)
     guarantee = enforced(plan.guarantee())
     code = plan_hash(plan)
     sampling.opendp()  # a missing sampler is told before anything is spent
@@ -69,7 +71,7 @@ def release(
         with _engine(engine) as opened:
             if ledger is not None:
                 stage("paying")
-                key = key or f"release {code[:24]}"
+                key = uuid.uuid4().hex if key is None else key  # without one every call is a release of its own
                 stored = ledger.result(budget, key)
                 if stored is not None:
                     return _again(stored, code, budget, key)
@@ -79,7 +81,7 @@ def release(
                         f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key"
                     )
             stage("reading")
-            exact = totals(opened, data, plan.table, plan.neighbors, statistics, lambda done, total: None)
+            exact = totals(opened, data, plan.table, used, statistics, lambda done, total: None)
             stage("drawing")
             rows = [
                 row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)
@@ -90,7 +92,7 @@ def release(
                 statistics,
                 guarantee,
                 confidence,
-                tuple(words(statistics, plan.table, plan.neighbors)),
+                tuple(words(statistics, plan.table, used)),
                 code,
                 opened.name,
                 receipt,
@@ -99,6 +101,19 @@ def release(
                 return made
             stage("storing")
             return _again(ledger.keep_result(budget, key, made), code, str(budget), str(key))
+
+
+def bounded(plan: Plan) -> Notion:
+    """The notion with the bound on the rows of a person that is enforced: its own, and that of the whole plan."""
+    clip, notion = plan.contribution, plan.neighbors
+    if clip is None:
+        return notion
+    if not isinstance(notion, User) or notion.id != clip.id:
+        raise Unsupported(
+            f"a release under {notion} with {clip}", "rows are cut by the person whose rows come and go",
+            f"hide persons, user({clip.id!r}), or leave the contribution bound out",
+        )  # fmt: skip
+    return attrs.evolve(notion, max_records=min(notion.max_records, clip.most))
 
 
 def enforced(found: PlanGuarantee) -> PlanGuarantee:

@@ -89,9 +89,12 @@ class Drawn:
         if isinstance(noise, Auto):
             raise InvalidParameter("noise", "auto", "chosen first", "plan.calibrate(epsilon=..., delta=...) chooses it")
         size = above(typed(noise.size) * factor)
-        if isinstance(noise, Laplace):
-            return cls("laplace", Stated(size).above)
-        return cls("gaussian", exact_decimal(size))
+        return cls("laplace", size) if isinstance(noise, Laplace) else cls("gaussian", exact_decimal(size))
+
+    @property
+    def drawn(self) -> float:
+        """The size that the sampler reads as a double: no less than what is claimed, however that is read."""
+        return Stated(self.size).above if self.law == "laplace" else self.size
 
     def loss(self, shift: int) -> Loss:
         """Of a release whose integers, together, move by at most `shift` (one coordinate is the worst, Theorem 2)."""
