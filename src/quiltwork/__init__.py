@@ -1,4 +1,4 @@
-"""quiltwork: after everything that was released, what can an adversary still not tell apart?
+"""quiltwork: differential privacy accounting and release, certified from both sides.
 
 Names load on first use, so that importing quiltwork costs no more than importing numpy.
 """

@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ LEARNED = 1e-3
 ENDS, OF_WIDTH = ("lower", "upper"), 0.5
 LINE = re.compile(r"traces\[\d+\]\.[xy]$")  # of a chart
 SHOWN = 40
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\w)")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:/0*[1-9]\d*|(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.]*\w)")  # or a fraction
 
 
 @cache
@@ -129,13 +130,18 @@ def _alike(recorded: Any, found: Any, near: float, room: float | list[float]) ->
         return near > 0 and math.isclose(recorded, found, rel_tol=near, abs_tol=absolute)
     if recorded == found or not near or not isinstance(recorded, str):
         return recorded == found
-    if "HEX" in recorded:  # the digits of a number may look like one
-        return re.fullmatch(re.escape(recorded).replace("HEX", "(?:HEX|[0-9a-f]+)"), found) is not None
+    if "HEX" in recorded or "HEX" in found:  # the digits of a number may look like one
+        one, two = (recorded, found) if "HEX" in recorded else (found, recorded)
+        return re.fullmatch(re.escape(one).replace("HEX", "(?:HEX|[0-9a-f]+)"), two) is not None
     # words with numbers in them: the same words, and numbers that are near
     if _NUMBER.split(recorded) != _NUMBER.split(found):
         return False
     pairs = zip(_NUMBER.findall(recorded), _NUMBER.findall(found), strict=True)
-    return all(math.isclose(float(old), float(new), rel_tol=near) for old, new in pairs)
+    return all(math.isclose(_size(old), _size(new), rel_tol=near) for old, new in pairs)
+
+
+def _size(number: str) -> float:
+    return float(Fraction(number) if "/" in number else number)
 
 
 def _short(value: Any) -> str:

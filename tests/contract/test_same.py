@@ -30,3 +30,10 @@ def test_lists_of_brackets_have_room_each():
 
 def test_the_same_machine_gives_the_last_digit():
     assert len(list(differences(RECORDED, {**RECORDED, "lower": 1.0 + 1e-15}, 0.0))) == 1
+
+
+def test_fractions_are_numbers_and_digits_may_look_like_a_hash():
+    assert list(differences("cost 1/3", "cost 333333333333333/1000000000000000", 1e-9)) == []
+    assert len(list(differences("cost 1/3", "cost 33/100", 1e-9))) == 1
+    assert list(differences("5.25,6.85210239023583e-13", "5.25,6.HEX-13", 1e-9)) == []
+    assert len(list(differences("5.25,6.85210239023583e-13", "5.35,6.HEX-13", 1e-9))) == 1

@@ -38,7 +38,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "serve": "Serve budgets, plans and explorers as pages and as an HTTP interface.",
     },
     "Show and tell": {
-        "demo": "Tour every room of the library and leave one report.",
+        "demo": "Tour everything the library answers and leave one report.",
         "report": "Write one report of several files and budgets.",
         "schema": "Print the JSON Schema of plan files.",
     },
@@ -77,7 +77,7 @@ class Commands(Group):
 app = typer.Typer(
     name="quiltwork",
     cls=Commands,
-    help="After everything that was released, what can an adversary still not tell apart?",
+    help="Differential privacy accounting and release, certified from both sides.",
     epilog="Examples\n"
     "quiltwork demo\n"
     "quiltwork account plan.yaml --html report.html\n"

@@ -27,7 +27,7 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Tour every room of the library and leave one report.
+    """Tour everything the library answers and leave one report.
 
     It needs no files and no network, and takes under a minute. A part whose extra is not installed is left out, with
     the line that installs it.
