@@ -26,6 +26,11 @@ smartquotes_action = "q"  # dashes stay as they are: options begin with two
 
 html_theme = "furo"
 html_title = "quiltwork"
+html_logo = html_favicon = "../src/quiltwork/web/static/icon.svg"  # the dashboard's mark and colours
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#1f5f99", "color-brand-content": "#1f5f99"},
+    "dark_css_variables": {"color-brand-primary": "#6fb1e8", "color-brand-content": "#6fb1e8"},
+}
 html_math_renderer = "mathml"
 html_show_copyright = False
 html_show_sphinx = False
@@ -35,3 +40,4 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 nitpicky = False
+suppress_warnings = ["ref.python"]  # signatures name classes shortly, and two rooms have a Plan and a Released
