@@ -56,7 +56,9 @@ def test_no_test_of_permute_and_flip_does_better_than_laplace(candidates, epsilo
     rng, scale = np.random.default_rng(candidates), 2 / epsilon  # sensitivity 1
     places = np.linspace(0, epsilon, 9)
     allowed = -np.expm1((places - epsilon) / 2)  # of Laplace noise
-    assert np.asarray(qw.noisy_max(epsilon).delta(places).upper) == pytest.approx(allowed, abs=1e-14)
+    upper = np.asarray(qw.noisy_max(epsilon).delta(places).upper)
+    assert np.all(upper >= allowed - 2e-16)
+    assert upper == pytest.approx(allowed, abs=3e-14)  # how far rounding is allowed for depends on the processor
     for _ in range(60):
         scores = rng.integers(-3, 4, candidates) * rng.choice([0.25, 1.0])
         moved = scores + rng.choice([-1.0, 0.0, 1.0], candidates)
