@@ -15,7 +15,7 @@ SOURCES := src tests docs $(wildcard benchmarks examples)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick durations campaign coverage lint format soundness benchmark figures gallery docs clean
+.PHONY: help run test quick durations campaign coverage lint format soundness benchmark figures gallery docs packages clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -92,6 +92,9 @@ gallery: .venv/gallery.stamp  ## measure what the papers print, into build/galle
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
+
+packages:  ## build wheel and sdist, install them into empty environments of every Python that is here, and use them
+	PYTHON=$(PYTHON) scripts/packages
 
 clean:  ## remove everything that make created
 	rm -rf .venv build dist .coverage htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
