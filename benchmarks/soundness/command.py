@@ -38,6 +38,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="any whole number; a new one each run by default")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", nargs="+", choices=ORDER, default=list(ORDER), metavar="ROOM", help=", ".join(ORDER))
+    parser.add_argument("--kinds", nargs="+", metavar="WORDS", help="only kinds whose title holds one of these words")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="ask the counterexample of a file again")
     parser.add_argument("--docs", action="store_true", help="also write the table to docs/soundness_results.md")
     parser.add_argument("--out", type=Path, default=BUILD, help="folder of the page and of counterexamples")
@@ -54,7 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
         return replay(options.replay)
     rooms = of_rooms(options.only)
     kinds = [title for titles in rooms.values() for title in titles]
-    crew = f"{options.workers} workers, {len(rooms)} rooms, {len(kinds)} kinds of cases"
+    if options.kinds:
+        kinds = [title for title in kinds if any(words in title for words in options.kinds)]
+        if not kinds:
+            print(f"no kind is called {' or '.join(options.kinds)}; there are {'; '.join(KINDS)}", file=sys.stderr)
+            return 2
+    crew = (
+        f"{options.workers} workers, {len({KINDS[title].room for title in kinds})} rooms, {len(kinds)} kinds of cases"
+    )
     print(f"seed {options.seed}, {crew}", flush=True)
     bar = show.bar(60 * options.minutes)
     with short_lived():

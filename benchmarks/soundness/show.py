@@ -107,9 +107,11 @@ def gaps(outcome: Outcome) -> list[str]:
 
 
 def text(outcome: Outcome, options: argparse.Namespace) -> str:
-    """For the terminal."""
+    """For the terminal: by kind where kinds were named, else by room."""
     start = "\n" if sys.stdout.isatty() else ""
-    table = plain([list(HEAD), *rows(outcome)], right=set(range(1, len(HEAD))))
+    named = [*(row(title, tally) for title, tally in sorted(outcome.kinds.items())), row("all", total(outcome))]
+    lines = named if options.kinds else rows(outcome)
+    table = plain([list(HEAD), *lines], right=set(range(1, len(HEAD))))
     return "\n".join([f"{start}{table}\n", told(outcome, options), *most(outcome), *gaps(outcome), NOTE])
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from tests.truth.numbers import mp
@@ -148,3 +149,19 @@ def test_zero_concentrated_cost():
                     (np.log1p(-p) if p < 1 else -np.inf) + (order - 1) * (t - epsilon),
                 )
                 assert moment / (order - 1) <= order * rho * (1 + 1e-9) + 1e-13
+
+
+def test_where_the_recursion_is_wide_the_dominating_pair_only_helps_from_above():
+    """Far in the tail the composed pair tells five thousand times as much as any analyst: no contradiction."""
+    size, count = 3.0, 36
+    place = 0.8019562015376497 * size * count
+    top, t = mpmath.mpf(size), mpmath.mpf(size) * 323 / 400
+    likely = (mpmath.exp(top) - mpmath.exp(t)) / mpmath.expm1(top)
+    attained = mpmath.fsum(
+        mpmath.binomial(count, k) * likely**k * (1 - likely) ** (count - k) * -mpmath.expm1(place - loss)
+        for k in range(count + 1)
+        if (loss := count * t - (count - k) * top) > place
+    )
+    found = (count * qw.exponential(size)).delta(place)
+    assert attained <= found.upper <= 6e-13
+    assert found.lower >= attained * 0.9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -319,3 +320,20 @@ def test_a_broken_case_is_no_simpler_one():
     words = {"claim": "small", "note": ""}
     assert turns.same(kind, {"terms": [5, 5]}, words)
     assert turns.same(kind, {"terms": [5]}, words) is None
+
+
+def test_kinds_are_named_by_words_and_told_one_by_one(monkeypatch, tmp_path, capsys):
+    asked = []
+
+    def ask(kinds, *given):
+        asked.extend(kinds)
+        return deal.Outcome({title: turns.Tally(cases=1, checks=7) for title in kinds})
+
+    monkeypatch.setattr(command, "campaign", ask)
+    given = ["--minutes", "1", "--out", str(tmp_path), "--kinds"]
+    assert command.main([*given, "random allocation", "best of runs"]) == 0
+    assert asked == ["losses: random allocation", "losses: best of runs"]
+    told = capsys.readouterr().out
+    assert all(re.search(rf"{title} +1 +7 +0", told) for title in asked)
+    assert command.main([*given, "no such words"]) == 2
+    assert "losses: best of runs" in capsys.readouterr().err

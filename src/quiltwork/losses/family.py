@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -344,6 +344,32 @@ def _plain(value: Any) -> Any:
     if origin(value) is not None:
         return unmarked(value)
     return "inf" if value == math.inf else value
+
+
+@attrs.frozen
+class Derived(Family):
+    """A release made of others: held between two pairs, and waiting for a step, where one of them is."""
+
+    def made_of(self) -> Sequence[tuple[float, Family]]:
+        """The others, and how much of each counts."""
+        base: Family = self.base  # type: ignore[attr-defined]
+        return ((1.0, base),)
+
+    @property
+    def sandwiched(self) -> bool:
+        return any(family.sandwiched for _, family in self.made_of())
+
+    @property
+    def slack(self) -> float:
+        return math.fsum(weight * family.slack for weight, family in self.made_of() if family.sandwiched)
+
+    @property
+    def is_open(self) -> bool:
+        return any(family.is_open for _, family in self.made_of())
+
+    def refined(self, step: float) -> Family:
+        base: Family = self.base  # type: ignore[attr-defined]
+        return attrs.evolve(self, base=base.refined(step))  # type: ignore[call-arg]
 
 
 def _origins(values: Iterable[Any]) -> Iterator[str]:

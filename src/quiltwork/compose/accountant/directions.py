@@ -39,6 +39,7 @@ from quiltwork.compose.releases import (
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import Contradiction, InvalidParameter
+from quiltwork.losses.families.exponential import BoundedRangePair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -201,6 +202,8 @@ class Inquiry(ABC):
             if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
                 return found
             widely = Ends(*self._widely(pairs), moments.METHOD)
+        if self.quantity != "beta" and isinstance(pairs[0][0], BoundedRangePair):  # adaptive releases tell less
+            widely = attrs.evolve(widely, lower=np.full(self.values.size, -np.inf))
         return self._met(found, widely)
 
     def _widely(self, pairs: Counted) -> Both:
@@ -229,7 +232,7 @@ class Inquiry(ABC):
     def by_first(self, pairs: Counted) -> Ends:
         """Each value by the first method that meets the asked width; otherwise what all that answered agree on."""
         best = Ends(np.full(self.values.size, -np.inf), np.full(self.values.size, np.inf))
-        left = np.ones(self.values.size, dtype=bool)
+        left, less = np.ones(self.values.size, dtype=bool), False
         for engine in engines(pairs, self.method):
             if engine.whole:
                 left[:] = True  # a full list answers all as fast as one
@@ -241,7 +244,8 @@ class Inquiry(ABC):
             if np.isnan(found.lower).any() or np.isnan(found.upper).any():
                 continue
             low, high = best.lower.copy(), best.upper.copy()
-            low[left], high[left] = found.lower, found.upper
+            low[left], high[left] = (-np.inf if less else found.lower), found.upper
+            less = less or engine.below_pairs  # lower ends of what the pairs tell are none of this
             best = attrs.evolve(self._met(best, Ends(low, high, engine.method)), method=engine.method)
             left = left & ~self.narrow(best.lower, best.upper)
             if not left.any() or engine.whole:  # what a full list leaves open is rounding

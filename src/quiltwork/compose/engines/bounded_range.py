@@ -38,6 +38,7 @@ class BoundedRangeEngine(Engine):
     """Copies of one release of bounded range."""
 
     method = "worst adaptive choice"
+    below_pairs = True
 
     def __init__(self, epsilon: float, count: int, pairs: Counted) -> None:
         self.range, self.count, self.pairs = epsilon, count, pairs

@@ -82,6 +82,7 @@ class Engine(ABC):
 
     method: ClassVar[str]
     whole: ClassVar[bool] = False  # every value of the loss is listed: what is left open is rounding
+    below_pairs: ClassVar[bool] = False  # it knows that releases tell less than their dominating pairs together
     pairs: Counted
 
     @property

@@ -20,7 +20,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Cells, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import RATE, RELEASE, Entry, Family, Rows, entry, family_from_json
+from quiltwork.losses.family import RATE, RELEASE, Derived, Entry, Family, Rows, entry, family_from_json
 from quiltwork.losses.transforms.transform import Spectrum, Transform, repeated, sum_error
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import typed
@@ -218,7 +218,7 @@ def _directed(found: list[tuple[float, dict[str, Pair]]]) -> dict[str, Pair]:
 
 
 @attrs.frozen
-class Mixture(Family):
+class Mixture(Derived):
     """One of several releases, chosen at random with the given weights and named in the output."""
 
     kind: ClassVar[str] = "mixture"
@@ -241,17 +241,8 @@ class Mixture(Family):
         """Profiles add up, so that bounds of them do."""
         return _directed([(w, family.optimistic()) for w, family in self.components])
 
-    @property
-    def sandwiched(self) -> bool:
-        return any(family.sandwiched for _, family in self.components)
-
-    @property
-    def slack(self) -> float:
-        return math.fsum(w * family.slack for w, family in self.components if family.sandwiched)
-
-    @property
-    def is_open(self) -> bool:
-        return any(family.is_open for _, family in self.components)
+    def made_of(self) -> tuple[tuple[float, Family], ...]:
+        return self.components
 
     def refined(self, step: float) -> Family:
         return attrs.evolve(self, components=tuple((w, family.refined(step)) for w, family in self.components))

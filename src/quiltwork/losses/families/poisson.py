@@ -21,7 +21,7 @@ from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteGaussia
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
-from quiltwork.losses.family import COMES, RATE, RELEASE, Family, families, parameter
+from quiltwork.losses.family import COMES, RATE, RELEASE, Derived, Family, families, parameter
 from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
@@ -241,7 +241,7 @@ def _at_least(base: Pair, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @attrs.frozen
-class Poisson(Family):
+class Poisson(Derived):
     """A release run on a Poisson sample: each record takes part with probability `rate`."""
 
     kind: ClassVar[str] = "poisson"
@@ -269,18 +269,7 @@ class Poisson(Family):
     @property
     def sandwiched(self) -> bool:
         wide = isinstance(self.base, DiscreteGaussian) and not self.base.listable
-        return wide or self.base.sandwiched
-
-    @property
-    def slack(self) -> float:
-        return self.base.slack
-
-    @property
-    def is_open(self) -> bool:
-        return self.base.is_open
-
-    def refined(self, step: float) -> Family:
-        return attrs.evolve(self, base=self.base.refined(step))
+        return wide or super().sandwiched
 
     def subsampled(self, rate: float) -> Family:
         """Sampling twice is sampling once at the product of the rates."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from quiltwork.losses.family import RELEASE, Family, parameter
+from quiltwork.losses.family import RELEASE, Derived, Family, parameter
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -21,7 +21,7 @@ _OTHER = {"both": "both", "remove": "add", "add": "remove"}
 
 
 @attrs.frozen
-class Turned(Family):
+class Turned(Derived):
     """A release whose two laws are exchanged: p when the record is not there, q when it is."""
 
     kind: ClassVar[str] = "turned"
@@ -38,14 +38,6 @@ class Turned(Family):
     def optimistic(self) -> dict[str, Pair]:
         return {_OTHER[name]: pair for name, pair in self.base.optimistic().items()}
 
-    @property
-    def sandwiched(self) -> bool:
-        return self.base.sandwiched
-
-    @property
-    def slack(self) -> float:
-        return self.base.slack
-
     def group(self, size: int) -> Family:
         return Turned(self.base.group(size))
 
@@ -54,13 +46,6 @@ class Turned(Family):
 
     def subsampled(self, rate: float) -> Family:
         return Turned(self.base.subsampled(rate))
-
-    @property
-    def is_open(self) -> bool:
-        return self.base.is_open
-
-    def refined(self, step: float) -> Family:
-        return Turned(self.base.refined(step))
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         return self.base.has_moment(tilt, rate)

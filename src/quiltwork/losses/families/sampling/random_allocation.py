@@ -265,13 +265,13 @@ def _gaussian(base: Any, purpose: str) -> GaussianFamily:
     if not isinstance(base, GaussianFamily):
         raise Unsupported(
             f"{purpose} of {base.kind}",
-            "it is not built here: only sums of ratios of Gaussian steps are integrated with a certificate",
+            "not built here: only sums of ratios of Gaussian steps are integrated with a certificate",
             "state as many full releases as the record takes part in",
         )
     if not LEAST_MU <= base.mu <= LARGEST_MU:
         raise Unsupported(
             f"{purpose} of {base}",
-            f"its integrals are built for sensitivity / sigma from {LEAST_MU} to {LARGEST_MU}",
+            f"not built here: its integrals are made for sensitivity / sigma from {LEAST_MU} to {LARGEST_MU}",
             "state as many full releases as the record takes part in, or a step with less noise",
         )
     return base
