@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 import quiltwork as qw
-from quiltwork.errors import InvalidPlan, Unsupported
+from quiltwork.errors import Unsupported
 from quiltwork.ledger import Ledger
 from quiltwork.spec import read_budgets
 from quiltwork.spec.files.file import kind_of, read_any
@@ -61,23 +61,3 @@ def test_a_budget_file_about_secrets_is_opened_and_spent(tmp_path):
             readings.append(ledger.balance("hours").epsilon)
         assert all(one < two for one, two in itertools.pairwise(readings))
         assert ledger.budget("hours").terms.protects == "the value of each single entry"
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ("protects: one person", "beside prior"),
-        ("rho: 1.0", "epsilon"),
-        ("person: person", "given together"),
-        ("secrets: {entries: [9]}", "secrets"),
-        ("kind: planned\n    releases: [{name: a, pure: {epsilon: 0.1}}]", "must be adaptive beside prior"),
-    ],
-)
-def test_a_budget_file_about_secrets_is_refused(more, words):
-    chain = "prior: {markov_chain: {transition: [[0.9, 0.1], [0.1, 0.9]], length: 4}}"
-    text = f"quiltwork: 1\nbudgets:\n  - name: b\n    epsilon: 1.0\n    {chain}\n    {more}\n"
-    with pytest.raises(InvalidPlan, match=words):
-        qw.spec.parse_budgets(text)
-    loose = "quiltwork: 1\nbudgets:\n  - {name: b, epsilon: 1.0, protects: x, person: person}\n"
-    with pytest.raises(InvalidPlan, match="without a prior"):
-        qw.spec.parse_budgets(loose)
