@@ -48,7 +48,7 @@ class AlongChain(Correlated):
         return known and len(self.told) == self.sides.length and self.patterns.plain
 
     @cached_property
-    def floor(self) -> WeightedSum | None:  # type: ignore[override]
+    def floor(self) -> WeightedSum | None:
         return WeightedSum(self) if WeightedSum.fits(self) else None
 
     # ---- windows

@@ -97,7 +97,7 @@ def _tails(law: AlongChain) -> tuple[FloatArray, FloatArray]:
 
 def _side(steps: list[Kernel]) -> list[tuple[FloatArray, FloatArray]]:
     """For each value of the entry: the chances of all sequences of one side, nearest tick first, and the sequences."""
-    found = []
+    found: list[tuple[FloatArray, FloatArray]] = []
     for value in (0, 1):
         chances, rows = np.ones(1), np.zeros((1, 0))
         last = np.full(1, value)

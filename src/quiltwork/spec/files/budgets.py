@@ -73,7 +73,7 @@ class FileBudget(Budget):
         if self.neighbors is not None:
             said["protects"] = self.neighbors.notion()
         if self.prior is not None:
-            about = {"prior": self.prior.prior(), "person": self.person, "when": self.when}
+            about: dict[str, Any] = {"prior": self.prior.prior(), "person": self.person, "when": self.when}
             about["secrets"] = None if self.secrets is None else self.secrets.secrets()
             said |= {name: value for name, value in about.items() if value is not None}
         if self.releases is not None:
