@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks.soundness.rooms import joined
-from tests.examples import seeds
+from tests.examples import seeds, some
 from tests.joined.test_under_chain import count, hourly, stays, under
 
 import quiltwork as qw
@@ -45,6 +45,25 @@ def test_a_change_that_costs_less_by_itself_counts_when_others_add_to_it():
     glued = pf.MarkovChain((np.eye(4) * 0.9999 + 0.000025).tolist(), length=2)
     worst = (qw.gaussian(3.0) + qw.gaussian(3.1, 2.0)).epsilon(1e-6).lower
     assert under(plan, glued).epsilon(1e-6).upper >= 0.98 * worst
+
+
+@pytest.mark.parametrize("seed", some(range(40), 6))
+def test_sums_over_several_hours_tell_no_more_than_is_promised(seed):
+    case = joined.summed_over_hours(np.random.default_rng([1, seed]))
+    assert [check for check in joined.asked(case) if not check.holds] == []
+
+
+def test_two_rows_that_enter_a_sum_are_no_row_that_changes_inside_it():
+    """One row that changes moves the sum by at most 10, two that enter it by 20."""
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, 1), state=qw.Cat(0, 1), value=qw.Int(0, 10))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    plan.sum("sum", of=t.value, clip=(0, 10), where=t.state == 1, noise=qw.noise.laplace(10.0))
+    glued = pf.MarkovChain([[0.9999, 0.0001], [0.0001, 0.9999]], length=2)
+    assert under(plan, glued, changes=["state"]).epsilon(0.0).upper >= 1.99
+    # where the value changes in every row that is kept, three such rows move a sum by 30
+    everything = patterns_of(t, plan.queries, "person", "hour", ["value"])
+    assert [float(loss.epsilon(0.0).upper) for loss in everything.losses((0,))] == pytest.approx([1.0])
+    assert [float(loss.epsilon(0.0).upper) for loss in everything.losses((0, 1))] == pytest.approx([2.0])
 
 
 # ---- a path is a chain, and a hidden chain that shows itself is one too
@@ -211,6 +230,17 @@ def test_one_sum_of_all_rows():
     assert found.upper == pytest.approx(0.3686384231489038, rel=1e-4)
     same = pf.GaussianPrior([[0.9 ** abs(s - t) for t in range(48)] for s in range(48)], gap=3.0)
     assert under(plan, same).epsilon(1e-6).upper == pytest.approx(found.upper, rel=1e-6)
+
+
+def test_a_row_of_larger_variance_moves_further_than_the_gap():
+    """x_1 = 10 x_0 nearly: from -5 to 5, which no move by the gap does, so that both counts change."""
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, 1), value=qw.Float(-10.0, 10.0))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    for name, where in (("low", t.value < -4.0), ("high", t.value > 4.0)):
+        count(plan, name, (t.hour == 1) & where, qw.gaussian(5.0))
+    prior = pf.GaussianPrior([[1.0, 9.999], [9.999, 100.0]], gap=1.0)
+    told = qw.gdp(math.sqrt(2) / 5).epsilon(1e-6).lower  # both counts, certain but for 1e-11
+    assert under(plan, prior).epsilon(1e-6).upper >= told
 
 
 # ---- refusals

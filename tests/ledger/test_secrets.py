@@ -165,27 +165,39 @@ def test_a_hundred_adaptive_spends_in_two_processes(tmp_path, budget):
         assert ledger.verify().holds
         spends = [entry for entry in ledger.history(budget) if entry.kind == "spend"]
         losses = [qw.Loss.from_json(entry.content["loss"]) for entry in spends]
-        spent, whole = ledger.balance(budget).spent, ledger.budget(budget).terms.filter
+        balance, whole = ledger.balance(budget), ledger.budget(budget).terms.filter
+        sums = tuple(sum(amounts) for amounts in zip(*(whole.cost(loss) for loss in losses), strict=True))
     assert sum(granted) == len(spends) <= 2 * EACH
     together_told = pf.guarantee(qw.compose(*losses), prior)
-    assert float(together_told.epsilon(limit.get("delta", 0.0)).upper) <= LIMIT
+    told = float(together_told.epsilon(limit.get("delta", 0.0)).upper)
+    assert told <= LIMIT
+    assert 0.0 < balance.epsilon <= LIMIT
+    assert balance.epsilon_left == pytest.approx(LIMIT - balance.epsilon, rel=1e-9)
     if budget == "pure":  # per entry costs add up exactly, and what they tell is the one-shot translation of the sum
         assert len(spends) == 2 * EACH
-        once = pf.translate(prior, float(spent.upper))
-        assert float(together_told.epsilon(0.0).upper) == pytest.approx(float(once.upper), rel=1e-6)
+        paid = balance.amounts[1]
+        assert paid.unit == "epsilon of one entry"
+        once = float(pf.translate(prior, float(paid.spent.upper)).upper)
+        assert balance.epsilon == pytest.approx(once, rel=1e-9)
+        assert told == pytest.approx(once, rel=1e-6)
         assert pf.translate(prior, float(whole.limit[0])).upper == pytest.approx(LIMIT, rel=1e-6)
+    else:  # the translation, in one go, of the (epsilon, delta) of one entry that the filter reads
+        share = float(whole.limit[1])
+        once = pf.guarantee(qw.approximate(whole.spent(sums), share), prior).epsilon(DELTA)
+        assert balance.epsilon == pytest.approx(min(float(once.upper), LIMIT), rel=1e-9)
+        assert balance.epsilon >= told  # which needs no adaptive choice
 
 
 def test_a_budget_that_is_used_up_tells_what_was_promised(ledger):
     ledger.open("b", epsilon=1.0, prior=chain(0.8))
     entry = per_entry_limit(chain(0.8), 1.0, 0.0)[0]
     ledger.spend("b", qw.pure(entry / 100), times=99)
-    ledger.spend("b", qw.pure(float(ledger.balance("b").left.lower)))
+    ledger.spend("b", qw.pure(float(ledger.balance("b").amounts[1].left.lower)))
     with pytest.raises(BudgetExceeded):
         ledger.spend("b", qw.pure(1e-9))
-    assert pf.guarantee(qw.pure(float(ledger.balance("b").spent.lower)), chain(0.8)).epsilon(
-        0.0
-    ).upper == pytest.approx(1.0)
+    assert ledger.balance("b").epsilon == pytest.approx(1.0)
+    assert ledger.balance("b").epsilon <= 1.0
+    assert "fixed in advance, tells about the secrets" in ledger.balance("b").explain()
 
 
 # ---- what it takes and what it refuses
@@ -312,8 +324,11 @@ def test_an_adaptive_budget_takes_table_plans_per_entry(ledger):
     ledger.open("b", epsilon=3.0, delta=DELTA, filter="zcdp", prior=chain(0.9, 6), person="person", when="hour")
     ledger.spend("b", plan.guarantee())
     # one row of one hour is replaced: one count moves by one
-    assert float(ledger.balance("b").spent.upper) == pytest.approx(1 / (2 * 40.0**2), rel=1e-9)
-    assert ledger.balance("b").epsilon is None  # what is paid per entry is no epsilon of the secrets
+    balance = ledger.balance("b")
+    assert balance.amounts[1].unit == "rho of one entry"
+    assert float(balance.amounts[1].spent.upper) == pytest.approx(1 / (2 * 40.0**2), rel=1e-9)
+    once = float(pf.guarantee(qw.zcdp(1 / (2 * 40.0**2)), chain(0.9, 6)).epsilon(DELTA).upper)
+    assert balance.epsilon == pytest.approx(once, rel=1e-4)  # what so much for one entry tells about the secrets
     ledger.open("c", epsilon=3.0, delta=DELTA, prior=chain(0.9, 6))
     with pytest.raises(Unsupported, match="person"):
         ledger.spend("c", plan.guarantee())

@@ -14,7 +14,27 @@ def planned(text: str) -> str:
     return f"{HEAD}budgets: [{{name: a, {text}}}]\nreleases:\n  - {{name: r, gaussian: {{sigma: 40}}}}\n"
 
 
+CHAIN = "prior: {markov_chain: {transition: [[0.9, 0.1], [0.1, 0.9]], length: 4}}"
+
+
+def secret(fields: str) -> str:
+    """A file whose only budget has these fields and no words."""
+    return HEAD + f"budgets:\n  - {{name: a, {fields}}}\n"
+
+
 CASES: list[tuple[str, str, tuple[str, ...]]] = [
+    # about secrets
+    ("secrets without a prior", secret("epsilon: 1, protects: x, person: person"), ("person", "without a prior")),
+    ("words beside a prior", secret(f"epsilon: 1, {CHAIN}, protects: x"), ("protects", "beside prior")),
+    ("rho beside a prior", secret(f"rho: 1.0, {CHAIN}"), ("rho", "beside prior")),
+    ("a person alone", secret(f"epsilon: 1, {CHAIN}, person: person"), ("when", "given together")),
+    ("a tick alone", secret(f"epsilon: 1, {CHAIN}, when: hour"), ("person", "given together")),
+    ("no such entry", secret(f"epsilon: 1, {CHAIN}, secrets: {{entries: [9]}}"), ("secrets",)),
+    (
+        "a plan beside a prior",
+        secret(f"epsilon: 1, {CHAIN}, kind: planned, releases: [{{name: a, pure: {{epsilon: 0.1}}}}]"),
+        ("kind", "must be adaptive beside prior", "--prior"),
+    ),
     # the file
     ("no version", GOOD.removeprefix(HEAD), ("quiltwork", "missing")),
     ("another version", GOOD.replace(": 1", ": 7", 1), ("line 1", "must be 1")),

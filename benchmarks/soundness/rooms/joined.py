@@ -26,7 +26,21 @@ PRIORS = ("chain", "chain", "tree", "hidden", "emission", "blocks", "independent
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
     """A prior of at most four entries, queries that may overlap, and a seed of mechanisms."""
-    return _sticky(rng) if rng.random() < 0.15 else _any(rng)
+    style = rng.random()
+    return _sticky(rng) if style < 0.15 else summed_over_hours(rng) if style < 0.25 else _any(rng)
+
+
+def summed_over_hours(rng: np.random.Generator) -> dict[str, Any]:
+    """Hours of two numbers that hardly change, and their sum over all hours, of both numbers or of one of them."""
+    length, rare = int(rng.integers(2, 4)), 2.0 ** -int(rng.integers(4, 11))
+    matrix = [[1.0 - rare, rare], [rare, 1.0 - rare]]
+    kept = [[1], [0], [0, 1]][int(rng.integers(3))]
+    query = {"ticks": list(range(length)), "states": kept, "kind": "sum", "size": round(float(rng.uniform(2, 8)), 2)}
+    return {
+        "prior": "chain", "offset": int(rng.integers(-1, 3)), "length": length, "states": 2, "transition": matrix,
+        "emission": matrix, "start": None, "parents": list(range(length - 1)), "rates": [1.0, 1.0],
+        "queries": [query], "mechanisms": int(rng.integers(2**31)),
+    }  # fmt: skip
 
 
 def _sticky(rng: np.random.Generator) -> dict[str, Any]:
@@ -50,6 +64,7 @@ def _any(rng: np.random.Generator) -> dict[str, Any]:
     length, states = int(rng.integers(2, 5)), 2 if name in ("blocks", "hidden", "emission") else int(rng.integers(2, 4))
     hidden = int(rng.integers(2, 4)) if name in ("hidden", "emission") else states
     queries = []
+    offset = int(rng.integers(-1, 3)) if rng.random() < 0.3 else None  # of states that are numbers, to be summed
     kinds = (
         ["pure"] if rng.random() < 0.4 else ["gaussian"] if rng.random() < 0.7 else ["pure", "gaussian", "approximate"]
     )
@@ -57,10 +72,13 @@ def _any(rng: np.random.Generator) -> dict[str, Any]:
         ticks = sorted(rng.choice(length, size=int(rng.integers(1, length + 1)), replace=False).tolist())
         kept = sorted(rng.choice(states, size=int(rng.integers(1, states)), replace=False).tolist())
         kind = str(rng.choice(kinds))
-        size = round(float(rng.uniform(0.5, 4.0) if kind == "gaussian" else rng.uniform(0.1, 1.2)), 2)
+        if offset is not None and rng.random() < 0.6:
+            kind, kept = "sum", kept if rng.random() < 0.5 else list(range(states))
+        size = round(float(rng.uniform(0.5, 4.0) if kind in ("gaussian", "sum") else rng.uniform(0.1, 1.2)), 2)
         queries.append({"ticks": ticks, "states": kept, "kind": kind, "size": size})
     return {
         "prior": name,
+        "offset": offset,
         "length": length,
         "states": states,
         "transition": _rows(rng, hidden, hidden),
@@ -161,11 +179,17 @@ def loss_of(query: dict[str, Any]) -> Any:
 
 
 def plan_of(case: dict[str, Any]) -> Any:
-    """Counts of rows at some ticks and in some states."""
-    t = qw.Table(person=qw.Id(), hour=qw.Int(0, case["length"] - 1), state=qw.Cat(*range(case["states"])))
+    """Counts of rows at some ticks and in some states, and sums of states that are numbers."""
+    first, count = case.get("offset"), case["states"]
+    state = qw.Cat(*range(count)) if first is None else qw.Int(first, first + count - 1)
+    t = qw.Table(person=qw.Id(), hour=qw.Int(0, case["length"] - 1), state=state)
     plan = qw.Plan(t, neighbors=qw.add_remove())
     for index, query in enumerate(case["queries"]):
-        where = t.hour.isin(query["ticks"]) & t.state.isin(query["states"])
+        where = t.hour.isin(query["ticks"]) & t.state.isin([(first or 0) + one for one in query["states"]])
+        if query["kind"] == "sum":
+            ends = first, first + count - 1
+            plan.sum(f"q{index}", of=t.state, clip=ends, where=where, noise=qw.noise.laplace(query["size"]))
+            continue
         holds = qw.on_input(qw.add_remove())
         plan.add(f"q{index}", where=where, count=True, loss=loss_of(query), holds=holds)
     return plan
@@ -191,11 +215,25 @@ def channel(rng: np.random.Generator, query: dict[str, Any], counts: int) -> np.
     return found
 
 
+def summed(rng: np.random.Generator, sums: np.ndarray, scale: float) -> np.ndarray:
+    """Which of three intervals a sum with discrete Laplace noise lies in."""
+    edges = np.sort(rng.integers(int(sums.min()) - 1, int(sums.max()) + 2, 2))
+    gap, ratio = edges[None, :] - sums[:, None], math.exp(-1.0 / scale)
+    below = np.where(gap >= 0, 1 - ratio ** (gap + 1.0) / (1 + ratio), ratio ** -gap.astype(float) / (1 + ratio))
+    return np.diff(np.concatenate([np.zeros((len(sums), 1)), below, np.ones((len(sums), 1))], axis=1), axis=1)
+
+
 def outputs(rng: np.random.Generator, case: dict[str, Any], words: np.ndarray) -> np.ndarray:
     """The law of all outputs together, for every sequence of the person; the rows of others are fixed."""
     others = rng.integers(case["states"], size=(int(rng.integers(0, 3)), case["length"]))
     table = np.ones((len(words), 1))
     for query in case["queries"]:
+        if query["kind"] == "sum":  # where others are does not matter to noise that is added
+            kept = np.isin(words[:, query["ticks"]], query["states"])
+            sums = ((words[:, query["ticks"]] + case["offset"]) * kept).sum(axis=1)
+            law = summed(rng, sums, query["size"])
+            table = (table[:, :, None] * law[:, None, :]).reshape(len(words), -1)
+            continue
         people = [np.isin(rows[..., query["ticks"]], query["states"]).sum(axis=-1) for rows in (words, others)]
         counts = people[0] + int(people[1].sum())
         law = channel(rng, query, int((len(others) + 1) * len(query["ticks"])) + 1)[counts]

@@ -9,6 +9,9 @@ A vector of one tick may be left out only if another one moves every query as fa
 does not stand above it once both are added to what other ticks do to the same queries. So the search for the vectors
 of a tick sees no losses, only distances.
 
+Rows that enter or leave a query and kept rows that change (`Query.inside`) are counted apart: two rows that enter, at
+two ticks, move a sum by more than one row that changes.
+
 Ticks that touch queries of their own, alike in what they cost, are exchanged for each other: patterns that cost alike
 share one profile.
 
@@ -30,7 +33,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.scaling import total
+from quiltwork.compose.scaling import scaled, total
 from quiltwork.curves.from_delta import FARTHEST
 from quiltwork.errors import InvalidParameter, UnboundedLossError, Unsupported
 from quiltwork.losses.dominating_pair import Pair
@@ -158,7 +161,8 @@ class Sum:
         """Both changes."""
         moved = dict(self.shared)
         for query, distance in other.shared:
-            moved[query] = moved.get(query, 0.0) + distance
+            sum_of_both = moved.get(query, 0.0) + distance
+            moved[query] = sum_of_both if sum_of_both.is_integer() else up(sum_of_both)
         return Sum(self.own + other.own, tuple(sorted(moved.items())))
 
 
@@ -224,16 +228,29 @@ class Patterns:
         return Pricing(self.queries, [response(query, self.step, self.table) for query in self.queries])
 
     @cached_property
+    def _in_records(self) -> Pricing:
+        """Every distance as so many rows that enter or leave."""
+        return Pricing(self.queries, [attrs.evolve(one, inside=None) for one in self._pricing.responses])
+
+    @cached_property
     def moves(self) -> tuple[tuple[Distances, ...], ...]:
-        """The distance vectors of one changed row at each tick."""
+        """The distance vectors of one changed row at each tick; a kept row that changes counts as query n + its own."""
+        return tuple(tuple(dict.fromkeys(found for found, _ in here)) for here in self._found)
+
+    @cached_property
+    def _found(self) -> tuple[tuple[tuple[Distances, bool], ...], ...]:
+        """The vectors of each tick, and whether some rows really have them."""
         if not all(self._pricing.symmetric):
             raise Unsupported(
                 "a plan under a prior with a release that is not symmetric",
                 "a row may change either way, and what was seen before may decide which",
                 "state it with a symmetric loss",
             )
-        asked = [attrs.evolve(query, loss=Loss.of(Moved(i))) for i, query in enumerate(self.queries)]
-        found = []
+        count, found = len(self.queries), []
+        asked = [
+            attrs.evolve(query, loss=Loss.of(Moved(i)), inside=query.inside and Loss.of(Moved(count + i)))
+            for i, query in enumerate(self.queries)
+        ]
         for tick in self.ticks:
             table = Table(**{**self.table.columns, self.when: tick}).rows(self.table.least, _most(self.table))
             try:
@@ -245,8 +262,21 @@ class Patterns:
                     "a plan under a prior with so many kinds of rows", "not every change of a row can be listed",
                     "give changes=[...], the columns that may change, or split the plan",
                 )  # fmt: skip
-            found.append(tuple(dict.fromkeys(vector.distances for vector in here.vectors)))
+            found.append(tuple((self._apart(vector.distances), vector.exact) for vector in here.vectors))
         return tuple(found)
+
+    def _apart(self, distances: Distances) -> Distances:
+        """A vector of one tick with its kept rows that change under numbers of their own."""
+        responses = self._pricing.responses
+        return tuple(
+            (len(responses) + q, 1.0) if responses[q].inside is not None and d == responses[q].both else (q, d)
+            for q, d in distances
+        )
+
+    def _together(self, distances: Distances) -> dict[int, float]:
+        """The inverse of `_apart`."""
+        count, responses = len(self.queries), self._pricing.responses
+        return {q if q < count else q - count: d if q < count else responses[q - count].both for q, d in distances}
 
     def _refused(self, stopped: Unbounded) -> UnboundedLossError:
         return unbounded(self.table, self.queries, self.step, stopped.queries)
@@ -256,24 +286,36 @@ class Patterns:
         """How many ticks touch each query."""
         found: dict[int, int] = {}
         for moves in self.moves:
-            for query in {query for vector in moves for query, _ in vector}:
+            for query in {query % len(self.queries) for vector in moves for query, _ in vector}:
                 found[query] = found.get(query, 0) + 1
         return found
+
+    def _own(self, query: int) -> bool:
+        """Whether one tick alone touches it."""
+        return self._touching[query % len(self.queries)] == 1
 
     @cached_property
     def _sums(self) -> tuple[tuple[Sum, ...], ...]:
         """The changes of each tick, queries of its own priced already."""
-        touching, found = self._touching, []
+        found = []
         for moves in self.moves:
             sums = []
             for vector in moves:
-                own = self._loss((q, d) for q, d in vector if touching[q] == 1)
-                sums.append(Sum(own, tuple((q, d) for q, d in vector if touching[q] > 1)))
+                own = self._loss((q, d) for q, d in vector if self._own(q))
+                sums.append(Sum(own, tuple((q, d) for q, d in vector if not self._own(q))))
             found.append(_undominated(sums))
         return tuple(found)
 
     def _loss(self, distances: Iterable[tuple[int, float]]) -> Loss:
-        priced = [self._pricing.at(query, distance) for query, distance in distances]
+        """Of rows that enter or leave and of kept rows that change: where there are both, each of these is two rows."""
+        count, moved = len(self.queries), dict(distances)
+        priced = []
+        for query in dict.fromkeys(query % count for query in moved):
+            rows, changed, inside = moved.get(query, 0.0), moved.get(count + query, 0.0), self.queries[query].inside
+            if rows or inside is None:
+                priced.append(self._in_records.at(query, rows + 2.0 * changed))
+            elif changed:
+                priced.append(scaled(inside, changed))
         return total((loss, 1) for loss in priced if loss is not None)
 
     def _front(self, ticks: tuple[int, ...]) -> tuple[Sum, ...]:
@@ -356,8 +398,9 @@ class Patterns:
     @property
     def plain(self) -> bool:
         """Whether every tick has queries of its own, which a change of its row moves by one step each."""
-        single = all(len(moves) == 1 and all(distance == 1 for _, distance in moves[0]) for moves in self.moves)
-        return single and not self._alike[2]
+        count = len(self.queries)
+        single = all(len(moves) == 1 and all(q < count and d == 1 for q, d in moves[0]) for moves in self.moves)
+        return single and all(exact for here in self._found for _, exact in here) and not self._alike[2]
 
     @property
     def contents(self) -> float:
@@ -366,8 +409,8 @@ class Patterns:
 
     def alone(self, tick: int) -> tuple[Loss, ...]:
         """What queries really lose that no other tick touches, for each change of this tick: they tell of it alone."""
-        own = {query for vector in self.moves[tick] for query, _ in vector if self._touching[query] == 1}
-        vectors = [{query: distance for query, distance in vector if query in own} for vector in self.moves[tick]]
+        really = (vector for vector, exact in self._found[tick] if exact)
+        vectors = [self._together(tuple((q, d) for q, d in vector if self._own(q))) for vector in really]
         return tuple(dict.fromkeys(self._pricing.vector(one, "").attained for one in vectors if one))
 
 

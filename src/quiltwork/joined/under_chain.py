@@ -16,6 +16,7 @@ from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
 from quiltwork.joined.sides import Sides
 from quiltwork.joined.under_prior import Correlated
+from quiltwork.joined.weighted_sum import WeightedSum
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 
 MOST_TERMS = 2_000_000  # windows over all entries; of longer sides the rest counts as everything
@@ -45,6 +46,10 @@ class AlongChain(Correlated):
         """Two states, hours with queries of their own: a product of one factor for each entry is the worst event."""
         known = self.sides.states == 2 and self.sides.left(0) is not None
         return known and len(self.told) == self.sides.length and self.patterns.plain
+
+    @cached_property
+    def floor(self) -> WeightedSum | None:
+        return WeightedSum(self) if WeightedSum.fits(self) else None
 
     # ---- windows
 

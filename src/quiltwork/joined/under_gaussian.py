@@ -3,7 +3,7 @@
 Given x_i = u and x_i = v the entries have the same covariance, and means that differ by (u - v) S_ti / S_ii at tick t.
 So x' = x + (v - u) S_.i / S_ii couples them without chance: the plan loses what it loses when the row at each tick t
 moves by d_t = gap |S_ti| / S_ii. Queries that are stated for distances (`metric`) pay for d_t; all others, counts above
-a threshold for instance, pay as for any move as long as the gap.
+a threshold for instance, pay as for the longest move of any row.
 
 Reference: theory/joining.md section 2 ("AR(1) and any Gaussian prior").
 """
@@ -81,11 +81,12 @@ def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Shifte
         raise InvalidParameter("when", patterns.when, f"at most {MOST_ENTRIES} values under a Gaussian prior")
     if len(patterns.changes) != 1:
         raise InvalidParameter("changes", sorted(patterns.changes), "the one column of numbers that follows the prior")
-    step = _step(patterns, prior.gap)
+    moved = moved_by(prior, length)
+    step = _step(patterns, float(moved.max()))  # a row of larger variance moves further than the gap
     whole = attrs.evolve(patterns, changed=step)
     shorter = _Shorter(patterns, step)
     vectors = []
-    for entry, far in enumerate(moved_by(prior, length).tolist()):
+    for entry, far in enumerate(moved.tolist()):
         here = attrs.evolve(whole)
         moves = tuple(
             tuple(shorter.of(vector, d) for vector in whole.moves[t]) if d else ((),) for t, d in enumerate(far)
@@ -122,7 +123,8 @@ class _Shorter:
 
     def of(self, vector: Distances, distance: float) -> Distances:
         """The vector of a move by this distance."""
-        return tuple((q, self._near(q, distance) if far == self.kept[q] else far) for q, far in vector)
+        count = len(self.kept)  # beyond it, kept rows that change are counted
+        return tuple((q, self._near(q, distance) if q < count and far == self.kept[q] else far) for q, far in vector)
 
     def _near(self, query: int, distance: float) -> float:
         key = self.queries[query].holds.notion, distance

@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.joined.patterns import Patterns
+from quiltwork.joined.weighted_sum import WeightedSum
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import Stated
@@ -55,6 +56,11 @@ class Correlated(ABC):
     @abstractmethod
     def words(self, case: int, number: int) -> str:
         """The entry and the values of a case, and a pattern of this cost."""
+
+    @property
+    def floor(self) -> WeightedSum | None:
+        """What a weighted sum of the releases of several ticks tells, where that is known."""
+        return None
 
     def cost(self, number: int, c: float) -> float:
         """e(W) of a profile: the least e with delta_W(e) <= c (e^e - 1)."""
@@ -199,12 +205,15 @@ class UnderPrior(FromDelta):
         found = FromDelta._lower_delta(self, epsilon)
         for loss in self._attained:
             found = np.maximum(found, np.ravel(loss.delta(epsilon).lower))
-        return found
+        floor = self.law.floor
+        return found if floor is None else np.maximum(found, floor.delta(epsilon))
 
     def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
         found = np.zeros_like(delta)
         for loss in self._attained:
             found = np.maximum(found, np.ravel(loss.epsilon(delta).lower))
+        if self.law.floor is not None:
+            found = np.where(delta > 0.0, np.maximum(found, self.law.floor.epsilon(delta)), found)
         if self.law.attained and bool(np.any(delta == 0.0)):
             found = np.where(delta == 0.0, np.maximum(found, self.pure * (1.0 - ATTAINED) - ATTAINED), found)
         return found

@@ -20,8 +20,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import attrs
+
 from quiltwork.compose.calibrate import calibrate
-from quiltwork.compose.filters.costs import short
+from quiltwork.compose.constructors import approximate
+from quiltwork.compose.filters.costs import Cost, short
 from quiltwork.compose.filters.kinds import GaussianFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.opening import FILTERS, Filter, filter_below, gdp_filter, zcdp_filter
 from quiltwork.compose.loss import Loss
@@ -88,6 +91,26 @@ def keeps(
         return float(found.upper) <= epsilon * (1.0 + NEARLY)
     entry, share = per_entry_limit(prior, epsilon, delta, secrets)
     return float(kept.promise.delta(entry * (1.0 + NEARLY)).upper) <= share * (1.0 + NEARLY)
+
+
+def spent_on_secrets(
+    kept: Filter, spent: Cost, prior: Prior, epsilon: float, delta: float | None = None, secrets: Secrets | None = None
+) -> float:
+    """What was paid per entry as epsilon of the secrets, at the delta of their target; rounded up.
+
+    It is the translation of so much, fixed in advance. What a filter grants keeps the target in any case: there it is
+    never above `epsilon`.
+    """
+    if not any(spent):
+        return 0.0
+    delta = delta or 0.0
+    if isinstance(kept, (ZeroConcentratedFilter, GaussianFilter)) or not delta:
+        entry = attrs.evolve(kept, limit=spent).promise
+    else:
+        share = per_entry_limit(prior, epsilon, delta, secrets)[1]
+        entry = approximate(kept.epsilon(spent, share), share)
+    found = float(guarantee(entry, prior, secrets).epsilon(delta).upper)
+    return min(found, epsilon) if kept.admits(spent) else found
 
 
 def _searched(

@@ -177,18 +177,17 @@ class Balance:
 
     @property
     def epsilon(self) -> float | None:
-        """What is spent, as epsilon at the budget's delta, rounded up; None in rho or mu, or paid per entry."""
+        """What is spent, as epsilon at the budget's delta, rounded up; None in rho or mu."""
         return float(self.spent.upper) if self._in_epsilon else None
 
     @property
     def epsilon_left(self) -> float | None:
-        """What is left, as epsilon at the budget's delta, rounded down; None in rho or mu, or paid per entry."""
+        """What is left, as epsilon at the budget's delta, rounded down; None in rho or mu."""
         return max(float(self.left.lower), 0.0) if self._in_epsilon else None
 
     @property
     def _in_epsilon(self) -> bool:
-        terms = self.budget.terms
-        return terms.limit.epsilon is not None and (terms.about is None or terms.filter is None)
+        return self.budget.terms.limit.epsilon is not None
 
     def __bool__(self) -> bool:
         """Whether something can still be spent: the budget is open, and some of its first unit, or a run, is left."""
@@ -220,15 +219,16 @@ class Balance:
             limit, spent, left = amount.texts()
             said.append(f"{spent} of {limit} ({amount.unit}), at least {left} is left")
         lines = [f"Of {whole} {self.percent} is spent: {'; '.join(said)}."]
-        kept = self.budget.terms.filter
-        if self.epsilon is not None and kept is not None and kept.units[0] != "epsilon":
-            lines.append("As epsilon that is what so much, fixed in advance, tells; in any case the limit is kept.")
+        kept, secret = self.budget.terms.filter, self.budget.terms.about is not None
+        if self.epsilon is not None and kept is not None and (secret or kept.units[0] != "epsilon"):
+            told = "tells about the secrets" if secret else "tells"
+            lines.append(f"As epsilon that is what so much, fixed in advance, {told}; in any case the limit is kept.")
         if self.reading is not None:
             lines.append(
                 f"Odometer: {self._since}, the privacy loss{self._whose} is at most {self.read}"
                 + (f", except with probability {single(self.delta)}." if self.delta else ".")
             )
-        elif kept is not None and kept.always_reads:
+        elif kept is not None and kept.always_reads and not secret:
             lines.append("That holds at every moment, whatever was chosen after earlier results (an odometer).")
         elif kept is None:
             lines.append(
@@ -315,7 +315,8 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         kept = terms.filter
         chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
         gone, over = rules.used(book, account, chosen), rules.room(book, account, chosen)
-        counted = list(kept.amounts(over))
+        whose = "" if terms.about is None else " of one entry"
+        counted = [(unit + whose, most, rest) for unit, most, rest in kept.amounts(over)]
         epsilon, whole = terms.epsilon(gone), terms.limit.epsilon
         if epsilon is not None and whole is not None:
             at, most = terms.limit.delta, typed(whole)

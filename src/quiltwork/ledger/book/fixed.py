@@ -13,12 +13,15 @@ from typing import Any
 import attrs
 
 from quiltwork.compose.dominance import Ladders
+from quiltwork.compose.filters.costs import Cost
+from quiltwork.compose.filters.filter import Filter
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.ledger.chain.entries import canonical, parsed
+from quiltwork.pufferfish.budget import spent_on_secrets
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
@@ -90,6 +93,15 @@ class Correlated:
         prior, secrets = self.laws()
         return guarantee(loss, prior, secrets)
 
+    def epsilon(self, kept: Filter, spent: Cost, epsilon: float, delta: float | None) -> float:
+        """What was paid per entry, as epsilon of the secrets at the budget's delta."""
+        return _epsilon(self.frozen, kept, spent, epsilon, delta)
+
+    @property
+    def frozen(self) -> str:
+        """All of it as a text."""
+        return canonical(self.to_json())
+
     def entry(self, plan: PlanGuarantee) -> PlanGuarantee:
         """The guarantee of a plan derived anew for one row of one person: its person and its tick unchanged."""
         if self.person is None or self.when is None:
@@ -118,6 +130,12 @@ class Correlated:
     def from_json(cls, value: Any) -> Correlated | None:
         """The inverse of to_json; None for a budget that is about no secrets."""
         return None if value is None else cls(**value)
+
+
+@lru_cache(maxsize=256)
+def _epsilon(about: str, kept: Filter, spent: Cost, epsilon: float, delta: float | None) -> float:
+    prior, secrets = Correlated(**parsed(about)).laws()
+    return spent_on_secrets(kept, spent, prior, epsilon, delta, secrets)
 
 
 def correlated(prior: Any, secrets: Any = None, person: Any = None, when: Any = None) -> Correlated | None:

@@ -274,28 +274,36 @@ class Terms:
     def epsilon(self, spent: Cost) -> float | None:
         """So much spent, as epsilon at the budget's delta; None for budgets without, and those that count in it.
 
-        A budget about secrets is paid per entry: what was paid is not an epsilon of the secrets.
+        A budget about secrets is paid per entry: there it is what so much tells about the secrets.
         """
         kept, most = self.filter, self.limit.epsilon
-        if kept is None or most is None or kept.units[0] == "epsilon" or self.about is not None:
+        if kept is None or most is None:
+            return None
+        if self.about is not None:
+            return self.about.epsilon(kept, spent, most, self.limit.delta)
+        if kept.units[0] == "epsilon":
             return None
         found = kept.epsilon(spent, self.limit.delta or 0.0)
         return min(found, most) if kept.admits(spent) else found  # past it by the width of a bracket only
 
     def said(self, cost: Cost, digits: int = 6) -> str:
         """A cost in words, rounded up: as epsilon first, and in the filter's own unit."""
-        own = "" if self.filter is None else self.filter.shown(cost, digits=digits)
+        own = "" if self.filter is None else self.filter.shown(cost, digits=digits) + self._whose
         found = self.epsilon(cost)
         return own if found is None else f"{self._in_epsilon(at_most(found, digits))} ({own})"
 
     def said_left(self, spent: Cost, left: Cost, digits: int = 6) -> str:
         """What is left once so much is spent, in words, rounded down."""
-        own = "" if self.filter is None else self.filter.shown(left, left=True, digits=digits)
+        own = "" if self.filter is None else self.filter.shown(left, left=True, digits=digits) + self._whose
         found, most = self.epsilon(spent), self.limit.epsilon
         if found is None or most is None:
             return own
         rest = typed(most) - typed(min(found, most))
         return f"{self._in_epsilon(short(rest, left=True, digits=digits))} ({own})"
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.about is None else " of one entry"
 
     def _in_epsilon(self, amount: str) -> str:
         return f"epsilon {amount}" + (f" at delta {short(typed(self.limit.delta))}" if self.limit.delta else "")

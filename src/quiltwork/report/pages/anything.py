@@ -145,8 +145,7 @@ def budget_file_report(file: BudgetFile) -> Report:
     """Every budget of the file: its limit, what it protects, how it is kept, and whether its plan fits."""
     rows = []
     for one in file.budgets:
-        protects = one.protects if one.neighbors is None else one.neighbors.notion().protects
-        rows.append((Cell(one.name, note=one.note or ""), one.words(), protects, one.kind, _until(one)))
+        rows.append((Cell(one.name, note=one.note or ""), one.words(), one.hides, one.kind, _until(one)))
     columns = ("Budget", "Limit", "Protects", "Kind", "For how long")
     table = Grid(columns, rows, "An adaptive budget may be spent depending on earlier results; a planned one is fixed.")
     planned = [one for one in file.budgets if one.releases is not None]
