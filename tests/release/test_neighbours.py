@@ -100,19 +100,18 @@ def test_broken_enforcement_is_caught(fault, monkeypatch):
         ("person", qw.user("person", cap)) if "cap" in fault or "order" in fault else ("row", qw.add_remove())
     )
     if fault == "no cap":
-        monkeypatch.setattr(scan, "_cut", lambda engine, coded, *_: scan.Rows(engine, coded, None, coded, *_[-2:]))
+        monkeypatch.setattr(scan, "_cut", lambda engine, every, *_: (None, every))
     elif fault == "an order of one column":
-        cut = scan._cut
+        declared = scan.declared
 
-        def incomplete(engine, coded, content, *rest):
-            """Rows in an order that another person's rows can change: their place in the table."""
+        def incomplete(engine, raw, *rest):
+            """Rows by their place in the table, which another person's rows can change."""
             import ibis
 
-            numbered = coded.mutate(place=ibis.row_number())
-            first = numbered.filter(numbered.place % 2 == 0).drop("place")
-            return cut(engine, first, content, *rest)
+            numbered = raw.mutate(place=ibis.row_number())
+            return declared(engine, numbered.filter(numbered.place % 2 == 0), *rest)
 
-        monkeypatch.setattr(scan, "_cut", incomplete)
+        monkeypatch.setattr(scan, "declared", incomplete)
     elif fault == "null is the lower end":
         clamped = scan.clamped
         monkeypatch.setattr(scan, "clamped", lambda value, low, high: clamped(value, low, high).coalesce(low * 3))

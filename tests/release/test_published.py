@@ -178,6 +178,19 @@ def epsilon(made, delta=0.0):
     return float(made.guarantee().epsilon(delta).upper)
 
 
+@pytest.mark.parametrize("records", [1, 2, 6])
+def test_a_key_that_many_records_have_alone_is_priced_as_often_as_it_is_shown(records):
+    """All records of a week with one key that nobody else has: shown with P(k + Z >= tau), else never."""
+    t = qw.Table(day=qw.Date("2026-01-01", "2026-12-31"), code=qw.Id())
+    made = qw.Plan(t, qw.window(t.day, 7, max_records=records))
+    made.keys("codes", of=t.code, delta=1e-6, noise=noise.laplace(1.0))
+    tau = threshold("laplace", 1.0, single_key(1e-6, 1))
+    shown = math.exp(-(tau - records) / 1.0) / (1 + math.exp(-1.0))
+    assert made.guarantee().delta(50.0).upper >= shown
+    with pytest.raises(InvalidParameter, match="laplace"):
+        made.keys("more", of=t.code, delta=1e-6, noise=noise.gaussian(3.0)).guarantee()
+
+
 def test_prices_are_derived_from_the_notion():
     t = table()
 

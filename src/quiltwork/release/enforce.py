@@ -73,7 +73,12 @@ def _value(engine: Engine, raw: Expression, name: str, column: Column) -> Expres
         raise InvalidParameter(
             f"column {name!r}", str(raw.type()), "texts, whole numbers or UUIDs", "floats merge keys"
         )
-    return raw.cast("string")
+    return identifier(raw)
+
+
+def identifier(raw: Expression) -> Expression:
+    """Who it is: whole numbers as they are, which are grouped and joined faster, all else as text."""
+    return raw if raw.type().is_integer() else raw.cast("string")
 
 
 def _category(raw: Expression, name: str, column: Cat) -> Expression:
