@@ -326,6 +326,19 @@ def test_a_key_is_paid_for_and_drawn_once(ledger):
         plan(size=60.0).release(data(), ledger=ledger, budget="people", key="2026-Q4")
 
 
+@pytest.mark.parametrize("case", ["missing file", "missing column", "wrong type"])
+def test_data_that_cannot_be_used_cost_nothing(case, ledger):
+    given = {
+        "missing file": "nowhere.parquet",
+        "missing column": {"region": ["N"]},
+        "wrong type": {**data(), "person": [0.5] * 300},
+    }[case]
+    with pytest.raises(InvalidParameter) as caught:
+        plan().release(given, ledger=ledger, budget="people", key="k")
+    assert "\n" not in str(caught.value)
+    assert spends(ledger) == 0
+
+
 def test_a_refused_release_reads_nothing(ledger, monkeypatch):
     monkeypatch.setattr(run, "totals", lambda *_: pytest.fail("the data were read"))
     with pytest.raises(BudgetExceeded):

@@ -94,6 +94,20 @@ class Rows:
     bins: dict[str, str]  # with candidates of a quantile, or keys
 
 
+def columns_of(neighbors: Notion, statistics: Sequence[Statistic]) -> frozenset[str]:
+    """The columns that are read: those of the statistics, and those by which the rows of a person are cut."""
+    read = frozenset().union(*(one.reads() for one in statistics))
+    return read | {neighbors.id, *dict(neighbors.max_per)} if isinstance(neighbors, User) else read
+
+
+def inspect(engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic]) -> None:
+    """Refuse a source that is not there, lacks a column or has one of a wrong type: no row is counted for that."""
+    names = columns_of(neighbors, statistics)
+    with quiet("opening the data"):
+        raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
+        declared(engine, raw, table, names, neighbors)
+
+
 @attrs.define(eq=False)
 class _Coded:
     """Names of the columns that rows are turned into."""
@@ -107,10 +121,9 @@ def rows_of(
     engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic], groups: list[Batch]
 ) -> Rows:
     """Enforce what was declared, and cut the rows of persons above the contribution bound."""
-    names = frozenset().union(*(one.reads() for one in statistics))
     limits = dict(neighbors.max_per) if isinstance(neighbors, User) else {}
     person = neighbors.id if isinstance(neighbors, User) else None
-    names |= set(limits) | ({person} if person is not None else set())
+    names = columns_of(neighbors, statistics)
     raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
     found = _Coded({}, {}, [])
 
