@@ -32,7 +32,8 @@ KNOWN, MANY = 9, 200  # regions where time is measured, and where errors are: mo
 GIGABYTE = 2.0**20  # in units of ru_maxrss
 NOTE = (
     f"Plain SQL: the same 40 group-bys by DuckDB without privacy. Peers: count and sum by {KNOWN} known regions, at "
-    f"most {CAP} records a person (beside PipelineDP in {CAP} regions, one each), epsilon {EPSILON:g} at delta {DELTA:g}, choosing the noise included. Errors: root "
+    f"most {CAP} records a person (beside PipelineDP in {CAP} regions, one each), "
+    f"epsilon {EPSILON:g} at delta {DELTA:g}, choosing the noise included. Errors: root "
     f"mean squares over {MANY} regions of a table in which no bound drops a record, so that all of it is noise."
 )
 Numbers = dict[str, tuple[float, float]]  # count and sum by region
@@ -50,8 +51,9 @@ def drawn(path: Path, rows: int, persons: int, regions: int) -> Path:
     import duckdb
 
     duckdb.sql(
-        f"COPY (SELECT (hash(7 * i + 1) % {persons})::BIGINT AS person, 'r' || (hash(7 * i + 2) % {regions}) AS region, "
-        f"(hash(7 * i + 3) % 100)::BIGINT AS age, (hash(7 * i + 4) % 1000000)::DOUBLE / 100 AS cost "
+        f"COPY (SELECT (hash(7 * i + 1) % {persons})::BIGINT AS person, "
+        f"'r' || (hash(7 * i + 2) % {regions}) AS region, (hash(7 * i + 3) % 100)::BIGINT AS age, "
+        f"(hash(7 * i + 4) % 1000000)::DOUBLE / 100 AS cost "
         f"FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet)"
     )
     return path

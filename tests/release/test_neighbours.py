@@ -2,11 +2,13 @@
 
 import random
 
+import pyarrow as pa
 import pytest
 from tests.examples import examples
 from tests.release import worlds as made
 
 import quiltwork as qw
+from quiltwork.data.engines.engine import Engine
 from quiltwork.release import scan
 from quiltwork.tables.statistics.price import Units
 
@@ -129,3 +131,17 @@ def test_the_same_rows_in_another_order_on_several_threads_give_the_same_answers
     first = made.answers(plan, rows)
     rng.shuffle(rows)
     assert made.answers(plan, rows, threads=2) == first
+
+
+def test_values_a_distance_apart_come_no_farther_apart():
+    """Under a metric, whole numbers read from decimals: to the nearest even one, 0.5 and 1.5 would be 0 and 2."""
+    t = qw.Table(age=qw.Int(0, 9))
+    notion = qw.metric(qw.manhattan(t.age), unit="year")
+    first = [0.0, 0.5, 1.5, 2.5, 3.499, 4.501, 7.0]
+    with Engine.open() as engine:
+        ages = [
+            engine.fetch(scan.declared(engine, engine.arrow(pa.table({"age": side})), t, frozenset(("age",)), notion))
+            for side in (first, [one + 1 for one in first])
+        ]
+    before, after = (found["age"].to_pylist() for found in ages)
+    assert {y - x for x, y in zip(before, after, strict=True)} == {1}

@@ -60,6 +60,9 @@ class Batch:
 
 def batches(table: Table, statistics: Sequence[Statistic]) -> list[Batch]:
     """Statistics together as long as their cells are few; those on the same columns first."""
+    every = _classes(table, statistics)
+    if every.cells <= MOST_CELLS:
+        return [Batch(tuple(statistics), every, "cell0")]
     found: list[tuple[list[Statistic], Classes]] = []
     for one in sorted(statistics, key=lambda s: sorted(s.reads())):
         for place, (members, _) in enumerate(found):
@@ -68,12 +71,16 @@ def batches(table: Table, statistics: Sequence[Statistic]) -> list[Batch]:
                 found[place] = ([*members, one], both)
                 break
         else:
-            found.append(([one], _classes(table, [one])))
+            found.append(([one], _numbered(_classes(table, [one]))))
     return [Batch(tuple(members), classes, f"cell{i}") for i, (members, classes) in enumerate(found)]
 
 
 def _classes(table: Table, statistics: Sequence[Statistic]) -> Classes:
-    made = Classes.of(table, [where for one in statistics for where in one.groups(table).values()])
+    return Classes.of(table, [where for one in statistics for where in one.groups(table).values()])
+
+
+def _numbered(made: Classes) -> Classes:
+    """Refused where cells cannot be numbered in 64 bits."""
     if made.cells > 2**62:
         raise InvalidParameter("by", made.cells, "fewer combinations of groups", "group by fewer columns")
     return made
