@@ -2,11 +2,13 @@
 
 import random
 
+import pyarrow as pa
 import pytest
 from tests.examples import examples
 from tests.release import worlds as made
 
 import quiltwork as qw
+from quiltwork.data.engines.engine import Engine
 from quiltwork.release import scan
 from quiltwork.tables.statistics.price import Units
 
@@ -100,19 +102,18 @@ def test_broken_enforcement_is_caught(fault, monkeypatch):
         ("person", qw.user("person", cap)) if "cap" in fault or "order" in fault else ("row", qw.add_remove())
     )
     if fault == "no cap":
-        monkeypatch.setattr(scan, "_cut", lambda engine, coded, *_: scan.Rows(engine, coded, None, coded, *_[-2:]))
+        monkeypatch.setattr(scan, "_cut", lambda engine, every, *_: (None, every))
     elif fault == "an order of one column":
-        cut = scan._cut
+        declared = scan.declared
 
-        def incomplete(engine, coded, content, *rest):
-            """Rows in an order that another person's rows can change: their place in the table."""
+        def incomplete(engine, raw, *rest):
+            """Rows by their place in the table, which another person's rows can change."""
             import ibis
 
-            numbered = coded.mutate(place=ibis.row_number())
-            first = numbered.filter(numbered.place % 2 == 0).drop("place")
-            return cut(engine, first, content, *rest)
+            numbered = raw.mutate(place=ibis.row_number())
+            return declared(engine, numbered.filter(numbered.place % 2 == 0), *rest)
 
-        monkeypatch.setattr(scan, "_cut", incomplete)
+        monkeypatch.setattr(scan, "declared", incomplete)
     elif fault == "null is the lower end":
         clamped = scan.clamped
         monkeypatch.setattr(scan, "clamped", lambda value, low, high: clamped(value, low, high).coalesce(low * 3))
@@ -130,3 +131,17 @@ def test_the_same_rows_in_another_order_on_several_threads_give_the_same_answers
     first = made.answers(plan, rows)
     rng.shuffle(rows)
     assert made.answers(plan, rows, threads=2) == first
+
+
+def test_values_a_distance_apart_come_no_farther_apart():
+    """Under a metric, whole numbers read from decimals: to the nearest even one, 0.5 and 1.5 would be 0 and 2."""
+    t = qw.Table(age=qw.Int(0, 9))
+    notion = qw.metric(qw.manhattan(t.age), unit="year")
+    first = [0.0, 0.5, 1.5, 2.5, 3.499, 4.501, 7.0]
+    with Engine.open() as engine:
+        ages = [
+            engine.fetch(scan.declared(engine, engine.arrow(pa.table({"age": side})), t, frozenset(("age",)), notion))
+            for side in (first, [one + 1 for one in first])
+        ]
+    before, after = (found["age"].to_pylist() for found in ages)
+    assert {y - x for x, y in zip(before, after, strict=True)} == {1}

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from tests.examples import examples
+from tests.examples import seeds
 from tests.release.test_answers import reference
 
 import quiltwork as qw
@@ -178,6 +178,19 @@ def epsilon(made, delta=0.0):
     return float(made.guarantee().epsilon(delta).upper)
 
 
+@pytest.mark.parametrize("records", [1, 2, 6])
+def test_a_key_that_many_records_have_alone_is_priced_as_often_as_it_is_shown(records):
+    """All records of a week with one key that nobody else has: shown with P(k + Z >= tau), else never."""
+    t = qw.Table(day=qw.Date("2026-01-01", "2026-12-31"), code=qw.Id())
+    made = qw.Plan(t, qw.window(t.day, 7, max_records=records))
+    made.keys("codes", of=t.code, delta=1e-6, noise=noise.laplace(1.0))
+    tau = threshold("laplace", 1.0, single_key(1e-6, 1))
+    shown = math.exp(-(tau - records) / 1.0) / (1 + math.exp(-1.0))
+    assert made.guarantee().delta(50.0).upper >= shown
+    with pytest.raises(InvalidParameter, match="laplace"):
+        made.keys("more", of=t.code, delta=1e-6, noise=noise.gaussian(3.0)).guarantee()
+
+
 def test_prices_are_derived_from_the_notion():
     t = table()
 
@@ -313,6 +326,19 @@ def test_a_key_is_paid_for_and_drawn_once(ledger):
         plan(size=60.0).release(data(), ledger=ledger, budget="people", key="2026-Q4")
 
 
+@pytest.mark.parametrize("case", ["missing file", "missing column", "wrong type"])
+def test_data_that_cannot_be_used_cost_nothing(case, ledger):
+    given = {
+        "missing file": "nowhere.parquet",
+        "missing column": {"region": ["N"]},
+        "wrong type": {**data(), "person": [0.5] * 300},
+    }[case]
+    with pytest.raises(InvalidParameter) as caught:
+        plan().release(given, ledger=ledger, budget="people", key="k")
+    assert "\n" not in str(caught.value)
+    assert spends(ledger) == 0
+
+
 def test_a_refused_release_reads_nothing(ledger, monkeypatch):
     monkeypatch.setattr(run, "totals", lambda *_: pytest.fail("the data were read"))
     with pytest.raises(BudgetExceeded):
@@ -367,7 +393,7 @@ def killed(url, point):
         return stream.read()
 
 
-@pytest.mark.parametrize("seed", range(max(2, examples(10))))
+@pytest.mark.parametrize("seed", seeds(4, least=1))  # five points each: a campaign has hundreds
 def test_a_killed_release_is_neither_paid_twice_nor_drawn_twice(tmp_path, seed):
     url, rng = f"sqlite:///{tmp_path}/budgets.db", random.Random(seed)
     with qw.Ledger(url) as book:

@@ -1,6 +1,7 @@
 """The order of events of a release: check, price, pay, scan, draw, store, show.
 
-Nothing is read before it is paid for. Numbers are stored under their key before anybody sees them, and the same key
+Nothing is counted before it is paid for: of the data only names and types of columns are looked at, so that a wrong
+file costs nothing. Numbers are stored under their key before anybody sees them, and the same key
 gives the stored numbers again: at most one draw is ever shown, wherever a process dies.
 
 Reference: theory/release.md section 9.
@@ -23,7 +24,7 @@ from quiltwork.mechanisms import sampling
 from quiltwork.progress import reporting
 from quiltwork.release.draw import published
 from quiltwork.release.released import Released
-from quiltwork.release.scan import quiet, totals
+from quiltwork.release.scan import inspect, quiet, totals
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
@@ -75,6 +76,7 @@ def release(
                 stored = ledger.result(budget, key)
                 if stored is not None:
                     return _again(stored, code, budget, key)
+                inspect(opened, data, plan.table, used, statistics)
                 receipt = ledger.spend(budget, guarantee, note=NOTE + code, key=key)
                 if receipt.entry.content.get("note") != NOTE + code:
                     raise AlreadyRun(

@@ -22,9 +22,9 @@ from quiltwork.data.engines.engine import Engine, calm, ibis, pyarrow
 from quiltwork.data.sources import opened
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreadable
 from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
-from quiltwork.release.enforce import Expression, cell_number, clamped, declared, md5, rounded
+from quiltwork.release.enforce import Expression, cell_number, clamped, declared, identifier, md5, rounded
 from quiltwork.tables.notions.neighbors import Notion, User
-from quiltwork.tables.schema.columns import Float, Int
+from quiltwork.tables.schema.columns import Cat, Float, Int
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import MOST_BINS, Units
 from quiltwork.tables.statistics.statistic import Statistic
@@ -60,6 +60,9 @@ class Batch:
 
 def batches(table: Table, statistics: Sequence[Statistic]) -> list[Batch]:
     """Statistics together as long as their cells are few; those on the same columns first."""
+    every = _classes(table, statistics)
+    if every.cells <= MOST_CELLS:
+        return [Batch(tuple(statistics), every, "cell0")]
     found: list[tuple[list[Statistic], Classes]] = []
     for one in sorted(statistics, key=lambda s: sorted(s.reads())):
         for place, (members, _) in enumerate(found):
@@ -68,12 +71,16 @@ def batches(table: Table, statistics: Sequence[Statistic]) -> list[Batch]:
                 found[place] = ([*members, one], both)
                 break
         else:
-            found.append(([one], _classes(table, [one])))
+            found.append(([one], _numbered(_classes(table, [one]))))
     return [Batch(tuple(members), classes, f"cell{i}") for i, (members, classes) in enumerate(found)]
 
 
 def _classes(table: Table, statistics: Sequence[Statistic]) -> Classes:
-    made = Classes.of(table, [where for one in statistics for where in one.groups(table).values()])
+    return Classes.of(table, [where for one in statistics for where in one.groups(table).values()])
+
+
+def _numbered(made: Classes) -> Classes:
+    """Refused where cells cannot be numbered in 64 bits."""
     if made.cells > 2**62:
         raise InvalidParameter("by", made.cells, "fewer combinations of groups", "group by fewer columns")
     return made
@@ -94,32 +101,59 @@ class Rows:
     bins: dict[str, str]  # with candidates of a quantile, or keys
 
 
+def columns_of(neighbors: Notion, statistics: Sequence[Statistic]) -> frozenset[str]:
+    """The columns that are read: those of the statistics, and those by which the rows of a person are cut."""
+    read = frozenset().union(*(one.reads() for one in statistics))
+    return read | {neighbors.id, *dict(neighbors.max_per)} if isinstance(neighbors, User) else read
+
+
+def inspect(engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic]) -> None:
+    """Refuse a source that is not there, lacks a column or has one of a wrong type: no row is counted for that."""
+    names = columns_of(neighbors, statistics)
+    with quiet("opening the data"):
+        raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
+        declared(engine, raw, table, names, neighbors)
+
+
+@attrs.define(eq=False)
+class _Coded:
+    """Names of the columns that rows are turned into."""
+
+    sums: dict[str, str]
+    bins: dict[str, str]
+    content: list[str]
+
+
 def rows_of(
     engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic], groups: list[Batch]
 ) -> Rows:
     """Enforce what was declared, and cut the rows of persons above the contribution bound."""
-    names = frozenset().union(*(one.reads() for one in statistics))
     limits = dict(neighbors.max_per) if isinstance(neighbors, User) else {}
     person = neighbors.id if isinstance(neighbors, User) else None
-    names |= set(limits) | ({person} if person is not None else set())
+    names = columns_of(neighbors, statistics)
     raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
-    rows = declared(engine, raw, table, names, neighbors)
-    values: dict[str, Expression] = {batch.name: cell_number(rows, batch.classes, table) for batch in groups}
-    sums, bins = _numbers(engine, rows, table, statistics, values)
-    content = list(values)
-    asked = {one.of for one in statistics if one.verb == "distinct"}
-    if person is not None:
-        values["person"] = rows[person]
-    for name in asked - {person}:
-        values[f"id_{name}"] = rows[name]
-        content.append(f"id_{name}")
-    for column in limits:
-        values[f"cap_{column}"] = rows[column].cast("string")
-        content.append(f"cap_{column}")
-    coded = rows.select(**values)
+    found = _Coded({}, {}, [])
+
+    def coded(part: Expression) -> Expression:
+        rows = declared(engine, part, table, names, neighbors)
+        values = {batch.name: cell_number(rows, batch.classes, table) for batch in groups}
+        found.sums, found.bins = _numbers(engine, rows, table, statistics, values)
+        values |= {f"id_{one.of}": rows[one.of] for one in statistics if one.verb == "distinct" and one.of != person}
+        values |= {f"cap_{column}": rows[column].cast("string") for column in limits}
+        found.content = list(values)
+        return rows.select(**values, **({} if person is None else {"person": rows[person]}))
+
+    every = coded(raw)
     if person is None or (math.isinf(neighbors.max_records) and not limits):  # type: ignore[attr-defined]
-        return Rows(engine, coded, None, coded, sums, bins)
-    return _cut(engine, coded, content, neighbors, limits, sums, bins)  # type: ignore[arg-type]
+        return Rows(engine, every, None, every, found.sums, found.bins)
+
+    def of_persons(heavy: Expression) -> Expression:
+        """The rows of these persons alone, chosen before anything else is worked out about them."""
+        return coded(raw.semi_join(heavy, [(identifier(raw[person]), heavy.person)]))
+
+    few = _above(engine, raw, person, every, neighbors, limits)
+    dropped, kept = _cut(engine, every, of_persons(few), few, found.content, neighbors, limits)
+    return Rows(engine, every, dropped, kept, found.sums, found.bins)
 
 
 def _numbers(
@@ -144,7 +178,7 @@ def _numbers(
 def _integers(engine: Engine, rows: Expression, table: Table, one: Statistic) -> Expression:
     column, value = table.columns[str(one.of)], rows[str(one.of)]
     if one.verb == "keys":
-        return value
+        return value if isinstance(column, Cat) else value.cast("string")
     if one.clip is None:
         raise TypeError(f"{one.verb} has no clip")
     low, high = one.clip
@@ -173,28 +207,36 @@ def candidates(one: Statistic, table: Table) -> tuple[IntArray, Callable[[int], 
     return np.arange(MOST_BINS), middle or (lambda place: math.floor(low + (place + 0.5) * width))
 
 
+def _above(
+    engine: Engine, raw: Expression, person: str, every: Expression, neighbors: User, limits: dict[str, int]
+) -> Expression:
+    """Persons with more rows than are used, and maybe some with fewer usable ones: the column of persons tells."""
+    over = []
+    if not math.isinf(neighbors.max_records):
+        ids = raw.select(person=identifier(raw[person]))
+        each = ids.filter(ids.person.notnull()).group_by("person").aggregate(n=lambda t: t.count())
+        over.append(each.filter(each.n > int(neighbors.max_records))[["person"]])
+    for column, cap in limits.items():
+        each = every.group_by(["person", f"cap_{column}"]).aggregate(n=lambda t: t.count())
+        over.append(each.filter(each.n > cap)[["person"]].distinct())
+    return engine.kept(over[0] if len(over) == 1 else ibis().union(*over, distinct=True))
+
+
 def _cut(
     engine: Engine,
-    coded: Expression,
+    every: Expression,
+    many: Expression,
+    heavy: Expression,
     content: list[str],
     neighbors: User,
     limits: dict[str, int],
-    sums: dict[str, str],
-    bins: dict[str, str],
-) -> Rows:
-    """Keep at most so many rows of a person: for each value of a capped column first, then in all."""
-    total = coded.count()
-    over = [coded.group_by("person").aggregate(n=total).filter(lambda t: t.n > neighbors.max_records)[["person"]]]
-    if math.isinf(neighbors.max_records):
-        over = []
-    for column, cap in limits.items():
-        each = coded.group_by(["person", f"cap_{column}"]).aggregate(n=total)
-        over.append(each.filter(lambda t, cap=cap: t.n > cap)[["person"]])
-    heavy = over[0] if len(over) == 1 else ibis().union(*over, distinct=True)
-    heavy = engine.kept(heavy.distinct())
-    many = coded.semi_join(heavy, "person")
+) -> tuple[Expression, Expression]:
+    """Keep at most so many rows of a person, for each value of a capped column first, then in all.
+
+    The rows that are not used, and all those that are.
+    """
     copied = many.mutate(copy=ibis().row_number().over(group_by=["person", *content], order_by=content))
-    text = copied.person
+    text = copied.person.cast("string")
     for name in (*content, "copy"):
         text = text + "/" + copied[name].cast("string").fill_null("")
     copied = copied.mutate(place=md5()(text))
@@ -206,13 +248,13 @@ def _cut(
     if not math.isinf(neighbors.max_records):
         within = ibis().row_number().over(group_by=["person", "used"], order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < int(neighbors.max_records)))
-    kinds = coded.schema()
+    kinds = every.schema()
     ranked = engine.kept(ranked.select("person", *content, "used"))
     ranked = ranked.cast({name: kinds[name] for name in ("person", *content)})  # a kept 0 may be a smaller integer
     kept = ibis().union(
-        coded.anti_join(heavy, "person").select("person", *content), ranked.filter(ranked.used).drop("used")
+        every.anti_join(heavy, "person").select("person", *content), ranked.filter(ranked.used).drop("used")
     )
-    return Rows(engine, coded, ranked.filter(~ranked.used), kept, sums, bins)
+    return ranked.filter(~ranked.used), kept
 
 
 # ---- what is counted

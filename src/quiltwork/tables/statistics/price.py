@@ -128,6 +128,8 @@ def price(statistic: Statistic, table: Table, neighbors: Notion, q: float | None
         shown = reveal(
             drawn.law, drawn.size, threshold(drawn.law, drawn.size, single_key(statistic.delta, int(records)))
         )
+        if not isinstance(neighbors, User):
+            return Price(_key_of_records(drawn, shown))
         one = drawn.loss(1) + approximate(0.0, shown)
         # persons are counted, so that a person moves each of so many counts by one
         return Price(int(records) * one if of_persons(statistic, neighbors) else one)
@@ -140,6 +142,17 @@ def price(statistic: Statistic, table: Table, neighbors: Notion, q: float | None
         low, high = (min(units.low, 0), max(units.high, 0)) if nullable else (units.low, units.high)
         return Price(drawn.loss(units.farthest), drawn.loss(max(high - low, 1)))
     return _mean(noise, units, nullable=nullable)
+
+
+def _key_of_records(drawn: Drawn, shown: float) -> Loss:
+    """Of a key whose records are counted: of k records that come together all may have one key, alone with it.
+
+    It is then shown with P(k + Z >= tau), up to e^((k - 1) / scale) times P(1 + Z >= tau), and not k times: the loss is
+    one whose groups grow like that, not the noise beside a chance of its own.
+    """
+    if drawn.law != "laplace":
+        raise InvalidParameter("noise", drawn.law, "laplace(scale)", "for keys whose records, not persons, are counted")
+    return approximate(above(1 / typed(drawn.size)), shown)
 
 
 def _mean(noise: Noise, units: Units, *, nullable: bool) -> Price:
