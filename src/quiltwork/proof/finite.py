@@ -74,7 +74,7 @@ def _constraints(points: Any) -> Law:
         hull.append((*here, e))
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(hull, hull[1:], strict=False)] + [ball(0)]
     law = _reveal(hull[-1][1])
-    for (s, _, e), before, after in zip(hull[1:], slopes, slopes[1:], strict=True):
+    for (s, _, e), before, after in zip(hull[1:], slopes[:-1], slopes[1:], strict=True):
         law += _response(e or Fraction(0), (1 + s) * (after - before))
     return law
 
@@ -193,7 +193,6 @@ def _lattice(parts: list[tuple[Listed, int]]) -> Listed | None:
     if not all(isinstance(loss, Fraction) for loss in losses):
         return None
     top = math.lcm(*(loss.denominator for loss in losses))
-    unit = Fraction(math.gcd(*(int(loss * top) for loss in losses)) or 1, top)
     lowest = [min(loss for _, loss in listed) for listed, _ in parts]
     gaps = [loss - low for (listed, _), low in zip(parts, lowest, strict=True) for _, loss in listed]
     unit = Fraction(math.gcd(*(int(gap * top) for gap in gaps)) or 1, top)
@@ -284,6 +283,17 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     """The enclosure by listing everything, or None where the losses are not finite."""
     listed, reveal, how = composed(composition.releases)
     value = divergence(listed, reveal, epsilon)
-    top = [loss for mass, loss in listed if mass > 0]
-    falls = any(ball(loss) >= ball(epsilon) if not isinstance(loss, Fraction) else loss >= epsilon for loss in top)
-    return Enclosure.of(value, how, falls=falls)
+    return Enclosure.of(value, how, falls=_falls(listed, epsilon))
+
+
+def _falls(listed: Listed, epsilon: Fraction) -> bool | None:
+    """Whether some loss at or above epsilon surely has mass; False where all losses are surely below."""
+    e = ball(epsilon)
+    at_least = [(mass, loss >= epsilon if isinstance(loss, Fraction) else _surely(ball(loss), e)) for mass, loss in listed]
+    if any(above and mass > 0 for mass, above in at_least):
+        return True
+    return False if all(above is False for _, above in at_least) else None
+
+
+def _surely(loss: Any, e: Any) -> bool | None:
+    return True if loss >= e else False if loss < e else None

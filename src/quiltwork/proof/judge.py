@@ -71,11 +71,9 @@ def _not_before(found: Enclosure, bound: Any) -> Truth:
         return True
     if found.high < bound:
         return False
-    if found.low >= bound:  # D(epsilon) is the bound itself, or above
-        return True if found.falls else None
-    if found.high <= bound and found.falls is False:
-        return False
-    return None
+    if found.low >= bound and found.falls:  # D(epsilon) is the bound itself
+        return True
+    return False if found.high <= bound and found.falls is False else None
 
 
 class _Log:
