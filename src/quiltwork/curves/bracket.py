@@ -175,7 +175,7 @@ class Bracket:
         if not self.certified:
             raise NotCertified(self.quantity, f"method: {self.method or 'not named'}")
         curve, question = self._asked
-        written = getattr(curve, "as_loss", None)
+        written = getattr(curve, "to_prove", None)
         if written is None:
             raise Unsupported(f"a proof about {type(curve).__name__}", "proofs are about losses", "prove the loss itself")
         return claim(written(), self.quantity, float(question.values), self)

@@ -121,10 +121,10 @@ def _vectors(items: list[Any]) -> list[Listed]:
 def _step(step: Mapping[str, Any]) -> list[tuple[list[tuple[Any, int]], bool]]:
     """What bounds one vector, and what neighbours attain: one list where they are the same."""
     bound, attained = step["losses"][0], step.get("attained")
-    found = [([(node, node.get("count", 1)) for node in bound["releases"]], attained == bound)]
-    if any(side.get("side", "worst") != "worst" for side in (bound, attained or {})):
+    if any(one.get("side", "worst") != "worst" for one in (bound, attained or {})):
         raise Refused("a vector of one direction only")
-    return found
+    listed = [(bound, attained == bound)] + ([(attained, True)] if attained not in (None, bound) else [])
+    return [([(node, node.get("count", 1)) for node in one["releases"]], reached) for one, reached in listed]
 
 
 def _same_both_ways(node: Any) -> bool:

@@ -16,6 +16,7 @@ from quiltwork.proof.claims import ARGUMENTS, Claim, claim
 from quiltwork.proof.judge import judge
 
 SCHEMA, VERSION = "quiltwork/proof", 1
+SCHEMAS = (SCHEMA, f"{SCHEMA}/{VERSION}")  # by itself, and as a document
 EXIT_CODES = {"proved": 0, "refuted": 1, "undecided": 2}
 
 
@@ -59,7 +60,7 @@ class Proof:
     @classmethod
     def from_json(cls, data: Any) -> Proof:
         """What somebody wrote down; `prove_claim(proof.claim)` repeats it."""
-        if not isinstance(data, Mapping) or data.get("schema") != SCHEMA or data.get("verdict") not in EXIT_CODES:
+        if not isinstance(data, Mapping) or data.get("schema") not in SCHEMAS or data.get("verdict") not in EXIT_CODES:
             raise InvalidParameter("proof", data, f"an object with schema {SCHEMA!r}, version {VERSION}")
         return cls(
             Claim.from_json(data["claim"]), data["verdict"], data["upper"], data["lower"], tuple(data["because"]),

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.proof.claims import ARGUMENTS, SCHEMA, Claim, claim
+from quiltwork.proof.claims import ARGUMENTS, SCHEMAS, Claim, claim
 
-LOSS, PROOF = "quiltwork/loss/1", "quiltwork/proof"
-BRACKET = "quiltwork/bracket/1"
+LOSS, PROOFS = "quiltwork/loss/1", ("quiltwork/proof", "quiltwork/proof/1")
 MAX_DEPTH = 60
 
 
@@ -31,10 +30,10 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
         return
     if not isinstance(node, Mapping):
         return
-    if node.get("schema") == SCHEMA:
+    if node.get("schema") in SCHEMAS:
         yield place or "claim", Claim.from_json(node)
         return
-    if node.get("schema") == PROOF:
+    if node.get("schema") in PROOFS:
         yield place or "proof", Claim.from_json(node.get("claim"))
         return
     here = node.get("loss")
