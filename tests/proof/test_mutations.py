@@ -56,7 +56,7 @@ def test_alias_and_tail_cover_what_is_left_out():
 
 
 def test_a_lost_alias_is_caught(monkeypatch):
-    monkeypatch.setattr(_Law, "log_moment_above", lambda self, t: ball(-10**6))
+    monkeypatch.setattr(_Law, "log_moment_above", lambda self, t: ball(-(10**6)))
     assert not agree(*theta_sum(50.0, 12))
 
 

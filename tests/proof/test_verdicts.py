@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.proof import Claim, Proof, claims_of, prove
 from quiltwork.proof.judge import every, some
-from tests.examples import examples
 
 V1 = qw.poisson(qw.laplace(1000.0), 0.99).direction("add")
 

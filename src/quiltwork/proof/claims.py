@@ -94,7 +94,11 @@ class Claim:
     @classmethod
     def from_json(cls, data: Any) -> Claim:
         """The inverse of to_json; numbers may be given as numbers, too, and are read by their shortest decimal."""
-        if not isinstance(data, Mapping) or data.get("schema") not in SCHEMAS or data.get("version", VERSION) != VERSION:
+        if (
+            not isinstance(data, Mapping)
+            or data.get("schema") not in SCHEMAS
+            or data.get("version", VERSION) != VERSION
+        ):
             raise InvalidParameter("schema", _schema(data), f"{SCHEMA!r}, version {VERSION}")
         for quantity, argument in ARGUMENTS.items():
             if isinstance(data.get(quantity), (list, tuple)):

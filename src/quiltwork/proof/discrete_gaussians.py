@@ -135,7 +135,9 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     first = composition.releases[0]
     if first.kind != "discrete_gaussian":
         return None
-    laws = {(r.kind, r.number("sigma"), r.number("sensitivity", 1)) for r in composition.releases if r.kind == first.kind}
+    laws = {
+        (r.kind, r.number("sigma"), r.number("sensitivity", 1)) for r in composition.releases if r.kind == first.kind
+    }
     if len(laws) > 1 or any(r.kind != first.kind for r in composition.releases):
         return None
     count = sum(release.count for release in composition.releases)

@@ -1,7 +1,7 @@
 """Laws of finitely many losses, composed without leaving any out: polynomials on a lattice, else every multiset.
 
-A loss that is stated (plus or minus epsilon, a multiple of 1/scale) is kept as an exact rational, so that it is compared
-with epsilon exactly; other losses are balls, and one that touches epsilon contributes anything from 0 to its most.
+A loss that is stated (plus or minus epsilon, a multiple of 1/scale) is kept as an exact rational, to be compared with
+epsilon exactly; other losses are balls, and one that touches epsilon contributes anything from 0 to its most.
 
 Reference: theory/proof.md section 4; constraints: theory/multi-constraints.md section 2.
 """
@@ -90,7 +90,8 @@ def _below(left: Any, middle: Any, right: Any) -> bool:
 def _pair(release: Release) -> Law:
     masses = [[stated("p and q", mass) for mass in release.node[name]] for name in ("p", "q")]
     totals = [sum(column) for column in masses]
-    if len(masses[0]) != len(masses[1]) or any(abs(t - 1) > Fraction(1, 10**9) for t in totals) or min(map(min, masses)) < 0:
+    near = all(abs(total - 1) <= Fraction(1, 10**9) for total in totals)
+    if len(masses[0]) != len(masses[1]) or not near or min(map(min, masses)) < 0:
         raise InvalidParameter("p and q", "two lists", "probabilities of the same outcomes that sum to 1")
     law = []
     for p, q in zip(*masses, strict=True):
@@ -187,8 +188,8 @@ def divergence(listed: Listed, reveal: Any, epsilon: Any) -> Any:
     return total
 
 
-def _lattice(parts: list[tuple[Listed, int]]) -> Listed | None:
-    """All sums by powers of polynomials, where all losses are multiples of one unit and not too many."""
+def _lattice(parts: list[tuple[Listed, int]], multisets: int) -> Listed | None:
+    """All sums by powers of polynomials, where all losses are multiples of one unit, not too many, no more than sums."""
     losses = [loss for listed, _ in parts for _, loss in listed]
     if not all(isinstance(loss, Fraction) for loss in losses):
         return None
@@ -196,8 +197,9 @@ def _lattice(parts: list[tuple[Listed, int]]) -> Listed | None:
     lowest = [min(loss for _, loss in listed) for listed, _ in parts]
     gaps = [loss - low for (listed, _), low in zip(parts, lowest, strict=True) for _, loss in listed]
     unit = Fraction(math.gcd(*(int(gap * top) for gap in gaps)) or 1, top)
-    widths = [int((max(loss for _, loss in listed) - low) / unit) for (listed, _), low in zip(parts, lowest, strict=True)]
-    if sum(width * count for width, (_, count) in zip(widths, parts, strict=True)) > MAX_ATOMS:
+    highest = [max(loss for _, loss in listed) for listed, _ in parts]
+    widths = [int((high - low) / unit) for low, high in zip(lowest, highest, strict=True)]
+    if sum(width * count for width, (_, count) in zip(widths, parts, strict=True)) > min(MAX_ATOMS, 4 * multisets):
         return None
     made = flint().arb_poly([1])
     for (listed, count), low, width in zip(parts, lowest, widths, strict=True):
@@ -264,14 +266,12 @@ def composed(releases: tuple[Release, ...]) -> tuple[Listed, Any, str]:
             return [], ball(1), "everything is revealed"
         parts.append((_merged(listed), release.count))
         kept *= (1 - reveal) ** release.count
-    whole = _lattice(parts) if parts else [(ball(1), Fraction(0))]
+    size = math.prod(math.comb(count + len(listed) - 1, count) for listed, count in parts)
+    whole = _lattice(parts, size) if parts else [(ball(1), Fraction(0))]
     if whole is not None:
         return whole, 1 - kept, "every loss on its lattice"
-    size = 1
-    for listed, count in parts:
-        size *= math.comb(count + len(listed) - 1, count)
-        if size > MAX_ATOMS:
-            raise Refused("a list of losses that is too long")
+    if size > MAX_ATOMS:
+        raise Refused("a list of losses that is too long")
     whole = [(ball(1), Fraction(0))]
     for listed, count in parts:
         power = _power(listed, count)
@@ -289,7 +289,9 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
 def _falls(listed: Listed, epsilon: Fraction) -> bool | None:
     """Whether some loss at or above epsilon surely has mass; False where all losses are surely below."""
     e = ball(epsilon)
-    at_least = [(mass, loss >= epsilon if isinstance(loss, Fraction) else _surely(ball(loss), e)) for mass, loss in listed]
+    at_least = [
+        (mass, loss >= epsilon if isinstance(loss, Fraction) else _surely(ball(loss), e)) for mass, loss in listed
+    ]
     if any(above and mass > 0 for mass, above in at_least):
         return True
     return False if all(above is False for _, above in at_least) else None

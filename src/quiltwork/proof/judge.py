@@ -83,9 +83,7 @@ class _Log:
         self.lines: list[str] = []
         self.bits = 0
 
-    def ask(
-        self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]
-    ) -> Truth:
+    def ask(self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]) -> Truth:
         """The statement about one composition."""
         try:
             with precision(BITS):
@@ -164,7 +162,9 @@ def _beta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Tr
         joint = min((test.gain(best[0]) for test in tests), key=guess)  # the worse of all at one epsilon
         least = min((one[1] for one in tops), key=guess)
         below, above = joint.lower(), min((one[2] for one in tops), key=guess).upper()
-        log.lines.append(f"beta in [{shown(below)}, {shown(above)}] at alpha {claim.at}, tangents near {guess(least):.6g}")
+        log.lines.append(
+            f"beta in [{shown(below)}, {shown(above)}] at alpha {claim.at}, tangents near {guess(least):.6g}"
+        )
         lower: Truth = True if below >= low or claim.low <= 0 else False if above < low else None
         upper: Truth = True if above <= high else False if below > high else None
     return upper, lower

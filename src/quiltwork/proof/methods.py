@@ -65,4 +65,3 @@ def enclose(composition: Composition, epsilon: Fraction, decides: Decides) -> En
 
 def _finite(found: Enclosure) -> bool:
     return bool(found.low.is_finite() and found.high.is_finite())
-

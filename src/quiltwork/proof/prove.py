@@ -90,9 +90,9 @@ def prove(
     """Judge by ball arithmetic what is claimed of a loss: proved, refuted or undecided.
 
     One of `epsilon`, `delta`, `beta` is claimed (a bracket, or two ends) at one number of its partner: epsilon at a
-    delta, delta at an epsilon, beta at an alpha. With two plain numbers epsilon and delta, the claim is that the loss is
-    (epsilon, delta)-DP. Numbers are taken as typed; texts of decimals have no limit of digits. `digits` proves the ends
-    rounded outward, as people print them.
+    delta, delta at an epsilon, beta at an alpha. With two plain numbers epsilon and delta, the claim is that the loss
+    is (epsilon, delta)-DP. Numbers are taken as typed; texts of decimals have no limit of digits. `digits` proves the
+    ends rounded outward, as people print them.
 
     >>> import quiltwork as qw
     >>> qw.prove(qw.gaussian(1.0), epsilon=("4.3770", "4.3772"), delta="1e-5").verdict

@@ -19,9 +19,11 @@ from quiltwork.proof.closed_forms import gaussian, gaussian_square
 from quiltwork.proof.description import Composition, Refused, Release
 
 Moment = Callable[[Fraction], Any]  # (a - 1) R(a) of an order, as a ball
-ORDERS = [Fraction(i, 1000) for i in range(1, 1000, 37)] + [Fraction(i, 16) for i in range(16, 1024)] + [
-    Fraction(round(2 ** (6 + i / 8))) for i in range(1, 160)
-]
+ORDERS = (
+    [Fraction(i, 1000) for i in range(1, 1000, 37)]
+    + [Fraction(i, 16) for i in range(16, 1024)]
+    + [Fraction(round(2 ** (6 + i / 8))) for i in range(1, 160)]
+)
 
 
 def _table(release: Release) -> dict[Fraction, Fraction]:
@@ -79,7 +81,8 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     high = bound(best).exp().min(ball(1))
     square = sum((_attained(release) * release.count for release in composition.releases), Fraction(0))
     low = gaussian(ball(square).sqrt(), epsilon) if square else ball(0)
-    return Enclosure(low.lower(), high.upper(), f"Rényi order {float(best):g}, and the Gaussian that is allowed", falls=None)
+    words = f"Rényi order {float(best):g}, and the Gaussian that is allowed"
+    return Enclosure(low.lower(), high.upper(), words, falls=None)
 
 
 def _or_infinite(number: float) -> float:
