@@ -1,7 +1,7 @@
 """Proofs at work: the printed numbers kept as JSON, references proved to a width, random questions judged.
 
 python -m benchmarks.proofs --keep docs/proofs/kept.json
-python -m benchmarks.proofs --reference DIRECTORY     # engine.json, engine-rare.json, multi-constraints.json, sampling.json
+    python -m benchmarks.proofs --reference DIRECTORY  # of engine, engine-rare, multi-constraints, sampling .json
 python -m benchmarks.proofs --random 2000
 """
 
@@ -24,10 +24,13 @@ WIDTHS = ("1e-4", "1e-8")
 CERTIFICATE = [(0.4, 1e-9), (0.2, 1e-4), (0.05, 0.02)]
 TOTAL = qw.compose(10_000 * qw.poisson(qw.gaussian(0.8), 0.01), 20 * qw.laplace(10.0))
 PRINTED: list[tuple[str, str, Any, dict[str, Any]]] = [  # page, what it prints, loss, claim
-    ("README.md", "11.47448687747[15, 29]", TOTAL, {"epsilon": ("11.4744868774715", "11.4744868774729"), "delta": "1e-6"}),
+    ("README.md", "11.47448687747[15, 29]", TOTAL,
+     {"epsilon": ("11.4744868774715", "11.4744868774729"), "delta": "1e-6"}),
     ("README.md", "70.7085567741", TOTAL, {"epsilon": ("70.70855677", "70.70855678"), "delta": "1e-100"}),
-    ("README.md", "3.3842686991636697", 52 * qw.constraints(CERTIFICATE), {"epsilon": "3.3842686991636697", "delta": "1e-5"}),
-    ("README.md", "14.879911702291876", 52 * qw.approximate(0.4, 1e-9), {"epsilon": "14.879911702291876", "delta": "1e-5"}),
+    ("README.md", "3.3842686991636697", 52 * qw.constraints(CERTIFICATE),
+     {"epsilon": "3.3842686991636697", "delta": "1e-5"}),
+    ("README.md", "14.879911702291876", 52 * qw.approximate(0.4, 1e-9),
+     {"epsilon": "14.879911702291876", "delta": "1e-5"}),
     ("docs/proofs.md", "3.385", 52 * qw.constraints(CERTIFICATE), {"epsilon": "3.385", "delta": "1e-5"}),
     ("docs/proofs.md", "4.378", qw.gaussian(1.0), {"epsilon": ("4.377", "4.378"), "delta": "1e-5"}),
 ]  # fmt: skip
@@ -146,6 +149,8 @@ def reference(folder: Path) -> int:
     counts: dict[str, Counter[str]] = {}
     for file, name, loss, asked, value in questions(folder):
         count = counts.setdefault(file, Counter())
+        if not count:
+            print(f"{file} ...", flush=True)
         count["questions"] += 1
         if loss is None or not value:
             count["of another kind"] += 1
@@ -160,7 +165,7 @@ def reference(folder: Path) -> int:
                 took = time.process_time() - start
                 print(f"{file} {name} {width}: {proof.verdict}, {took:.2f} s, {proof.because[0][:150]}", flush=True)
     for file, count in counts.items():
-        print(file, dict(count))
+        print(file, dict(count), flush=True)
     return 1 if any(name.startswith("refuted") for count in counts.values() for name in count) else 0
 
 

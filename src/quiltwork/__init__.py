@@ -29,8 +29,9 @@ _ROOMS = (
     "tables",
 )
 DOCUMENTED = (  # loaded one after the other when a document names a kind that nobody has declared yet
-    "compose.loss", "compose.filters.opening", "curves", "proof", "tables", "release.released", "pufferfish", "confounding",
-    "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite", "ledger.ledger",
+    "compose.loss", "compose.filters.opening", "curves", "proof", "tables", "release.released", "pufferfish",
+    "confounding", "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite",
+    "ledger.ledger",
 )  # fmt: skip
 _NAMES = {  # by the room or the module that they are taken from
     "quiltwork.compose.calibrate": "calibrate",

@@ -177,7 +177,8 @@ class Bracket:
         curve, question = self._asked
         written = getattr(curve, "to_prove", None)
         if written is None:
-            raise Unsupported(f"a proof about {type(curve).__name__}", "proofs are about losses", "prove the loss itself")
+            what = f"a proof about {type(curve).__name__}"
+            raise Unsupported(what, "proofs are about losses", "prove the loss itself")
         return claim(written(), self.quantity, float(question.values), self)
 
     def prove(self, *, digits: int | None = None) -> Proof:

@@ -2,8 +2,8 @@
 
     {"schema": "quiltwork/claim", "version": 1, "loss": {...}, "delta": "1e-06", "epsilon": ["9.69100", "9.69102"]}
 
-says that the smallest epsilon at delta lies between the two; `delta` in two ends at one `epsilon`, and `beta` in two ends
-at one `alpha`, are the other questions.
+says that the smallest epsilon at delta lies between the two; `delta` in two ends at one `epsilon`, and `beta` in two
+ends at one `alpha`, are the other questions.
 """
 
 from __future__ import annotations

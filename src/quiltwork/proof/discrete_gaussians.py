@@ -3,10 +3,11 @@
 The sum S of k losses lives on first + b Z with b = Delta/sigma^2.  With M(z) = E e^(zS), z_j = theta + 2 pi i j / W,
 W = N b and s0 the least point of the lattice above epsilon,
 
-    (1/N) sum_j M(z_j) e^(-z_j s0) [1/(1 - e^(-z_j b)) - e^(eps - s0)/(1 - e^(-(z_j + 1) b))] = sum_m e^(theta m W) D(eps + m W),
+    (1/N) sum_j M(z_j) e^(-z_j s0) [1/(1 - e^(-z_j b)) - e^(eps - s0)/(1 - e^(-(z_j + 1) b))]
+        = sum_m e^(theta m W) D(eps + m W),
 
-all terms on the right >= 0: those with m != 0 are the alias, bounded by Chernoff.  M is e^(v z (z+1)/2) times a ratio of
-theta sums, v = (Delta/sigma)^2; |M| beyond a frequency u is at most M(theta) times that of a wrapped normal law,
+all terms on the right >= 0: those with m != 0 are the alias, bounded by Chernoff.  M is e^(v z (z+1)/2) times a ratio
+of theta sums, v = (Delta/sigma)^2; |M| beyond a frequency u is at most M(theta) times that of a wrapped normal law,
 which falls on [0, pi].
 
 Reference: theory/engine-faster.md section 5.
@@ -61,7 +62,7 @@ class _Law:
         return self.count * ball(self.square) * t * (t + 1) / 2
 
     def size_beyond(self, theta: Any, u: Any) -> Any:
-        """A bound on |M(theta + i u')| for u <= u' <= pi/b: the wrapped normal law at u b, over the tilted theta sum."""
+        """A bound on |M(theta + i u')|, u <= u' <= pi/b: the wrapped normal law at u b over the tilted theta sum."""
         angle = (u * ball(self.step)).lower()
         square = ball(self.sigma**2)
         wrapped = sum(

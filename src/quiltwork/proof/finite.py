@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -72,7 +73,7 @@ def _constraints(points: Any) -> Law:
         while len(hull) > 1 and not _below(hull[-2], hull[-1], here):
             hull.pop()
         hull.append((*here, e))
-    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(hull, hull[1:], strict=False)] + [ball(0)]
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(hull)] + [ball(0)]
     law = _reveal(hull[-1][1])
     for (s, _, e), before, after in zip(hull[1:], slopes[:-1], slopes[1:], strict=True):
         law += _response(e or Fraction(0), (1 + s) * (after - before))
@@ -189,7 +190,7 @@ def divergence(listed: Listed, reveal: Any, epsilon: Any) -> Any:
 
 
 def _lattice(parts: list[tuple[Listed, int]], multisets: int) -> Listed | None:
-    """All sums by powers of polynomials, where all losses are multiples of one unit, not too many, no more than sums."""
+    """All sums by powers of polynomials, where all losses are multiples of one unit and these are few."""
     losses = [loss for listed, _ in parts for _, loss in listed]
     if not all(isinstance(loss, Fraction) for loss in losses):
         return None

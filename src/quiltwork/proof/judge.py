@@ -2,8 +2,8 @@
 
 epsilon in [l, u] at delta:  upper: D(u) <= delta in every composition;  lower: D(x) > delta for every x < l in one.
 delta in [l, u] at epsilon:  upper: D(epsilon) <= u in every one;  lower: D(epsilon) >= l in one.
-beta in [l, u] at alpha:  g(t) = 1 - D(log t) - t alpha is concave in t, and f(alpha) its largest value; lower: some t has
-g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued to the top.
+beta in [l, u] at alpha:  g(t) = 1 - D(log t) - t alpha is concave in t, and f(alpha) its largest value; lower: some t
+has g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued to the top.
 
 Reference: theory/proof.md sections 1 and 5.
 """
@@ -125,7 +125,7 @@ def _epsilon(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth,
     low, high = claim.low, claim.high
     upper: Truth = True
     if high is not None and high < 0:
-        return False, True if low <= 0 else False
+        return False, low <= 0
     if high is not None:
         upper = every([log.ask(one, "upper", high, lambda found: at_most(found, delta)) for one in listed])
     if low <= 0:
@@ -200,7 +200,7 @@ class _Test:
         return centre, at, ball(1)
 
     def _above(self, centre: Fraction, width: Fraction) -> Any | None:
-        """Where the chords of the outer points rise on the left and fall on the right the top is between: continue them."""
+        """Where the outer chords rise on the left and fall on the right, the top is between: continue them."""
         epsilons = [centre - 3 * width, centre - width, centre + width, centre + 3 * width]
         t, g = [ball(e).exp() for e in epsilons], [self.gain(e) for e in epsilons]
         rise, fall = (g[1] - g[0]) / (t[1] - t[0]), (g[3] - g[2]) / (t[3] - t[2])

@@ -17,7 +17,7 @@ Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11)
 CONTOUR_WORK = 3e8
-CONTOUR = "quiltwork.proof.contour"
+CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
 
 METHODS: tuple[Method, ...] = (renyi.judge, closed_forms.judge, discrete_gaussians.judge, finite.judge)

@@ -24,9 +24,9 @@ def verify(
 ) -> None:
     """Prove or refute the numbers of a file by ball arithmetic, apart from what computed them.
 
-    The file is JSON: claims, proofs (which are done again), or any document in which brackets stand beside the loss they
-    are about. Exit code 0 says that all are proved, 1 that one is refuted, 2 that one is not decided, or that the file
-    cannot be read or claims nothing.
+    The file is JSON: claims, proofs (which are done again), or any document in which brackets stand beside their loss.
+    Exit code 0 says that all are proved, 1 that one is refuted, 2 that one is not decided, or that the file cannot be
+    read or claims nothing.
     """
     from quiltwork.proof.prove import prove_claim
     from quiltwork.proof.search import claims_of
