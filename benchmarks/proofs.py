@@ -1,7 +1,7 @@
 """Proofs at work: the printed numbers kept as JSON, references proved to a width, random questions judged.
 
 python -m benchmarks.proofs --keep docs/proofs/kept.json
-    python -m benchmarks.proofs --reference DIRECTORY  # of engine, engine-rare, multi-constraints, sampling .json
+python -m benchmarks.proofs --reference DIRECTORY  # of engine, engine-rare, multi-constraints, sampling .json
 python -m benchmarks.proofs --random 2000
 """
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from quiltwork.proof import discrete_gaussians, finite
-from quiltwork.proof.balls import Enclosure, ball, normal_tail
+from quiltwork.proof.balls import Enclosure, ball, normal_tail, stated
 from quiltwork.proof.description import Composition, Refused, Release
 
 
@@ -83,7 +83,7 @@ def release_divergence(release: Release, epsilon: Any) -> Any:
 
 def components(release: Release) -> list[tuple[Fraction, Any]]:
     """Weights, as typed and then scaled to sum to 1 exactly, and what they weigh."""
-    found = [(finite.stated("weight", weight), node) for weight, node in release.node["components"]]
+    found = [(stated("weight", weight), node) for weight, node in release.node["components"]]
     total = sum(weight for weight, _ in found)
     return [(weight / total, node) for weight, node in found]
 

@@ -7,6 +7,7 @@ for all of them, and its lower end is attained when one attains it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -39,7 +40,7 @@ class Release:
         """Its family."""
         return str(self.node["kind"])
 
-    def number(self, name: str, default: Any = None) -> Any:
+    def number(self, name: str, default: Any = None) -> Fraction:
         """A parameter as typed."""
         return stated(name, self.node.get(name, default))
 

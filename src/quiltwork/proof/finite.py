@@ -21,6 +21,7 @@ from quiltwork.proof.balls import Enclosure, ball, flint, stated
 from quiltwork.proof.description import Composition, Refused, Release
 
 MAX_ATOMS = 200_000
+SLIP = Fraction(1, 10**9)  # by which decimals of a law may miss 1: they are scaled
 KINDS = ("pure", "approximate", "constraints", "profile", "pair", "discrete_laplace", "randomized_response")
 
 
@@ -75,8 +76,8 @@ def _constraints(points: Any) -> Law:
         hull.append((*here, e))
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(hull)] + [ball(0)]
     law = _reveal(hull[-1][1])
-    for (s, _, e), before, after in zip(hull[1:], slopes[:-1], slopes[1:], strict=True):
-        law += _response(e or Fraction(0), (1 + s) * (after - before))
+    for (s, _, at), before, after in zip(hull[1:], slopes[:-1], slopes[1:], strict=True):
+        law += _response(at or Fraction(0), (1 + s) * (after - before))
     return law
 
 
@@ -91,7 +92,7 @@ def _below(left: Any, middle: Any, right: Any) -> bool:
 def _pair(release: Release) -> Law:
     masses = [[stated("p and q", mass) for mass in release.node[name]] for name in ("p", "q")]
     totals = [sum(column) for column in masses]
-    near = all(abs(total - 1) <= Fraction(1, 10**9) for total in totals)
+    near = all(-SLIP <= total - 1 <= SLIP for total in totals)
     if len(masses[0]) != len(masses[1]) or not near or min(map(min, masses)) < 0:
         raise InvalidParameter("p and q", "two lists", "probabilities of the same outcomes that sum to 1")
     law = []

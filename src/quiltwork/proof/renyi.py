@@ -15,6 +15,7 @@ from typing import Any
 
 from quiltwork.proof import finite
 from quiltwork.proof.balls import Enclosure, ball, guess
+from quiltwork.proof.balls import stated as stated_number
 from quiltwork.proof.closed_forms import gaussian, gaussian_square
 from quiltwork.proof.description import Composition, Refused, Release
 
@@ -28,7 +29,7 @@ ORDERS = (
 
 def _table(release: Release) -> dict[Fraction, Fraction]:
     pairs = zip(release.node["orders"], release.node["epsilons"], strict=True)
-    return {finite.stated("orders", a): finite.stated("epsilons", e) for a, e in pairs if str(e) != "inf"}
+    return {stated_number("orders", a): stated_number("epsilons", e) for a, e in pairs if str(e) != "inf"}
 
 
 def _moment(release: Release) -> Moment:
