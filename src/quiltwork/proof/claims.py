@@ -76,7 +76,7 @@ class Claim:
 
     def rounded(self, digits: int) -> Claim:
         """The same claim with its ends rounded outward to so many digits, as people print them."""
-        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 50:
+        if digits not in range(1, 51):
             raise InvalidParameter("digits", digits, "a whole number from 1 to 50")
         ends = []
         for value, way in ((self.lower, ROUND_FLOOR), (self.upper, ROUND_CEILING)):
