@@ -29,6 +29,7 @@ from benchmarks.soundness.rooms import (
     losses_steps,
     mechanisms,
     mechanisms_samplers,
+    proofs,
     pufferfish,
     pufferfish_gaussian,
     pufferfish_noise,
@@ -53,7 +54,7 @@ ORDER = (
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
     compose, compose_samples, compose_renyi, compose_lattices,
-    compose_programs, beside, rare, renyi,
+    compose_programs, beside, rare, renyi, proofs,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
     game, audit_scores, joined, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers,

@@ -23,13 +23,15 @@ _ROOMS = (
     "game",
     "ledger",
     "mechanisms",
+    "proof",
     "pufferfish",
     "release",
     "tables",
 )
 DOCUMENTED = (  # loaded one after the other when a document names a kind that nobody has declared yet
-    "compose.loss", "compose.filters.opening", "curves", "tables", "release.released", "pufferfish", "confounding",
-    "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite", "ledger.ledger",
+    "compose.loss", "compose.filters.opening", "curves", "proof", "tables", "release.released", "pufferfish",
+    "confounding", "confounding.design.exact.design", "mechanisms", "data", "audit", "game", "game.finite",
+    "ledger.ledger",
 )  # fmt: skip
 _NAMES = {  # by the room or the module that they are taken from
     "quiltwork.compose.calibrate": "calibrate",
@@ -43,6 +45,7 @@ _NAMES = {  # by the room or the module that they are taken from
     "quiltwork.curves": "Bracket Curve Guarantee Profile Region TradeOff",
     "quiltwork.errors": "QuiltworkError",
     "quiltwork.ledger": "Ledger",
+    "quiltwork.proof": "prove",
     "quiltwork.spec": "dumps load loads save",
     "quiltwork.tables": "Cat Date Float Id Int Plan SubsetOf Table add_remove clip_rows edge entry euclidean flat_map "
     "free_lunch geo join manhattan metric node on_input on_table opaque replace_one user window",
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
     from quiltwork.ledger import Ledger
+    from quiltwork.proof import prove
     from quiltwork.spec import dumps, load, loads, save
     from quiltwork.tables import (
         Cat,
@@ -172,6 +176,7 @@ __all__ = [
     "pair",
     "poisson",
     "profile",
+    "prove",
     "pufferfish",
     "pure",
     "random_allocation",

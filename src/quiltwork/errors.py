@@ -144,6 +144,7 @@ EXTRAS = {  # packages that not every installation has, with the extra that brin
     "matplotlib": "report",
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "plotly", "python_multipart"), "web"),
     "highspy": "design",
+    "flint": "proof",
     **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "cryptography", "argon2"), "ledger"),
 }
 

@@ -33,6 +33,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "attack": "Attack a release of shares: every attacker is retrained against the frozen defence.",
         "audit": "Audit scores of an attack: how much leaks at least, and whether a guarantee can be true.",
     },
+    "Check": {
+        "verify": "Prove or refute the numbers of a file by ball arithmetic, apart from what computed them.",
+    },
     "Keep budgets": {
         "ledger": "Budgets that last: opened once, spent by many, never overspent, every entry checked.",
         "serve": "Serve budgets, plans and explorers as pages and as an HTTP interface.",

@@ -70,6 +70,10 @@ class Loss(BaseCurve):
         """What a guarantee with this curve costs: the loss itself."""
         return self
 
+    def to_prove(self) -> Loss:
+        """What a proof of its answers is about: the loss itself."""
+        return self
+
     def advantage(self, *, rtol: float = 1e-3) -> Bracket:
         """The largest advantage of a membership attacker, true minus false positive rate: the total variation."""
         return self.delta(0.0, rtol=rtol)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray, settle
-from quiltwork.errors import Contradiction, InvalidParameter, NotCertified
+from quiltwork.errors import Contradiction, InvalidParameter, NotCertified, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import pair, single
 from quiltwork.numbers.json import check_schema, json_numbers, plain_numbers
+
+if TYPE_CHECKING:
+    from quiltwork.proof.claims import Claim
+    from quiltwork.proof.prove import Proof
 
 __all__ = ["Bracket", "Contradiction", "Quantity"]
 
@@ -58,6 +62,7 @@ class Bracket:
     method: str = ""
     met: bool = True
     certified: bool = True
+    _asked: Any = attrs.field(default=None, init=False, repr=False)  # the curve and the question that it answers
 
     def __attrs_post_init__(self) -> None:
         if self.quantity not in _QUANTITIES:
@@ -129,7 +134,11 @@ class Bracket:
     def __getitem__(self, index: Any) -> Bracket:
         if isinstance(self.lower, float) or isinstance(self.upper, float):
             raise TypeError("a bracket of a single number has no entries")
-        return attrs.evolve(self, lower=self.lower[index], upper=self.upper[index])
+        found = attrs.evolve(self, lower=self.lower[index], upper=self.upper[index])
+        if self._asked is not None:
+            curve, question = self._asked
+            settle(found, _asked=(curve, attrs.evolve(question, values=np.asarray(question.values[index]))))
+        return found
 
     def worst(self, other: Bracket) -> Bracket:
         """The bracket of the less private of two numbers: larger epsilon or delta, smaller beta."""
@@ -154,6 +163,33 @@ class Bracket:
     def _same_quantity(self, other: Bracket) -> None:
         if other.quantity != self.quantity:
             raise InvalidParameter("the other bracket", other, f"a bracket of {self.quantity}")
+
+    def claim(self) -> Claim:
+        """What it says about the loss that was asked, as a claim that anybody can check: `quiltwork verify`."""
+        from quiltwork.proof.claims import claim
+
+        if self._asked is None or self.shape:
+            said = f"{self.quantity}, shape {self.shape}" if self.shape else self.quantity
+            why = "a bracket of one number that a loss answered" if self._asked is None else "one number: bracket[i]"
+            raise InvalidParameter("the bracket to prove", said, why, "or prove(loss, epsilon=bracket, delta=...)")
+        if not self.certified:
+            raise NotCertified(self.quantity, f"method: {self.method or 'not named'}")
+        curve, question = self._asked
+        written = getattr(curve, "to_prove", None)
+        if written is None:
+            what = f"a proof about {type(curve).__name__}"
+            raise Unsupported(what, "proofs are about losses", "prove the loss itself")
+        return claim(written(), self.quantity, float(question.values), self)
+
+    def prove(self, *, digits: int | None = None) -> Proof:
+        """Judge both ends by ball arithmetic, apart from what computed them (needs `quiltwork[proof]`)."""
+        from quiltwork.proof.prove import prove_claim
+
+        return prove_claim(self.claim(), digits)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy does not carry the curve that was asked."""
+        return Bracket, (self.lower, self.upper, self.quantity, self.method, self.met, self.certified)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bracket):

@@ -171,6 +171,7 @@ class BaseCurve(Views):
         found: Bracket | None = memory.find(key)
         if found is None:
             found = question.bracket(self._ends(question))
+            checks.settle(found, _asked=(self, question))
             memory.keep(key, found)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -17,6 +17,9 @@ from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import NOISE, at_most, single
 from quiltwork.numbers.json import check_schema
+
+if TYPE_CHECKING:
+    from quiltwork.proof.prove import Proof
 
 _SCHEMA = "quiltwork/guarantee/1"
 _FALSE_ALARMS = (0.05, 0.001)
@@ -114,6 +117,13 @@ class Guarantee(SameCurve):
                 "prior=..., and spend the per-entry loss",
             )
         return made()
+
+    def prove(self, delta: float, *, digits: int | None = None, rtol: float = 1e-3) -> Proof:
+        """Judge epsilon at this delta by ball arithmetic, apart from what computed it (needs `quiltwork[proof]`).
+
+        What is judged is the loss, not the words: what is protected and assumed is taken as said.
+        """
+        return self.epsilon(delta, rtol=rtol).prove(digits=digits)
 
     def beside(self, other: Guarantee) -> Guarantee | None:
         """One guarantee for both, where their releases can be joined; None where their losses are composed instead."""

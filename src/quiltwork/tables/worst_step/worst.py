@@ -19,7 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
-from quiltwork.compose.worst_vector import Steps, worst_of
+from quiltwork.compose.worst_vector import Steps, WorstVector, worst_of
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
 from quiltwork.curves.guarantee import value_of
@@ -63,8 +63,16 @@ class Worst(BaseCurve):
 
     def as_loss(self) -> Loss:
         """The worst vector as a loss."""
+        return worst_of(self._steps)
+
+    @property
+    def _steps(self) -> list[Steps]:
         steps = [Steps((vector.loss,), vector.attained if vector.exact else None) for vector in self.vectors]
-        return worst_of([*steps, *(Steps(bound.losses) for bound in self.bounds)])
+        return [*steps, *(Steps(bound.losses) for bound in self.bounds)]
+
+    def to_prove(self) -> Loss:
+        """Every vector with what some neighbours attain, for proofs: a bound is never taken for the truth."""
+        return Loss.of(WorstVector(tuple(dict.fromkeys(self._steps)))) if self._steps else Loss(())
 
     def _epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         return self._worst(lambda loss: _ends(loss.epsilon(delta, rtol=rtol)), self._loose_epsilon(delta), 0.0, rtol)

@@ -1,0 +1,96 @@
+"""Answers judged by ball arithmetic: own brackets are never refuted, brackets moved past the truth never proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import quiltwork as qw
+from benchmarks.soundness.claims import Check, Kind, Skip
+
+MOVED = 1e-6  # relative, past the end of the bracket
+
+
+def drawn(rng: np.random.Generator) -> dict[str, Any]:
+    """One or two kinds of release, often repeated, and a delta from usual to tiny."""
+    parts = [_release(rng) for _ in range(int(rng.integers(1, 3)))]
+    return {
+        "parts": parts,
+        "side": str(rng.choice(["worst", "remove", "add"])),
+        "delta": float(f"{10.0 ** -rng.uniform(0.5, 30 if rng.random() < 0.5 else 9):.3g}"),
+    }
+
+
+def _number(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(f"{10.0 ** rng.uniform(low, high):.3g}")
+
+
+def _release(rng: np.random.Generator) -> dict[str, Any]:
+    kind = str(rng.choice(["gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "pure", "approximate",
+                           "constraints", "randomized_response", "poisson", "mixture", "pair"]))  # fmt: skip
+    return {"kind": kind, "count": int(10 ** rng.uniform(0, 2)) if rng.random() < 0.7 else 1, **_numbers(kind, rng)}
+
+
+def _numbers(kind: str, rng: np.random.Generator) -> dict[str, Any]:
+    if kind in ("gaussian", "discrete_gaussian"):
+        return {"sigma": max(_number(rng, -0.3, 1.5), 0.3)}
+    if kind in ("laplace", "discrete_laplace"):
+        return {"scale": _number(rng, -0.3, 1.5)}
+    if kind == "constraints":
+        low, high = sorted((_number(rng, -2, 0), _number(rng, -2, 0)))
+        return {"points": [[high, _number(rng, -9, -5)], [low, _number(rng, -4, -1)]]}
+    if kind in ("pure", "approximate", "randomized_response"):
+        more = {
+            "approximate": {"delta": _number(rng, -40, -31)},
+            "randomized_response": {"values": int(rng.integers(2, 6))},
+        }
+        return {"epsilon": _number(rng, -2, 0.3), **more.get(kind, {})}
+    if kind == "pair":
+        p, q = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3))
+        return {"p": _thousandths(p), "q": _thousandths(q)}
+    inner = str(rng.choice(["gaussian", "laplace", "pure"]))
+    base = {"kind": inner, **_numbers(inner, rng)}
+    if kind == "poisson":
+        return {"rate": _number(rng, -3, -0.1), "base": base}
+    return {"components": [[0.25, base], [0.75, {"kind": "pure", **_numbers("pure", rng)}]]}
+
+
+def _thousandths(law: Any) -> list[float]:
+    found = [int(1000 * x) for x in law]
+    found[0] += 1000 - sum(found)
+    return [x / 1000 for x in found]
+
+
+def built(case: dict[str, Any]) -> Any:
+    """The loss of a case."""
+    return qw.Loss.from_json({"schema": "quiltwork/loss/1", "side": case["side"], "releases": case["parts"]})
+
+
+def compared(case: dict[str, Any]) -> Iterator[Check | Skip]:
+    """The bracket as it is, rounded outward, and moved past the truth on both sides."""
+    loss, delta = built(case), case["delta"]
+    answer = loss.epsilon(delta)
+    lower, upper = float(answer.lower), float(answer.upper)
+    if not np.isfinite(upper):
+        yield Skip("no finite epsilon")
+        return
+    for words, digits in (("its own bracket", None), ("its own bracket to four digits", 4)):
+        proof = qw.prove(loss, epsilon=(lower, upper), delta=delta, digits=digits)
+        if proof.verdict == "undecided":
+            yield Skip("undecided")
+        else:
+            yield Check(words, proof.verdict == "proved", note="; ".join(proof.because), width=_width(lower, upper))
+    if lower > 0:
+        move = MOVED * upper
+        for words, ends in (("moved up", (upper + move, upper + 2 * move)), ("moved down", (0, lower - move))):
+            if ends[1] >= 0:
+                yield Check(f"no proof of a bracket {words}", not qw.prove(loss, epsilon=ends, delta=delta))
+
+
+def _width(lower: float, upper: float) -> float:
+    return (upper - lower) / upper if upper else 0.0
+
+
+KINDS = [Kind("compose", "proofs by ball arithmetic", drawn, compared)]

@@ -1,0 +1,137 @@
+"""What the JSON of a loss says: compositions, each a list of releases by direction.
+
+A claim may stand for several compositions (each kind of neighbours of a plan, each direction): it is true when it holds
+for all of them, and its lower end is attained when one attains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.proof.balls import stated
+
+OTHER = {"remove": "add", "add": "remove"}
+SYMMETRIC = (
+    "gaussian", "gdp", "laplace", "discrete_gaussian", "discrete_laplace", "pure", "approximate", "constraints",
+    "profile", "randomized_response", "exponential", "zcdp", "rdp",
+)  # fmt: skip
+MAX_COMPOSITIONS = 1000
+
+
+class Refused(Exception):
+    """No method here can judge it."""
+
+
+@attrs.frozen
+class Release:
+    """One kind of release in one direction, and how often it occurs."""
+
+    node: Mapping[str, Any]
+    direction: str
+    count: int
+
+    @property
+    def kind(self) -> str:
+        """Its family."""
+        return str(self.node["kind"])
+
+    def number(self, name: str, default: Any = None) -> Fraction:
+        """A parameter as typed."""
+        return stated(name, self.node.get(name, default))
+
+    def inside(self, node: Any, turned: bool = False) -> Release:
+        """A release inside of it, once."""
+        return directed(node, OTHER[self.direction] if turned else self.direction, 1)
+
+
+@attrs.frozen
+class Composition:
+    """Releases that one attacker sees, in one direction of the neighbouring relation."""
+
+    direction: str
+    releases: tuple[Release, ...]
+    name: str = ""
+    exact: bool = True  # or only a bound from above on what neighbours can reach
+
+    @property
+    def single(self) -> Release | None:
+        """The only release, if there is one."""
+        return self.releases[0] if len(self.releases) == 1 and self.releases[0].count == 1 else None
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.direction}"
+
+
+def directed(node: Any, direction: str, count: int) -> Release:
+    """A release with its turns undone; one that is the same both ways has the direction "both" in words only."""
+    if not isinstance(node, Mapping) or not isinstance(node.get("kind"), str):
+        raise InvalidParameter("a release of the loss", node, "an object with a kind")
+    if node["kind"] == "turned":
+        return directed(node.get("base"), OTHER[direction], count)
+    return Release({name: field for name, field in node.items() if name != "count"}, direction, count)
+
+
+def compositions(loss: Any) -> list[Composition]:
+    """Every composition that a loss stands for; directions that are the same test are asked once."""
+    if not isinstance(loss, Mapping) or not isinstance(loss.get("releases"), list):
+        raise InvalidParameter("loss", loss, "the JSON of a loss, with its releases")
+    side = loss.get("side", "worst")
+    if side not in ("worst", *OTHER):
+        raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
+    found = []
+    for name, items, exact in _vectors(loss["releases"]):
+        same = all(_same_both_ways(node) for node, _ in items)
+        for direction in ("remove", "add") if side == "worst" and not same else ("remove" if same else side,):
+            parts = tuple(directed(node, direction, count) for node, count in items if count)
+            found.append(Composition("both directions" if same else direction, parts, name, exact))
+    return found
+
+
+Listed = tuple[str, list[tuple[Any, int]], bool]  # name, releases, and whether some neighbours reach it
+
+
+def _vectors(items: list[Any]) -> list[Listed]:
+    """Each list of releases; a release that stands for several losses (of a table plan) is replaced by each in turn."""
+    lists: list[Listed] = [("", [], True)]
+    for item in items:
+        if not isinstance(item, Mapping):
+            raise InvalidParameter("a release of the loss", item, "an object with a kind")
+        count = item.get("count", 1)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise InvalidParameter("count", count, "a whole number >= 0")
+        each: list[Listed] = [("", [(item, count)], True)]
+        if item.get("kind") == "worst_vector":
+            each = [
+                (f"vector {place}, ", [(node, n * count) for node, n in nodes], reached)
+                for place, step in enumerate(item["steps"], 1)
+                for nodes, reached in _step(step)
+            ]
+            if count > 1 and len(each) > 1:
+                raise Refused("several vectors released more than once: each release may take another one")
+        lists = [(a + b, [*x, *y], i and j) for a, x, i in lists for b, y, j in each]
+        if len(lists) > MAX_COMPOSITIONS:
+            raise Refused(f"more than {MAX_COMPOSITIONS} compositions")
+    return lists
+
+
+def _step(step: Mapping[str, Any]) -> list[tuple[list[tuple[Any, int]], bool]]:
+    """What bounds one vector, and what neighbours attain: one list where they are the same."""
+    bound, attained = step["losses"][0], step.get("attained")
+    if any(one.get("side", "worst") != "worst" for one in (bound, attained or {})):
+        raise Refused("a vector of one direction only")
+    listed = [(bound, attained == bound)] + ([(attained, True)] if attained not in (None, bound) else [])
+    return [([(node, node.get("count", 1)) for node in one["releases"]], reached) for one, reached in listed]
+
+
+def _same_both_ways(node: Any) -> bool:
+    kind = node.get("kind") if isinstance(node, Mapping) else None
+    if kind == "mixture":
+        return all(_same_both_ways(one) for _, one in node["components"])
+    if kind == "turned":
+        return _same_both_ways(node["base"])
+    return kind in SYMMETRIC

@@ -1,0 +1,213 @@
+"""The two statements of a claim, judged apart: true, false, or not decided.
+
+epsilon in [l, u] at delta:  upper: D(u) <= delta in every composition;  lower: D(x) > delta for every x < l in one.
+delta in [l, u] at epsilon:  upper: D(epsilon) <= u in every one;  lower: D(epsilon) >= l in one.
+beta in [l, u] at alpha:  g(t) = 1 - D(log t) - t alpha is concave in t, and f(alpha) its largest value; lower: some t
+has g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued to the top.
+
+Reference: theory/proof.md sections 1 and 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from quiltwork.proof.balls import BITS, Enclosure, ball, guess, precision, shown
+from quiltwork.proof.claims import Claim
+from quiltwork.proof.description import Composition, Refused, compositions
+from quiltwork.proof.methods import enclose
+
+Truth = bool | None
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@attrs.frozen
+class Judgement:
+    """What was found for the two ends, and why, line by line."""
+
+    upper: Truth
+    lower: Truth
+    because: tuple[str, ...]
+    bits: int
+
+    @property
+    def verdict(self) -> str:
+        """Proved when both are true, refuted when one is false, else undecided."""
+        if False in (self.upper, self.lower):
+            return "refuted"
+        return "proved" if self.upper and self.lower else "undecided"
+
+
+def every(found: Iterable[Truth]) -> Truth:
+    """Three-valued and."""
+    listed = list(found)
+    return False if False in listed else None if None in listed else True
+
+
+def some(found: Iterable[Truth]) -> Truth:
+    """Three-valued or."""
+    listed = list(found)
+    return True if True in listed else None if None in listed else False
+
+
+def at_most(found: Enclosure, bound: Any) -> Truth:
+    """Whether D <= bound."""
+    return True if found.high <= bound else False if found.low > bound else None
+
+
+def at_least(found: Enclosure, bound: Any) -> Truth:
+    """Whether D >= bound."""
+    return True if found.low >= bound else False if found.high < bound else None
+
+
+def _not_before(found: Enclosure, bound: Any) -> Truth:
+    """Whether D > bound everywhere left of epsilon."""
+    if found.low > bound:
+        return True
+    if found.high < bound:
+        return False
+    if found.low >= bound and found.falls:  # D(epsilon) is the bound itself
+        return True
+    return False if found.high <= bound and found.falls is False else None
+
+
+class _Log:
+    """One line for each statement, and the most bits that were used."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.bits = 0
+
+    def ask(self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]) -> Truth:
+        """The statement about one composition."""
+        try:
+            with precision(BITS):
+                found = enclose(composition, epsilon, lambda one: test(self._bounded(composition, one)) is not None)
+                found = self._bounded(composition, found)
+                truth = test(found)
+                words = str(found)
+        except Refused as reason:
+            truth, words = None, str(reason)
+        else:
+            self.bits = max(self.bits, found.bits)
+        said = {True: "holds", False: "is false", None: "is not decided"}[truth]
+        self.lines.append(f"{composition}: {end} end {said}: {words}")
+        return truth
+
+    @staticmethod
+    def _bounded(composition: Composition, found: Enclosure) -> Enclosure:
+        return found if composition.exact else attrs.evolve(found, low=ball(0))
+
+
+def judge(claim: Claim) -> Judgement:
+    """Both statements of a claim."""
+    log = _Log()
+    try:
+        listed = compositions(claim.loss)
+        if claim.quantity == "beta":
+            upper, lower = _beta(claim, listed, log)
+        else:
+            upper, lower = (_epsilon if claim.quantity == "epsilon" else _delta)(claim, listed, log)
+    except Refused as reason:
+        upper = lower = None
+        log.lines.append(str(reason))
+    return Judgement(upper, lower, tuple(log.lines), log.bits)
+
+
+def _epsilon(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Truth]:
+    with precision(BITS):
+        delta = ball(claim.argument)
+    low, high = claim.low, claim.high
+    upper: Truth = True
+    if high is not None and high < 0:
+        return False, low <= 0
+    if high is not None:
+        upper = every([log.ask(one, "upper", high, lambda found: at_most(found, delta)) for one in listed])
+    if low <= 0:
+        return upper, True
+    return upper, some([log.ask(one, "lower", low, lambda found: _not_before(found, delta)) for one in listed])
+
+
+def _delta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Truth]:
+    with precision(BITS):
+        low, high = ball(claim.low), None if claim.high is None else ball(claim.high)
+    e = claim.argument
+    upper: Truth = True
+    if high is not None and claim.high < 1:  # type: ignore[operator]
+        upper = every([log.ask(one, "upper", e, lambda found: at_most(found, high)) for one in listed])
+    lower: Truth = True
+    if claim.low > 0:
+        lower = some([log.ask(one, "lower", e, lambda found: at_least(found, low)) for one in listed])
+    return upper, lower
+
+
+# ---- the least type II error
+
+
+def _beta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Truth]:
+    """Both directions: the statement is judged so that it holds for the least of them and for their convex hull."""
+    alpha = claim.argument
+    if any(not one.exact for one in listed):
+        raise Refused("beta of vectors that are only bounds")
+    with precision(BITS):
+        low, high = ball(claim.low), ball(1 if claim.high is None else claim.high)
+        tests = [_Test(one, alpha, log) for one in listed]
+        tops = [test.top() for test in tests]
+        best = min(tops, key=lambda found: guess(found[1]))
+        joint = min((test.gain(best[0]) for test in tests), key=guess)  # the worse of all at one epsilon
+        least = min((one[1] for one in tops), key=guess)
+        below, above = joint.lower(), min((one[2] for one in tops), key=guess).upper()
+        log.lines.append(
+            f"beta in [{shown(below)}, {shown(above)}] at alpha {claim.at}, tangents near {guess(least):.6g}"
+        )
+        lower: Truth = True if below >= low or claim.low <= 0 else False if above < low else None
+        upper: Truth = True if above <= high else False if below > high else None
+    return upper, lower
+
+
+class _Test:
+    """g(t) = 1 - D(log t) - t alpha of one composition."""
+
+    def __init__(self, composition: Composition, alpha: Fraction, log: _Log) -> None:
+        self.composition, self.alpha, self.log = composition, alpha, log
+
+    def gain(self, epsilon: Fraction) -> Any:
+        """A ball of g at t = e^epsilon."""
+        found = enclose(self.composition, epsilon, lambda one: False)
+        self.log.bits = max(self.log.bits, found.bits)
+        return 1 - found.low.union(found.high) - ball(epsilon).exp() * ball(self.alpha)
+
+    def top(self) -> tuple[Fraction, Any, Any]:
+        """(epsilon near the top, g there, a ball above every g)."""
+        low, high = -60.0, 60.0
+        for _ in range(46):  # g is concave in t, so it rises and then falls in epsilon as well
+            left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            if guess(self.gain(Fraction(left))) < guess(self.gain(Fraction(right))):
+                low = left
+            else:
+                high = right
+        centre = Fraction((low + high) / 2)
+        at = self.gain(centre)
+        for width in (1e-8, 1e-6, 1e-4, 1e-2, 1.0):
+            above = self._above(centre, Fraction(width))
+            if above is not None:
+                return centre, at, above
+        return centre, at, ball(1)
+
+    def _above(self, centre: Fraction, width: Fraction) -> Any | None:
+        """Where the outer chords rise on the left and fall on the right, the top is between: continue them."""
+        epsilons = [centre - 3 * width, centre - width, centre + width, centre + 3 * width]
+        t, g = [ball(e).exp() for e in epsilons], [self.gain(e) for e in epsilons]
+        rise, fall = (g[1] - g[0]) / (t[1] - t[0]), (g[3] - g[2]) / (t[3] - t[2])
+        if not (rise >= 0 and fall <= 0):
+            return None
+        ends = g[1] + rise * (t[2] - t[1]), g[2] - fall * (t[2] - t[1])
+        return ends[0].min(ends[1])
+
+
+__all__ = ["Judgement", "judge"]

@@ -1,0 +1,67 @@
+"""The methods, in the order in which they are tried: each encloses D(epsilon) of one composition, or declines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from quiltwork.proof import closed_forms, discrete_gaussians, finite, renyi
+from quiltwork.proof.balls import BITS, Enclosure, ball, precision
+from quiltwork.proof.description import Composition, Refused
+
+Method = Callable[[Composition, Fraction], Enclosure | None]
+Decides = Callable[[Enclosure], bool]
+
+CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11)
+CONTOUR_WORK = 3e8
+CONTOUR = f"{__package__}.contour"  # asked only where it is there
+
+
+METHODS: tuple[Method, ...] = (renyi.judge, closed_forms.judge, discrete_gaussians.judge, finite.judge)
+
+
+def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure | None:
+    """Contour sums in balls, finer until the answer decides."""
+    if find_spec(CONTOUR) is None:
+        return None
+    divergence: Any = import_module(CONTOUR).divergence
+    parts = [({"loss": dict(r.node), "direction": r.direction}, r.count) for r in composition.releases]
+    found = None
+    for accuracy in CONTOUR_ACCURACIES:
+        with precision(BITS):
+            e = ball(epsilon)
+        value = divergence(parts, 0, e, accuracy, CONTOUR_WORK)
+        if value is None:
+            break
+        found = Enclosure.of(value, "contour sums in balls", 128)
+        if decides(found):
+            break
+    return found
+
+
+def enclose(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure:
+    """D(epsilon) between two ends by the first method that knows; Refused when none does."""
+    if not composition.releases:
+        return Enclosure(ball(0), ball(0), "nothing was released", 0, falls=False)
+    reasons = []
+    for method in METHODS:
+        try:
+            with precision(BITS):
+                found = method(composition, epsilon)
+        except Refused as reason:
+            reasons.append(str(reason))
+            continue
+        if found is not None and _finite(found):
+            return found
+    found = _by_contour(composition, epsilon, decides)
+    if found is not None and _finite(found):
+        return found
+    kinds = ", ".join(dict.fromkeys(release.kind for release in composition.releases))
+    raise Refused("; ".join(dict.fromkeys(reasons)) or f"no method for {kinds}")
+
+
+def _finite(found: Enclosure) -> bool:
+    return bool(found.low.is_finite() and found.high.is_finite())

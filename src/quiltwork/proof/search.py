@@ -1,0 +1,64 @@
+"""Claims inside other documents: proofs, reports, receipts and answers that name a loss beside its brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.proof.claims import ARGUMENTS, SCHEMAS, Claim, claim
+
+LOSS, PROOFS = "quiltwork/loss/1", ("quiltwork/proof", "quiltwork/proof/1")
+MAX_DEPTH = 60
+
+
+def claims_of(document: Any) -> list[tuple[str, Claim]]:
+    """Every claim in a document with where it stands; none twice."""
+    found: dict[str, tuple[str, Claim]] = {}
+    for place, one in _walk(document, "", None, {}, 0):
+        found.setdefault(repr(one.to_json()), (place, one))
+    return list(found.values())
+
+
+def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Claim]]:
+    """Down the document, with the nearest loss and the nearest arguments above each bracket."""
+    if depth > MAX_DEPTH:
+        raise InvalidParameter("the document", "nested", f"at most {MAX_DEPTH} levels deep")
+    if isinstance(node, list):
+        for i, one in enumerate(node):
+            yield from _walk(one, f"{place}[{i}]", loss, asked, depth + 1)
+        return
+    if not isinstance(node, Mapping):
+        return
+    if node.get("schema") in SCHEMAS:
+        yield place or "claim", Claim.from_json(node)
+        return
+    if node.get("schema") in PROOFS:
+        yield place or "proof", Claim.from_json(node.get("claim"))
+        return
+    here = node.get("loss")
+    loss = here if isinstance(here, Mapping) and here.get("schema") == LOSS else loss
+    numbers = {
+        name: node[name]
+        for name in set(ARGUMENTS.values())
+        if isinstance(node.get(name), (int, float, str)) and not isinstance(node.get(name), bool)
+    }
+    asked = {**asked, **numbers}
+    for name, value in node.items():
+        where = f"{place}.{name}" if place else str(name)
+        ends = _ends(value)
+        if ends is not None and loss is not None:
+            quantity = ends[0] or str(name)
+            if quantity in ARGUMENTS and ARGUMENTS[quantity] in asked:
+                yield where, claim(loss, quantity, asked[ARGUMENTS[quantity]], ends[1:])
+        elif value is not here:
+            yield from _walk(value, where, loss, asked, depth + 1)
+
+
+def _ends(value: Any) -> tuple[str, Any, Any] | None:
+    """Quantity, lower, upper of what looks like a bracket of one number."""
+    if not isinstance(value, Mapping) or not {"lower", "upper"} <= set(value):
+        return None
+    if value.get("certified") is False or isinstance(value["lower"], (list, Mapping)):
+        return None
+    return str(value.get("quantity", "")), value["lower"], value["upper"]
