@@ -1,0 +1,1 @@
+"""Proofs of privacy statements by ball arithmetic."""

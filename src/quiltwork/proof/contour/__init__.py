@@ -1,0 +1,1 @@
+"""The analytic half of a proof: contour sums in balls."""
