@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -46,10 +47,9 @@ class MovedLaplaces(Panels):
     Outside all centres the ratio is constant; between two neighbours both densities are a e^x + b e^{-x}.
     """
 
-    def __init__(self, first: Sequence[tuple[arb, arb]], second: Sequence[tuple[arb, arb]]) -> None:
-        over, under = list(first), [(q, -d) for q, d in second]
-        places = sorted({round(near(c), 30): c for _, c in over + under}.items())
-        self.edges = [c for _, c in places]
+    def __init__(self, first: Sequence[tuple[arb, Fraction]], second: Sequence[tuple[arb, Fraction]]) -> None:
+        self.edges = [exact(c) for c in sorted({c for _, c in first} | {-d for _, d in second})]
+        over, under = [(p, exact(c)) for p, c in first], [(q, exact(-d)) for q, d in second]
         self.over = [self._panel(over, j) for j in range(len(self.edges) - 1)]
         self.under = [self._panel(under, j) for j in range(len(self.edges) - 1)]
         low, high = self.edges[0], self.edges[-1]
@@ -178,7 +178,6 @@ class FixedSizeLaplace(Panels):
         self.largest, self.smallest = top, -top
         self.ends = [(last * top.exp(), top), (last, -top)]
         self.rest = 1 - (1 - rate) * half - rate * (1 - half) - half
-        self.base = MovedLaplaces([(1 - rate, arb(0)), (rate, move)], [(arb(1), arb(0))])
 
     def transform(self, z: acb) -> acb:
         q, s = self.rate, self.move
