@@ -64,7 +64,9 @@ def _bounded(parts: Described, upper: bool, eps: arb, accuracy: float, work: flo
         if law["direction"] not in ("remove", "add"):
             raise Undecided("direction")
         bound = law.get("bound")
-        laws.append((law_of(law["loss"], law["direction"] == "remove", upper if bound is None else bound == "upper"), count))
+        laws.append(
+            (law_of(law["loss"], law["direction"] == "remove", upper if bound is None else bound == "upper"), count)
+        )
     if not laws:
         ball = 1 - eps.exp()
         return between(lo(ball) if lo(ball) > 0 else arb(0), hi(ball) if hi(ball) > 0 else arb(0))

@@ -111,6 +111,34 @@ class MovedGaussians(Law):
         """Where v^{-t} is largest for x far right it is 1/still^t; a left end a little further costs nothing."""
         return math.sqrt(2 * t * abs(math.log(max(near(self.v.still), 1e-300)))) if self.v.still > 0 else 0.0
 
+    def _furthest(self, t: float) -> float:
+        """The last node lies beyond the slope of the right tail."""
+        slope = (1 + t) * near(self.w.steepest)
+        if not self.v.trivial and not self.v.still > 0:
+            slope += t * near(self.v.steepest)
+        return slope + 0.1
+
+    def _heights(self, widest: float) -> list[float]:
+        return [height / widest for height in HEIGHTS]
+
+    def _lift(self, y: float) -> float:
+        """log of what a cut-off grows by at height y; nothing is cut here."""
+        return 0.0
+
+    # a cut-off of the law in x: its value, bounds on cells
+
+    def _kept(self, x: arb) -> arb:
+        return arb(1)
+
+    def _kept_most(self, a: arb, b: arb) -> arb:
+        return arb(1)
+
+    def _kept_least(self, a: arb, b: arb) -> arb:
+        return arb(1)
+
+    def _kept_lift(self, y: arb) -> arb:
+        return arb(1)
+
     def rough(self, t: float) -> float:
         x, g = self._reach(t)
         f = g - x * x / 2
@@ -127,19 +155,14 @@ class MovedGaussians(Law):
         need = math.log(2) * (ctx.prec - 8)
         inside = np.flatnonzero(f > size - need - 6)
         low, high = float(x[max(inside[0] - 1, 0)]), float(x[min(inside[-1] + 1, len(x) - 1)])
-        low = min(low, -1.0)
-        if not self.v.trivial and not self.v.still > 0:
-            high = max(high, (1 + t) * near(self.w.steepest) + t * near(self.v.steepest) + 0.1)
-        else:
-            high = max(high, (1 + t) * near(self.w.steepest) + 0.1)
+        low, high = min(low, -1.0), max(high, self._furthest(t))
         best = (0.0, 1.0)
         widest = max(near(self.w.steepest), near(self.v.steepest))
-        for height in HEIGHTS:
-            y = height / widest
+        for y in self._heights(widest):
             turns = self.w.turn_roughly(x, y) + self.v.turn_roughly(x, y)
             exponent = f + u * turns
             top = exponent.max()
-            bound = top + math.log(np.exp(exponent - top).sum() * (x[1] - x[0])) + y * y / 2 - size
+            bound = top + math.log(np.exp(exponent - top).sum() * (x[1] - x[0])) + y * y / 2 - size + self._lift(y)
             if not self.v.trivial:
                 bound -= t * math.log(math.cos(near(self.v.steepest) * y / 2))
             step = 2 * math.pi * y / (max(bound, 0.0) + need + 3)
@@ -181,14 +204,15 @@ class MovedGaussians(Law):
         for j in range(CELLS):
             a, b = edges[j], edges[j + 1]
             closest = 0.0 if a <= 0 <= b else min(abs(a), abs(b))
-            result += (grown[j + 1] + u * (right[j + 1] + left[j]) - arb(closest) ** 2 / 2).exp() * (arb(b) - arb(a))
+            exponent = grown[j + 1] + u * (right[j + 1] + left[j]) - arb(closest) ** 2 / 2
+            result += exponent.exp() * (arb(b) - arb(a)) * self._kept_most(arb(a), arb(b))
         result /= (2 * arb.pi()).sqrt()
         low, high = arb(edges[0]), arb(edges[-1])
         result += (u * (right[0] + self.v.steepest * y) - size).exp() * self._left_tail(t, low)
         result += (u * (self.w.steepest * y + left[-1]) - size).exp() * self._right_tail(t, high)
         if not self.v.trivial:  # |v(x + iy)| >= v(x) cos(d_max y / 2)
             result *= (-t * (self.v.steepest * y / 2).cos().log()).exp()
-        return hi(result * (y * y / 2).exp())
+        return hi(result * (y * y / 2).exp() * self._kept_lift(y))
 
     def table(self, t: arb, u: arb, budget: Budget) -> tuple[list[arb], list[arb], arb, arb]:
         """Weights and losses of the nodes, both over e^{size}; the error for every |Im z| <= u; size."""
@@ -201,7 +225,7 @@ class MovedGaussians(Law):
         for i in range(first, last + 1):
             x = step * i
             over, under = self.w.log(x), self.v.log(x)
-            weights.append(((1 + t) * over - t * under - x * x / 2 - size).exp() * scale)
+            weights.append(((1 + t) * over - t * under - x * x / 2 - size).exp() * scale * self._kept(x))
             losses.append(over - under)
         strip = 2 * self._strip(t, u, plan) / ((2 * arb.pi() * arb(plan.height) / step).exp() - 1)
         if not step * first < 0:
@@ -212,11 +236,8 @@ class MovedGaussians(Law):
     def moment(self, t: arb, budget: Budget) -> arb:
         key = f"{ctx.prec} {t.str(40)}"
         if key not in self._moments:
-            if t.is_zero():
-                self._moments[key] = arb(1)
-            else:
-                weights, _, error, size = self.table(t, arb(0), budget)
-                self._moments[key] = (total(weights) + arb(0, error)) * size.exp()
+            weights, _, error, size = self.table(t, arb(0), budget)
+            self._moments[key] = (total(weights) + arb(0, error)) * size.exp()
         return self._moments[key]
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
@@ -250,5 +271,6 @@ class MovedGaussians(Law):
             farthest = arb(max(abs(a), abs(b)))
             slope = self.w.slope(arb(b)) + self.v.slope(arb(a))
             density = normal_density(farthest) * ((1 + theta) * over[j] - theta * under[j] - at).exp() / slope
+            density *= self._kept_least(arb(a), arb(b))
             cells.append((lo(density), lo(over[j + 1] - under[j + 1] - over[j] + under[j])))
         return cells

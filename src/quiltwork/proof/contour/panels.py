@@ -13,7 +13,18 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, ctx
 
-from quiltwork.proof.contour.balls import Budget, LayerCake, around, exact, hi, lo, near, normal_below, normal_density, total
+from quiltwork.proof.contour.balls import (
+    Budget,
+    LayerCake,
+    around,
+    exact,
+    hi,
+    lo,
+    near,
+    normal_below,
+    normal_density,
+    total,
+)
 from quiltwork.proof.contour.law import Decay, Explicit
 
 CELLS = 60

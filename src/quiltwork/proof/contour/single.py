@@ -32,7 +32,9 @@ def one_release(law: MovedGaussians, eps: arb) -> arb:
     else:
         raise Undecided("no loss above epsilon")
     for _ in range(ctx.prec + 8):
-        middle = arb(near((low + high) / 2)) if near(high - low) > 1e-12 * (1 + abs(near(low))) else lo((low + high) / 2)
+        middle = (
+            arb(near((low + high) / 2)) if near(high - low) > 1e-12 * (1 + abs(near(low))) else lo((low + high) / 2)
+        )
         value = loss(middle)
         if value < 0:
             low = middle
