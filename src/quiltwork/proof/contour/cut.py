@@ -77,9 +77,9 @@ class Kept(MovedGaussians):
         result = super()._curve(t, x) + special.log_ndtr((near(self.high) - x) / tau)
         return result if self.low is None else np.asarray(result + special.log_ndtr((x - near(self.low)) / tau))
 
-    def _reach(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def _reach(self, t: float, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         spread = near(self.width)
-        far = math.sqrt(2 * math.log(2) * ctx.prec) + 2
+        far = math.sqrt(2 * (math.log(2) * ctx.prec + more)) + 2
         left = -far if self.low is None else max(-far, near(self.low) - far * spread - 2)
         x = np.linspace(left, self._furthest(t) + far * spread, 3001)
         return x, self._curve(t, x)
@@ -90,7 +90,7 @@ class Kept(MovedGaussians):
         return max(c + 2 * tau, (slope * tau**2 + c) / (1 + tau**2) + 0.1 * tau)
 
     def _heights(self, widest: float) -> list[float]:
-        steps = [near(self.width) * k for k in (1, 2, 4, 6, 8, 11, 14, 18)]
+        steps = [near(self.width) * k for k in (0.1, 0.2, 0.5, 1, 2, 4, 6, 8, 11, 14, 18)]
         return [y for y in steps if y * widest < 3.0] or [2.8 / widest]
 
     def _lift(self, y: float) -> float:

@@ -81,6 +81,7 @@ class Plan(NamedTuple):
     height: float
     step: float
     size: float  # about log M
+    ends: tuple[float, float]  # of the strip
 
 
 class MovedGaussians(Law):
@@ -101,8 +102,9 @@ class MovedGaussians(Law):
     def _curve(self, t: float, x: np.ndarray) -> np.ndarray:
         return np.asarray((1 + t) * self.w.roughly(x) - t * self.v.roughly(x))
 
-    def _reach(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        far = math.sqrt(2 * math.log(2) * ctx.prec) + 2
+    def _reach(self, t: float, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Where the tilted law is above 2^-prec e^-more."""
+        far = math.sqrt(2 * (math.log(2) * ctx.prec + more)) + 2
         right = (1 + t) * near(self.w.steepest) + (0.0 if self.v.still > 0 else t * near(self.v.steepest))
         x = np.linspace(-far - self._left(t), right + far, 3001)
         return x, self._curve(t, x)
@@ -156,18 +158,19 @@ class MovedGaussians(Law):
         inside = np.flatnonzero(f > size - need - 6)
         low, high = float(x[max(inside[0] - 1, 0)]), float(x[min(inside[-1] + 1, len(x) - 1)])
         low, high = min(low, -1.0), max(high, self._furthest(t))
-        best = (0.0, 1.0)
+        best = (0.0, 1.0, (low, high))
         widest = max(near(self.w.steepest), near(self.v.steepest))
         for y in self._heights(widest):
+            x, g = self._reach(t, u * y * widest)
             turns = self.w.turn_roughly(x, y) + self.v.turn_roughly(x, y)
-            exponent = f + u * turns
+            exponent = g - x * x / 2 + u * turns
             top = exponent.max()
             bound = top + math.log(np.exp(exponent - top).sum() * (x[1] - x[0])) + y * y / 2 - size + self._lift(y)
             if not self.v.trivial:
                 bound -= t * math.log(math.cos(near(self.v.steepest) * y / 2))
-            step = 2 * math.pi * y / (max(bound, 0.0) + need + 3)
-            best = max(best, (step, y))
-        plan = Plan(low, high, best[1], min(best[0], 0.5), size)
+            step = 2 * math.pi * y / (max(bound, 0.0) + need + 5)
+            best = max(best, (step, y, (min(low, float(x[0])), max(high, float(x[-1])))))
+        plan = Plan(low, high, best[1], min(best[0], 0.5), size, best[2])
         self._plans[key] = plan
         return plan
 
@@ -196,12 +199,15 @@ class MovedGaussians(Law):
         y, size = arb(plan.height), arb(plan.size)
         if not (y * self.w.steepest < arb.pi() and y * self.v.steepest < arb.pi()):
             raise Undecided("strip")
-        edges = [plan.low + (plan.high - plan.low) * j / CELLS for j in range(CELLS + 1)]
+        # the turn of w times u may not change much within a cell
+        cells = min(CELLS + int(near(u) * plan.height * max(near(self.w.steepest), near(self.v.steepest))), 6000)
+        start, end = plan.ends
+        edges = [start + (end - start) * j / cells for j in range(cells + 1)]
         grown = [(1 + t) * self.w.log(arb(x)) - t * self.v.log(arb(x)) - size for x in edges]
         right = [self.w.turn(arb(x), y) for x in edges]
         left = [self.v.turn(arb(x), y) for x in edges]
         result = arb(0)
-        for j in range(CELLS):
+        for j in range(cells):
             a, b = edges[j], edges[j + 1]
             closest = 0.0 if a <= 0 <= b else min(abs(a), abs(b))
             exponent = grown[j + 1] + u * (right[j + 1] + left[j]) - arb(closest) ** 2 / 2
