@@ -115,19 +115,6 @@ def test_fixed_size(bound: str, epsilon: str) -> None:
     assert holds(ask([(loss, 1000)], epsilon, accuracy=1e-5, bound=bound), "1e-6")
 
 
-def test_fixed_size_without_a_bound_holds_both() -> None:
-    loss = {
-        "kind": "fixed_size",
-        "base": {"kind": "gaussian", "sigma": "2", "sensitivity": "2"},
-        "batch": 16,
-        "of": 1000,
-    }
-    both = ask([(loss, 128)], "1.6", accuracy=1e-4)
-    for bound in ("upper", "lower"):
-        assert both.overlaps(ask([(loss, 128)], "1.6", accuracy=1e-4, bound=bound))
-    assert width(both) > 0.1
-
-
 def gaussian(mu: mpmath.mpf, eps: mpmath.mpf) -> mpmath.mpf:
     return mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
 
@@ -165,7 +152,9 @@ def test_gaussian_beside_discrete_gaussian_by_summation() -> None:
     assert holds(ball, mpmath.nstr(truth, 25))
 
 
-@pytest.mark.parametrize(("sigma", "move", "count", "eps"), [("1.5", 1, 3, "1.7"), ("0.7", 1, 2, "6"), ("3", 2, 4, "2.5")])
+@pytest.mark.parametrize(
+    ("sigma", "move", "count", "eps"), [("1.5", 1, 3, "1.7"), ("0.7", 1, 2, "6"), ("3", 2, 4, "2.5")]
+)
 def test_discrete_gaussians_by_convolution(sigma: str, move: int, count: int, eps: str) -> None:
     s, e = mpmath.mpf(sigma), mpmath.mpf(eps)
     reach = 30

@@ -24,9 +24,13 @@ class Budget:
     def __init__(self, work: float) -> None:
         self.left = float(work)
 
-    def spend(self, units: float) -> None:
+    def check(self, units: float) -> None:
+        """Refuse before the work is begun."""
         if units > self.left:
             raise Undecided(f"{units:.3g} products of balls are needed, {self.left:.3g} are left")
+
+    def spend(self, units: float) -> None:
+        self.check(units)
         self.left -= units
 
 

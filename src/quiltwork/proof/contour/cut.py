@@ -312,6 +312,6 @@ def _jumps(
 
 
 def _values(law: Kept, theta: arb, step: arb, n: int, high: arb, budget: Budget) -> list[acb]:
-    weights, losses, error, size = law.table(theta, high, budget)
+    weights, losses, error, size = law.table(theta, high, budget, n)
     ball, scale = around(error), acb(size.exp())
     return [(value + ball) * scale for value in waves(weights, losses, step, n, budget)]

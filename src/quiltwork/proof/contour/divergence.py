@@ -37,12 +37,14 @@ def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, wor
     with precision(BITS):
         try:
             merged = _merged(parts)
-            upper = _bounded(merged, True, epsilon, accuracy, work)
             if all("bound" in law or not two_sided(law["loss"]) for law, _ in merged):
-                return upper
-            if sum(count for _, count in merged) == 1 and merged[0][0]["loss"]["kind"] == "fixed_size" and epsilon >= 0:
-                return _bounded(merged, False, epsilon, accuracy, work)  # attained by one release
-            return between(_bounded(merged, False, epsilon, accuracy, work), upper)
+                return _bounded(merged, True, epsilon, accuracy, work)
+            if sum(count for _, count in merged) == 1 and epsilon >= 0:
+                kind = merged[0][0]["loss"]["kind"]
+                if kind in ("fixed_size", "exponential"):  # attained by one release
+                    return _bounded(merged, kind == "exponential", epsilon, accuracy, work)
+            low, high = (_bounded(merged, upper, epsilon, accuracy, work) for upper in (False, True))
+            return between(low, high)
         except (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError):
             return None
 

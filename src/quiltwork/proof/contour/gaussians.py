@@ -1,7 +1,8 @@
-"""Gaussian noise of which only the means are mixed: sampled releases, groups, exchanged records, random sensitivities.
+"""Gaussian noise with mixed means: sampled releases, groups, exchanged records, random sensitivities.
 
 P = sum p_i N(c_i), Q = sum q_j N(-d_j), c, d >= 0, so the loss rises with x (theory/sampling.md sections 1, 3, 6). With
-w(x) = sum p_i e^{c_i x - c_i^2/2} and v(x) likewise for Q: M(z) = int n w^{1+z} v^{-z}, a trapezoid sum with proven strip.
+w(x) = sum p_i e^{c_i x - c_i^2/2} and v(x) likewise for Q: M(z) = int n w^{1+z} v^{-z}, a trapezoid sum with a
+proven strip.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Weights:
         return total([s * c for s, (_, c, _) in zip(sizes, self.parts, strict=True)]) / total(sizes)
 
     def turn(self, x: arb, y: arb) -> arb:
-        """|arg w(x + iy)| for 0 < c y < pi: within [0, c_max y], and rising with sign x (all terms in one half plane)."""
+        """|arg w(x + iy)| for 0 < c y < pi: within [0, c_max y], rising with sign x."""
         if self.trivial:
             return arb(0)
         half = self.steepest * y / 2
@@ -220,12 +221,13 @@ class MovedGaussians(Law):
             result *= (-t * (self.v.steepest * y / 2).cos().log()).exp()
         return hi(result * (y * y / 2).exp() * self._kept_lift(y))
 
-    def table(self, t: arb, u: arb, budget: Budget) -> tuple[list[arb], list[arb], arb, arb]:
+    def table(self, t: arb, u: arb, budget: Budget, count: int = 1) -> tuple[list[arb], list[arb], arb, arb]:
         """Weights and losses of the nodes, both over e^{size}; the error for every |Im z| <= u; size."""
         plan = self._plan(near(t), near(u))
         step, size = arb(plan.step), arb(plan.size)
         first, last = math.floor(plan.low / plan.step), math.ceil(plan.high / plan.step)
-        budget.spend(last - first + 1 + 6 * CELLS)
+        budget.check((last - first + 1) * count)
+        budget.spend(20 * (last - first + 1 + 6 * CELLS))
         scale = step / (2 * arb.pi()).sqrt()
         weights, losses = [], []
         for i in range(first, last + 1):
@@ -247,7 +249,7 @@ class MovedGaussians(Law):
         return self._moments[key]
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
-        weights, losses, error, size = self.table(theta, hi(step * count), budget)
+        weights, losses, error, size = self.table(theta, hi(step * count), budget, count)
         at = total(weights) + arb(0, error)
         if not at > 0:
             raise Undecided("a moment is not surely positive")

@@ -1,7 +1,8 @@
 """Laws on one lattice: a finite sum whose only error is aliasing (theory/engine-faster.md section 5).
 
 S lies on offset + bZ, s0 is the first point above eps, W = Nb, z_j = theta + 2 pi i j/W:
-(1/N) sum_{j mod N} M(z_j) e^{-z_j s0} K(z_j) = sum_m e^{theta m W} D(eps + mW), K(z) = 1/(1-e^{-zb}) - e^{eps-s0}/(1-e^{-(z+1)b}).
+(1/N) sum_{j mod N} M(z_j) e^{-z_j s0} K(z_j) = sum_m e^{theta m W} D(eps + mW),
+K(z) = 1/(1-e^{-zb}) - e^{eps-s0}/(1-e^{-(z+1)b}).
 """
 
 from __future__ import annotations

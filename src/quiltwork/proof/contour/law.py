@@ -102,7 +102,7 @@ class Laplace(Explicit):
 
 
 class Exponential(Explicit):
-    """The pair above every mechanism of bounded range: density e^{l/2}/(4 sinh(e/2)) on [-e, e] (theory/sampling.md 2.1)."""
+    """Above every mechanism of bounded range: density e^{l/2}/(4 sinh(e/2)) on [-e, e] (theory/sampling.md 2.1)."""
 
     def __init__(self, epsilon: arb) -> None:
         self.top, self.largest, self.smallest = epsilon, epsilon, -epsilon

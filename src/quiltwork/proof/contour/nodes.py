@@ -1,7 +1,7 @@
-"""From the JSON of one release to its law in one direction. The formulas are those of theory/sampling.md, not the engine's.
+"""From the JSON of one release to its law in one direction, by the formulas of theory/sampling.md.
 
-Some losses are known between two pairs only (batches of fixed size, truncated batches, bounded range): `bound` says which
-pair is meant.
+Some losses are known between two pairs only (batches of fixed size, truncated batches, bounded range): `upper`
+says which pair is meant.
 """
 
 from __future__ import annotations
