@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, hi, lo, near, precision, total
+from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, near, precision, total
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
@@ -154,8 +154,6 @@ def _with_power(laws: Parts, parts: Described, eps: arb, accuracy: float, budget
 
 
 def _top(node: dict[str, Any]) -> Any:
-    from quiltwork.proof.contour.balls import fraction
-
     if node["kind"] == "laplace":
         return fraction(node.get("sensitivity", 1)) / fraction(node["scale"])
     if node["kind"] == "exponential":

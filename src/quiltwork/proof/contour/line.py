@@ -4,8 +4,8 @@ D(eps) = e^{K - theta eps} H, H = (1/2 pi) int phi(u) e^{-iu eps}/((theta+iu)(th
 
 The trapezoid sum of step 2 pi/W is sum_m H(eps + mW), all terms >= 0 (Poisson summation), so
 T - tail - right - left <= H <= T + tail - left', with Chernoff bounds of the aliases and left' what is known of
-the left ones (D(y) >= 1 - e^y). Where nothing decays one more Gaussian of size mu is composed: D_{S+Y} - gap <= D_S <= D_{S+Y},
-gap = mu^2 e^{mu^2/8} times the density of S + Y at eps (theory/proof.md section 3).
+the left ones (D(y) >= 1 - e^y). Where nothing decays one more Gaussian of size mu is composed:
+D_{S+Y} - gap <= D_S <= D_{S+Y}, gap = mu^2 e^{mu^2/8} times the density of S + Y at eps (theory/proof.md section 3).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import math
 
 from flint import arb, arb_poly
 
-from quiltwork.proof.contour.balls import Budget, between, hi, lo, precision
+from quiltwork.proof.contour.balls import Budget, between, exact, hi, lo, precision
 from quiltwork.proof.contour.law import Exponential, Laplace
 
 
@@ -60,8 +60,6 @@ def power(law: Laplace | Exponential, k: int, eps: arb) -> arb:
 
 def powers(make: type[Laplace | Exponential], top: object, k: int, eps: arb, accuracy: float, budget: Budget) -> arb:
     """More bits until the ball is as narrow as asked. `top` is made anew at each precision by exact()."""
-    from quiltwork.proof.contour.balls import exact
-
     best = arb("nan")
     bits = 160 + 8 * k
     for _ in range(3):
