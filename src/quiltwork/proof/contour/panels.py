@@ -216,7 +216,8 @@ class FixedSizeLaplace(Panels):
         s, q = near(self.move), near(self.rate)
         x = np.linspace(s / 2, s, 401)
         log = np.log1p(-q + q * np.exp(2 * x - s))
-        f = (np.exp((1 + t) * log) + np.exp(-t * log)) * np.exp(-x) / 2
+        with np.errstate(over="ignore"):  # a tilt too steep is then passed over
+            f = (np.exp((1 + t) * log) + np.exp(-t * log)) * np.exp(-x) / 2
         top = near(hi(self.ends[0][1]))
         ends = near(self.ends[0][0]) * math.exp(t * top) + near(self.ends[1][0]) * math.exp(-t * top) + near(self.rest)
         return math.log(ends + float(np.trapezoid(f, x)))
