@@ -13,8 +13,9 @@ The trapezoid sum over u_j = 2 pi j/W is sum over m of e^(theta m W) D(eps + mW)
   |(1+x')^T - (1+x)^T| <= T d (|1+x| + d)^(T-1). Where phi is lost in its error, F is 0 up to (|A|+|B|)^T - |A|^T.
 
 Sums over nodes are matrix products: u = (aJ+b) eta, z = e^(iud) - 1 = z_a + z_b + z_a z_b; blocks of M terms are added
-pairwise. Then phi - 1 is off by PRODUCT u_j E|d| units, PRODUCT = 3 c + sqrt2 (2M + 4 + log2(n/M)) with c = 13.9 for
-sines that are off by 4 units (theory/engine-faster.md section 3, theorem).
+pairwise. Then phi - 1 is off by PRODUCT u_j E|d| units, PRODUCT = 3 c + sqrt2 (2M + 4 + log2(n/M)) with c = 15.3 for
+sines that are off by 4 units and phases by 4 (theory/engine-faster.md section 3, theorem). A loss itself is off by
+8 units of |L| + (qR/w)(|x|/s + 1/s^2), its own rounding, that of its exponent, and inputs read as decimals.
 
 Reference: theory/engine-faster.md sections 2 to 4.
 """
@@ -31,7 +32,7 @@ from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, log_o
 from quiltwork.numbers.rounding import UNIT
 
 M = 64  # terms of a block
-PRODUCT = 3 * 13.9 + math.sqrt(2) * (2 * M + 4 + 12)  # of 2^18 nodes
+PRODUCT = 3 * 15.3 + math.sqrt(2) * (2 * M + 4 + 12)  # of 2^18 nodes
 MOST_NODES, MOST_WORK, MOST_FREQUENCIES = 200_000, 3e8, 20_000
 NEGLIGIBLE = 1e-24
 PANEL = 1 << 12  # nodes that are taken at once
@@ -101,7 +102,10 @@ class Line:
         losses = cut.log_w(x)
         with np.errstate(over="raise"):
             tilted = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * x * x + (1 + theta) * losses)
-        base = (32 + 2 * x * x + 8 * (1 + theta) * np.abs(losses)) * UNIT
+        odds = cut.rate * np.exp(np.minimum(x / cut.sigma - 0.5 / cut.sigma**2, 600.0))
+        lifted = odds / (1 - cut.rate + odds) * (np.abs(x) / cut.sigma + 1 / cut.sigma**2)
+        moved = 8 * UNIT * (np.abs(losses) + lifted)
+        base = (32 + 2 * x * x) * UNIT + (1 + theta) * moved
         jumping = len(sizes) == 2
         parts, wrongs = cut.cut_offs(x)[: len(sizes)], cut.cut_off_errors(x)[: len(sizes)]
         masses = [tilted * part for part in parts]
@@ -120,12 +124,15 @@ class Line:
         errors, globally = [], []
         for i, weight in enumerate(weights):
             term = (base + wrongs[i] * UNIT)[live] * weight
-            quadrature = 3 * math.exp(-need) + left[i] / totals[i] + 2 * NEGLIGIBLE
+            quadrature = 2 * math.exp(-need) * max(sizes[i] / totals[i], 1.0) + left[i] / totals[i] + 2 * NEGLIGIBLE
             slip = float(term.sum()) + quadrature + 64 * UNIT
             turned = np.minimum(u * float(term @ np.abs(losses)), 2 * float(term.sum()))
+            turned = turned + u * float(weight @ moved[live])
             spread = float(weight @ np.abs(losses))
             errors.append(turned + np.abs(found[i]) * slip + PRODUCT * UNIT * u * spread + 2 * quadrature)
             globally.append(slip)
+        if max(globally) > 0.01:
+            raise TooCostly
         phi, log_phi = 1 + found[0], log_one_plus(found[0].real, found[0].imag)
         here = np.abs(phi)
         blind = here <= 4 * errors[0]
@@ -153,7 +160,8 @@ class Line:
         kernel: ComplexArray = value / (z * (z + 1)) * (eta / math.pi)
         kernel[0] *= 0.5
         self.frequencies, self.kernel, self.centre = u, kernel, count * mean
-        self.wrong = float((wrong / np.abs(z * (z + 1))).sum()) * (eta / math.pi) * (1 + 1e-9) + tail
+        self.wrong = float((wrong / np.abs(z * (z + 1))).sum()) * (eta / math.pi) * (1 + 1e-9)
+        self.wrong += tail * math.exp(self.common)
         self.size = float(np.abs(kernel).sum())
         if not (math.isfinite(self.wrong) and math.isfinite(self.size)):
             raise TooCostly
