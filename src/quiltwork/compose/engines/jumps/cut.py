@@ -94,7 +94,8 @@ class Cut:
         a = x / self.sigma - 0.5 / self.sigma**2
         small = np.log1p(self.rate * np.expm1(np.minimum(a, 30.0)))
         large = a + math.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, 30.0)))
-        return np.where(a < 30.0, small, large)
+        loss: FloatArray = np.where(a < 30.0, small, large)
+        return loss
 
     def far(self, epsilon: float) -> tuple[float, float]:
         """Ends of D_C."""
@@ -183,8 +184,7 @@ class Cells:
         step = 0.3 * cut.tau
         if self._nodes is None:
             x = step * np.arange(math.floor(-9.3 / step), math.ceil(self.last / step) + 1)
-            normal = step * np.exp(-HALF_LOG_2PI - 0.5 * x * x)
-            self._nodes = cut.log_w(x), normal, *cut.cut_offs(x)
+            self._nodes = cut.log_w(x), step * np.exp(-HALF_LOG_2PI - 0.5 * x * x), *cut.cut_offs(x)
         losses, normal, usual, jumps = self._nodes
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.exp(np.multiply.outer(1 + theta, losses)) * normal
@@ -202,7 +202,8 @@ class Cells:
             total = np.exp(logs - np.multiply.outer(cutoff, turn)).sum(axis=-1)
             total = total + self.rest * math.exp(self.first_jumps) + np.exp(self._tail(np.array([theta]), 0.0))
             size = np.log(total) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
-            return np.exp(size.min(axis=-1)) * (1 + 1e-9)
+            bound: FloatArray = np.exp(size.min(axis=-1)) * (1 + 1e-9)
+        return bound
 
     def step(self, theta: float, cutoff: float, sizes: tuple[float, ...], need: float) -> float:
         """A step at which the trapezoid rule errs by e^-need, relative to these sizes of A (and B), for |u| <= cutoff.

@@ -68,7 +68,8 @@ class JumpContourEngine(SteeredEngine):
                 raise Declined
             low, high = self._divergence(one, rough)
             found.append((max(low, 0.0), min(high, 1.0)))
-        return Ends(*np.array(found).T, self.method)
+        lower, upper = np.array(found).T
+        return Ends(lower, upper, self.method)
 
     def _divergence(self, epsilon: float, rough: float) -> tuple[float, float]:
         """From one jump alone, which may be far less than what several tell."""
@@ -82,7 +83,8 @@ class JumpContourEngine(SteeredEngine):
     def epsilon(self, delta: FloatArray, rtol: float) -> Ends:
         if delta.size > FEW:
             raise Declined
-        return Ends(*np.array([self._epsilon(one) for one in delta.tolist()]).T, self.method)
+        lower, upper = np.array([self._epsilon(one) for one in delta.tolist()]).T
+        return Ends(lower, upper, self.method)
 
     @property
     def _single(self) -> SingleEngine:
@@ -259,7 +261,8 @@ def _periods(cut: Cut, epsilon: float, tilts: FloatArray, logs: FloatArray, goal
     with np.errstate(all="ignore"):
         reach = ((logs + _log_peak(tilts))[None, :] - goal[:, None]) / s
     reach = np.where((s > 0.06 * tilts[:, None]) & np.isfinite(logs)[None, :], reach, np.inf)
-    return np.maximum(1.02 * (reach.min(axis=1) - epsilon), 1.05 * (epsilon - cut.floor))
+    periods: FloatArray = np.maximum(1.02 * (reach.min(axis=1) - epsilon), 1.05 * (epsilon - cut.floor))
+    return periods
 
 
 def _chosen(

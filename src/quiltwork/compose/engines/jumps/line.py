@@ -67,7 +67,8 @@ def pairwise(terms: ComplexArray) -> ComplexArray:
         half = terms.shape[0] // 2
         odd = terms[2 * half :]
         terms = np.concatenate((terms[:half] + terms[half : 2 * half], odd))
-    return terms[0]
+    total: ComplexArray = terms[0]
+    return total
 
 
 def _log_expm1(x: FloatArray) -> FloatArray:
@@ -157,7 +158,7 @@ class Line:
                     most = np.where(size_b > 0, most + _log_expm1(count * np.log1p(size_b / size_a)), -np.inf)
                 value[blind], wrong[blind] = 0.0, np.exp(most) * (1 + 1e-9)
         z = theta + 1j * u
-        kernel: ComplexArray = value / (z * (z + 1)) * (eta / math.pi)
+        kernel: ComplexArray = np.asarray(value / (z * (z + 1)) * (eta / math.pi), dtype=complex)
         kernel[0] *= 0.5
         self.frequencies, self.kernel, self.centre = u, kernel, count * mean
         self.wrong = float((wrong / np.abs(z * (z + 1))).sum()) * (eta / math.pi) * (1 + 1e-9)
