@@ -14,6 +14,7 @@ from quiltwork.compose.accountant.directions import SmallestEpsilon, engines
 from quiltwork.compose.accountant.methods import METHODS
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import SingleEngine
+from quiltwork.compose.engines.jumps.engine import JumpContourEngine
 from quiltwork.compose.engines.low_tilt import GentleGridEngine
 from quiltwork.compose.releases import Known
 from quiltwork.curves.curve import Ends
@@ -156,11 +157,12 @@ def test_engines_come_best_first():
     assert set(names) <= set(METHODS)
 
 
-def test_the_gentle_grid_goes_first_for_few_releases_on_small_samples():
-    def first(rate, count):
-        return next(engines([(PoissonPair(GaussianPair(1.0), rate, True), count)], None))
+def test_rare_losses_go_apart_first_for_few_releases_on_small_samples():
+    def first(rate, count, removed=True):
+        return next(engines([(PoissonPair(GaussianPair(1.0), rate, removed), count)], None))
 
-    assert isinstance(first(0.01, 2), GentleGridEngine)
+    assert isinstance(first(0.01, 2), JumpContourEngine)
+    assert isinstance(first(0.01, 2, False), GentleGridEngine)
     assert isinstance(first(0.01, 1), SingleEngine)
     assert isinstance(first(0.5, 2), ContourEngine)
     assert isinstance(first(0.01, 10_000), ContourEngine)

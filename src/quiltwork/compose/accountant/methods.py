@@ -18,6 +18,7 @@ from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.engines.engine import Engine
 from quiltwork.compose.engines.grid import GridEngine
+from quiltwork.compose.engines.jumps.engine import SELDOM, JumpContourEngine
 from quiltwork.compose.engines.lattice import LatticeEngine
 from quiltwork.compose.engines.listed import ExactEngine
 from quiltwork.compose.engines.low_tilt import SMALL_CUT, USUAL_CUT, GentleGridEngine
@@ -29,6 +30,7 @@ from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.families.sampling.random_allocation import AllocationPair
 
 RARE_RATE, FEW_RELEASES = 0.05, 50  # sampling rates and releases for which grids at a low tilt go first
@@ -65,11 +67,13 @@ ORDER = (
     Method("lattice", LatticeEngine.of, of=FinitePair),
     # few cells will do: what they cost is dear, and the loss has a density that a tilt sees whole
     Method("grid", GridEngine, of=AllocationPair, max_kinds=1),
-    # no tilt fits both what usually happens and what rarely does
+    # no tilt fits both what usually happens and what rarely does: jumps apart, on lines or on grids
+    Method("characteristic function", partial(JumpContourEngine.of, most=SELDOM), of=PoissonPair, max_kinds=1),
     Method("grid", partial(GentleGridEngine, cut=USUAL_CUT), rare=True),
     Method("grid", JumpEngine, rare=True),
     Method("grid", partial(GentleGridEngine, cut=SMALL_CUT), rare=True),
     Method("characteristic function", ContourEngine.of),
+    Method("characteristic function", partial(JumpContourEngine.of, least=SELDOM), of=PoissonPair, max_kinds=1),
     Method("exact atoms", partial(ExactEngine.of, most=MANY_VALUES), of=FinitePair),
     Method("grid", partial(GentleGridEngine, cut=USUAL_CUT), rare=False),
     Method("grid", JumpEngine, rare=False),
