@@ -39,7 +39,7 @@ from quiltwork.web.service.workers import Workers
 from quiltwork.web.settings import RATES, Settings
 
 API = ("operations", "principals", "budgets", "spending", "account")
-PAGES = ("home", "sign_in", "budgets", "budget")
+PAGES = ("home", "sign_in", "budgets", "budget", "desk", "releases")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 DESCRIPTION = (
     "Every number is a bracket or a proven bound, rounded to the safe side. Programs send a token of the ledger as "

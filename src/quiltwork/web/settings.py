@@ -17,7 +17,7 @@ PREFIX = "QUILTWORK_"
 MEGABYTE = 1 << 20
 TIMES = ("seconds", "body_seconds", "ready_seconds", "verify_seconds", "idle", "lifetime")
 RATES = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
-UPLOADS = ("/api/explore/audit", "/explore/audit")
+UPLOADS = ("/api/explore/audit", "/explore/audit", "/releases")
 
 
 @attrs.frozen
