@@ -32,7 +32,7 @@ from quiltwork.web.service import problems
 from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
-from quiltwork.web.service.observing import Metrics
+from quiltwork.web.service.observing import JsonLines, Metrics
 from quiltwork.web.service.sessions import Sessions
 from quiltwork.web.service.walks import Walks
 from quiltwork.web.service.workers import Workers
@@ -198,7 +198,7 @@ def log_configuration(level: str, shape: str = "line") -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {
             "line": {"format": "%(asctime)s %(levelname)s %(message)s"},
-            "json": {"()": "quiltwork.web.service.observing.JsonLines"},
+            "json": {"()": JsonLines},
         },
         "filters": {"ended": {"()": f"{__name__}.NotEnded"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": shape, "filters": ["ended"]}},
