@@ -2,7 +2,7 @@
 
     python benchmarks/service_cost.py [--requests N]
 
-50 clients at once ask the application itself (no socket, no server): a balance, and a spend with a token, on SQLite. The
+50 clients at once ask the application itself (no socket, no server): a balance, and a spend with a token, SQLite. The
 unit is an application that answers two bytes. CPU time of the whole process, threads included; never wall time.
 """
 
