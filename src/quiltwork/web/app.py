@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 import attrs
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware.gzip import GZipMiddleware
@@ -32,12 +32,14 @@ from quiltwork.web.service import problems
 from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
+from quiltwork.web.service.observing import JsonLines, Metrics
 from quiltwork.web.service.sessions import Sessions
+from quiltwork.web.service.walks import Walks
 from quiltwork.web.service.workers import Workers
-from quiltwork.web.settings import Settings
+from quiltwork.web.settings import RATES, Settings
 
-API = ("principals", "budgets", "spending", "account")
-PAGES = ("home", "sign_in", "budgets", "budget")
+API = ("operations", "principals", "budgets", "spending", "account")
+PAGES = ("home", "sign_in", "budgets", "budget", "desk", "releases")
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 DESCRIPTION = (
     "Every number is a bracket or a proven bound, rounded to the safe side. Programs send a token of the ledger as "
@@ -48,6 +50,7 @@ PLOTLY = "plotly.min.js"
 DAY = 86400
 THREADS = 12
 LOG_LEVELS = ("error", "warning", "info")
+LOG_FORMATS = ("line", "json")
 
 
 class Site:
@@ -57,9 +60,11 @@ class Site:
         self.settings = settings
         self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
         self.sessions = Sessions(settings.idle, settings.lifetime)
-        kinds = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
-        self.rates = Rates({kind: getattr(settings, kind) for kind in kinds})
+        self.rates = Rates({kind: getattr(settings, kind) for kind in RATES})
+        self.metrics = Metrics()
+        self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
         self.tokens = Tokens()
+        self.walks = Walks(self.ledger, settings)
         self._walks = Turns(2, 2.0, "long histories are being read: ask again in a moment")
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)
         self._environment = Environment(
@@ -79,6 +84,7 @@ class Site:
     def close(self) -> None:
         """End every process and connection."""
         self.workers.close()
+        self.walks.close()
         if self.ledger is not None:
             self.ledger.dispose()
 
@@ -155,16 +161,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_api_route("/static/{name}", static, include_in_schema=False)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
     app.add_middleware(Bodies, settings=site.settings)
-    app.add_middleware(Guard, settings=site.settings, script=files()[PLOTLY].content)
+    app.add_middleware(Guard, settings=site.settings, script=files()[PLOTLY].content, metrics=site.metrics)
     return app
 
 
 def app_from_environment() -> FastAPI:
     """For `uvicorn --factory quiltwork.web:app_from_environment` and other ASGI servers.
 
-    QUILTWORK_LOG says how much is logged: error, warning or info.
+    QUILTWORK_LOG says how much is logged: error, warning or info; QUILTWORK_LOG_FORMAT how: line or json.
     """
-    logging.config.dictConfig(log_configuration(os.environ.get("QUILTWORK_LOG", "info")))
+    level, shape = os.environ.get("QUILTWORK_LOG", "info"), os.environ.get("QUILTWORK_LOG_FORMAT", "line")
+    logging.config.dictConfig(log_configuration(level, shape))
     return create_app(Settings.from_environment())
 
 
@@ -175,21 +182,26 @@ class NotEnded(logging.Filter):
         return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
-def log_configuration(level: str) -> dict[str, Any]:
-    """For `logging.config`: method, path, status and time of each request, and mistakes of ours.
+def log_configuration(level: str, shape: str = "line") -> dict[str, Any]:
+    """For `logging.config`: method, path, status, time and id of each request, and mistakes of ours.
 
     Never a query, a body, a header, a cookie or a token: none of them is given to the log in the first place. The
     server's own lines about requests, which hold queries, are left out.
     """
     if level not in LOG_LEVELS:
         raise InvalidParameter("QUILTWORK_LOG", level, f"one of {', '.join(LOG_LEVELS)}")
+    if shape not in LOG_FORMATS:
+        raise InvalidParameter("QUILTWORK_LOG_FORMAT", shape, f"one of {', '.join(LOG_FORMATS)}")
     name = level.upper()
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
+        "formatters": {
+            "line": {"format": "%(asctime)s %(levelname)s %(message)s"},
+            "json": {"()": JsonLines},
+        },
         "filters": {"ended": {"()": f"{__name__}.NotEnded"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["ended"]}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": shape, "filters": ["ended"]}},
         "loggers": {
             "quiltwork.web": {"handlers": ["stderr"], "level": name, "propagate": False},
             "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},

@@ -15,7 +15,9 @@ from quiltwork.errors import InvalidParameter
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PREFIX = "QUILTWORK_"
 MEGABYTE = 1 << 20
-UPLOADS = ("/api/explore/audit", "/explore/audit")
+TIMES = ("seconds", "body_seconds", "ready_seconds", "verify_seconds", "idle", "lifetime")
+RATES = ("reads", "writes", "works", "sign_ins", "guesses", "denials")
+UPLOADS = ("/api/explore/audit", "/explore/audit", "/releases")
 
 
 @attrs.frozen
@@ -45,6 +47,9 @@ class Settings:
     processes: int = 2
     seconds: float = 20.0  # for one answer that is computed
     memory: int = 4096 * MEGABYTE  # of one process that computes
+    body_seconds: float = 15.0  # for a body to arrive
+    ready_seconds: float = 1.0  # for the ledger to say where it ends
+    verify_seconds: float = 900.0  # for one walk through the whole chain
     idle: float = 1800.0  # seconds after which an unused session ends
     lifetime: float = 43200.0  # seconds after which any session ends
     reads: Rate = Rate(200.0, 1000)
@@ -55,7 +60,7 @@ class Settings:
     denials: Rate = Rate(0.2, 20)
 
     def __attrs_post_init__(self) -> None:
-        for name in ("seconds", "idle", "lifetime"):
+        for name in TIMES:
             checks.positive(name, getattr(self, name))
         for name, least in (("processes", 1), ("most_bytes", 1), ("most_upload", 1), ("memory", MEGABYTE)):
             checks.count(name, getattr(self, name), least=least)
@@ -93,7 +98,11 @@ class Settings:
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> Settings:
-        """QUILTWORK_LEDGER, QUILTWORK_LEDGER_KEY, QUILTWORK_HOST, _PORT, _NAMES (with commas), _PUBLIC, _PROCESSES."""
+        """QUILTWORK_LEDGER, QUILTWORK_LEDGER_KEY, QUILTWORK_HOST, _PORT, _NAMES (with commas), _PUBLIC, _PROCESSES.
+
+        Times in seconds: _SECONDS, _BODY_SECONDS, _READY_SECONDS, _VERIFY_SECONDS, _IDLE, _LIFETIME. Rates as "each
+        second:at once", for example QUILTWORK_RATE_READS=200:1000; also _WRITES, _WORKS, _SIGN_INS, _GUESSES, _DENIALS.
+        """
         found = os.environ if variables is None else variables
 
         def said(name: str) -> str:
@@ -110,6 +119,12 @@ class Settings:
         for name in ("PORT", "PROCESSES"):
             if said(name):
                 given[name.lower()] = _whole(name, said(name))
+        for name in TIMES:
+            if said(name.upper()):
+                given[name] = _number(name.upper(), said(name.upper()))
+        for kind in RATES:
+            if said(f"RATE_{kind.upper()}"):
+                given[kind] = _rate(f"RATE_{kind.upper()}", said(f"RATE_{kind.upper()}"))
         return cls(**given)
 
 
@@ -124,3 +139,23 @@ def _whole(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise InvalidParameter(PREFIX + name, text, "a whole number")
     return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return checks.positive(PREFIX + name, float(text))
+    except ValueError:
+        raise InvalidParameter(PREFIX + name, text, "a number of seconds, > 0") from None
+
+
+def _rate(name: str, text: str) -> Rate:
+    """So many a second, a colon, and so many at once.
+
+    >>> _rate("RATE_READS", "0.5:20")
+    Rate(each_second=0.5, at_once=20)
+    """
+    each, colon, once = text.partition(":")
+    if not colon:
+        raise InvalidParameter(PREFIX + name, text, "such as 200:1000, each second : at once")
+    most = _whole(name, once.strip())
+    return Rate(_number(name, each.strip()), checks.count(PREFIX + name, most, least=1))

@@ -14,12 +14,12 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.chain.entries import Receipt, canonical
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.api.account import computed
+from quiltwork.web.api.account import computed, saved
 from quiltwork.web.api.models import Name, Number
 from quiltwork.web.pages.budget_view import done, fresh, values
 from quiltwork.web.pages.forms import Message, Sent, Typed, as_json, attempt, wants_json, whole
 from quiltwork.web.pages.losses import loss_of
-from quiltwork.web.service.access import Asks, Caller, Sends, checked, site_of, worker
+from quiltwork.web.service.access import Asks, Caller, Reads, Sends, checked, site_of, worker
 
 router = APIRouter(include_in_schema=False)
 
@@ -95,8 +95,8 @@ def reservation(request: Request, who: Sends, sent: Sent) -> Response:
 @router.post("/budget/verify", dependencies=[Depends(checked), Depends(worker)])
 def verify(request: Request, who: Asks, sent: Sent) -> Response:
     """Walk the whole chain; the answer says whether every entry is as it was written."""
-    with site_of(request).slowly():
-        found = who.book.verify()
+    who.book.me()  # whose token ended meanwhile gets no answer
+    found = site_of(request).walks.verified()
     title = "The ledger holds." if found.holds else "The ledger does not hold."
     message = Message("good" if found.holds else "bad", title, found.explain())
     if wants_json(request):
@@ -112,6 +112,16 @@ def receipt(who: Asks, seq: Annotated[Number, Query()]) -> Response:
         raise InvalidParameter("seq", seq, "the number of an entry of a budget")
     headers = {"Content-Disposition": f'attachment; filename="receipt-{seq}.json"'}
     return Response(found.to_text() + "\n", media_type="application/json", headers=headers)
+
+
+@router.get("/budget/report")
+def report(request: Request, who: Reads, name: Annotated[Name, Query()]) -> Response:
+    """The report of a budget: one HTML page without scripts, to keep or to print."""
+    from quiltwork.report.pages.budget import budget_report
+
+    with site_of(request).slowly():
+        text = budget_report(who.book, name).to_html()
+    return saved(text, "budget-report.html", "text/html; charset=utf-8")
 
 
 def shown(request: Request, who: Caller, name: str, *, status: int = 200, **more: Any) -> Response:

@@ -62,6 +62,7 @@ class Line:
     cost: str
     who: str
     note: str
+    budget: str = ""
 
 
 def values(
@@ -95,7 +96,7 @@ def values(
         "written": WRITTEN,
         "example": EXAMPLE,
         "block_boxes": names if len(names) <= MOST_BOXES else (),
-        "reservations": [_held(one, terms) for one in ledger.reservations(name)],
+        "reservations": [held_of(one, terms) for one in ledger.reservations(name)],
         "lines": lines,
         "named": any(line.who for line in lines),
         "older": older,
@@ -144,7 +145,7 @@ def done(ledger: Ledger, name: str, seq: int, again: bool = False) -> Message | 
     return Message("good", f"Done: entry {seq}, {line.what}.", f"{line.details}{cost}".strip(", "))
 
 
-def line_of(entry: Entry, terms: Terms) -> Line:
+def line_of(entry: Entry, terms: Terms | None) -> Line:
     """The line of an entry; costs are in epsilon where the budget is, and in the units of its filter."""
     what, tone = WHAT.get(entry.kind, entry.kind), TONES.get(entry.kind, "")
     cost = note = ""
@@ -152,7 +153,7 @@ def line_of(entry: Entry, terms: Terms) -> Line:
         content = entry.content
         note = str(content.get("note", ""))  # on a line of its own: notes are long, and typed by people
         words = details(attrs.evolve(entry, body=canonical({**content, "note": ""})))
-        cost = _cost(entry.kind, content, terms)
+        cost = "" if terms is None else _cost(entry.kind, content, terms)
     except (QuiltworkError, KeyError, TypeError, ValueError, AttributeError):
         words, tone = "cannot be read: verify the ledger", "denied"
     return Line(entry.seq, second(entry.time), entry.time, what, tone, words, cost, entry.principal or "", note)
@@ -164,7 +165,7 @@ def _cost(kind: str, content: dict[str, Any], terms: Terms) -> str:
     return terms.said(Charge.read(content).cost)
 
 
-def _held(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
+def held_of(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
     """A reservation, what it holds in words, and when its lease ends."""
     charge = one.charge
     if terms.filter is None:

@@ -6,6 +6,7 @@ elements of fixed text into a page, which hashes of these texts allow, and it se
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import logging
@@ -15,10 +16,12 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quiltwork.web.service.observing import Metrics, request_id, route_of
 from quiltwork.web.settings import UPLOADS, Settings
 
 POLICY = (
@@ -41,6 +44,7 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _STYLE = re.compile(rb"""createElement\("style"\);[^'"]*"[^"]*",\w+\.textContent='([^'\\]+)'""")
+REQUEST_ID = "X-Request-Id"
 log = logging.getLogger("quiltwork.web.requests")
 
 
@@ -62,10 +66,15 @@ def _most(settings: Settings) -> Callable[[str], int]:
 
 
 class Guard:
-    """Checks host and length first, adds the headers, and notes the request without anything that was sent with it."""
+    """Checks host and length first, adds the headers, and notes the request without anything that was sent with it.
 
-    def __init__(self, app: ASGIApp, settings: Settings, script: bytes) -> None:
-        self.app, self.hosts, self.most = app, settings.hosts, _most(settings)
+    Every answer carries an id, which stands in the log beside it; whoever sends a body slower than the service waits
+    is refused.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, script: bytes, metrics: Metrics) -> None:
+        self.app, self.hosts, self.most, self.metrics = app, settings.hosts, _most(settings), metrics
+        self.body_seconds = settings.body_seconds
         self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -74,22 +83,56 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        began, status, headers = time.perf_counter(), 0, Headers(scope=scope)
+        number = request_id(headers.get(REQUEST_ID))
 
         async def sent(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                self._complete(scope, MutableHeaders(scope=message))
+                made = MutableHeaders(scope=message)
+                self._complete(scope, made)
+                made[REQUEST_ID] = number
             await send(message)
 
         try:
-            refused = self._refused(scope, Headers(scope=scope))
-            await (refused or self.app)(scope, receive, sent)
+            refused = self._refused(scope, headers)
+            await (refused or self.app)(scope, self._in_time(receive), sent)
         finally:
-            # the path alone: a query may name a budget, and bodies and tokens are nobody's business
-            took = 1000 * (time.perf_counter() - began)
-            log.info("%s %s %d %.0f ms", scope["method"], scope["path"].encode("unicode_escape").decode(), status, took)
+            took = time.perf_counter() - began
+            self.metrics.note(route_of(scope), scope["method"], status, took)
+            if log.isEnabledFor(logging.INFO):
+                self._log(scope, number, status, took)
+
+    def _log(self, scope: Scope, number: str, status: int, took: float) -> None:
+        """The path alone: a query may name a budget, and bodies and tokens are nobody's business."""
+        path, client = scope["path"].encode("unicode_escape").decode(), scope.get("client")
+        who = getattr(scope.get("state", {}).get("caller"), "name", None)
+        told = {
+            "request": number, "method": scope["method"], "path": path, "route": route_of(scope), "status": status,
+            "ms": round(1000 * took, 1), "principal": who, "address": None if client is None else client[0],
+        }  # fmt: skip
+        log.info("%s %s %d %.0f ms %s", scope["method"], path, status, 1000 * took, number, extra={"request": told})
+
+    def _in_time(self, receive: Receive) -> Receive:
+        """The parts of a body as they come; 408 when it is not there in time."""
+        until: float | None = None
+        whole = False
+
+        async def received() -> Message:
+            nonlocal until, whole
+            if whole:  # waits for the client to go, as long as the answer takes
+                return await receive()
+            now = time.monotonic()
+            until = now + self.body_seconds if until is None else until
+            try:
+                message = await asyncio.wait_for(receive(), max(until - now, 0.001))
+            except TimeoutError:
+                raise HTTPException(408) from None
+            whole = not message.get("more_body", False)
+            return message
+
+        return received
 
     def _complete(self, scope: Scope, headers: MutableHeaders) -> None:
         for name, value in self.headers.items():

@@ -82,6 +82,7 @@ TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "Not possible here",
+    408: "Too slow",
     409: "Refused",
     413: "Too large",
     422: "Please check what was entered",
@@ -93,6 +94,7 @@ TITLES = {
 PLAIN = {
     404: "there is no such page",
     405: "this address cannot be used that way",
+    408: "what was to be sent did not come in time: send it again",
     413: "what was sent is larger than this service accepts",
 }
 

@@ -58,6 +58,12 @@ class Workers:
         with self._turn(who), self._places.taken(), self._free.taken(), self._process() as process:
             return process.ask(work, arguments, limit)
 
+    @property
+    def busy(self) -> int:
+        """Questions that are being answered, or wait for a process."""
+        with self._lock:
+            return self._asking.total()
+
     @contextmanager
     def _turn(self, who: str) -> Iterator[None]:
         with self._lock:
