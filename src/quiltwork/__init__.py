@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from quiltwork.curves import Bracket, Curve, Guarantee, Profile, Region, TradeOff
     from quiltwork.errors import QuiltworkError
     from quiltwork.ledger import Ledger
-    from quiltwork.proof import prove
+    from quiltwork.proof.prove import prove
     from quiltwork.spec import dumps, load, loads, save
     from quiltwork.tables import (
         Cat,

@@ -144,7 +144,7 @@ def rows_of(
         return rows.select(**values, **({} if person is None else {"person": rows[person]}))
 
     every = coded(raw)
-    if person is None or (math.isinf(neighbors.max_records) and not limits):  # type: ignore[attr-defined]
+    if person is None or not isinstance(neighbors, User) or (math.isinf(neighbors.max_records) and not limits):
         return Rows(engine, every, None, every, found.sums, found.bins)
 
     def of_persons(heavy: Expression) -> Expression:

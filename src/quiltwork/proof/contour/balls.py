@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from flint import acb, acb_mat, arb, ctx, fmpq
 
@@ -88,7 +88,15 @@ def between(low: arb, high: arb) -> arb:
     return lo(low).union(hi(high))
 
 
+Ball = TypeVar("Ball", arb, acb)
+
+
+@overload
+def total(values: Sequence[arb]) -> arb: ...
+@overload
+def total(values: Sequence[Ball], start: Ball) -> Ball: ...
 def total(values: Sequence[Any], start: Any = None) -> Any:
+    """The sum of balls, none of them a float's 0."""
     result = arb(0) if start is None else start
     for value in values:
         result = result + value

@@ -147,7 +147,8 @@ def _fits(entry: Entry, asked: dict[str, str]) -> bool:
 
 def _page(ledger: Ledger, asked: dict[str, str], before: int | None, size: int) -> tuple[list[Line], int | None]:
     """Lines that fit, newest first, and the number before which to go on; None at the end."""
-    words, lines, count, last = _Words(ledger), [], 0, None
+    lines: list[Line] = []
+    words, count, last = _Words(ledger), 0, None
     for entry in walked(ledger, asked.get("name") or None, before):
         if len(lines) == size:
             return lines, last

@@ -6,6 +6,7 @@ import csv
 import io
 import secrets
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -140,12 +141,8 @@ def table_of(name: str, content: bytes) -> Any:
     arrow = pyarrow()
     try:
         if name.lower().endswith(".parquet"):
-            from pyarrow import parquet
-
-            return parquet.read_table(arrow.BufferReader(content))
-        from pyarrow import csv as csv_reader
-
-        return csv_reader.read_csv(arrow.BufferReader(content))
+            return import_module("pyarrow.parquet").read_table(arrow.BufferReader(content))
+        return import_module("pyarrow.csv").read_csv(arrow.BufferReader(content))
     except (arrow.ArrowException, ValueError, OSError):
         raise InvalidParameter("Data", "a file that cannot be read", "a CSV file with a header, or parquet") from None
 

@@ -46,7 +46,7 @@ class Walks:
             session = self._ledger._session
             public = None if session.key is None else session.key.public
             address = session.store.url.render_as_string(hide_password=False)
-            found = self._workers.run(f"{__name__}:walk", address, public)
+            found: Verification = self._workers.run(f"{__name__}:walk", address, public)
         except BaseException as error:
             running.set_exception(error)
             raise
