@@ -10,6 +10,7 @@ from quiltwork.compose.filters.opening import filter_for
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.confounding.papers.penalty import Penalised
 from quiltwork.mechanisms import Noise
+from quiltwork.proof.prove import prove_claim
 from quiltwork.pufferfish.priors.joint.supermodular import Gauge
 from quiltwork.tables.worst_step.vectors import Bound
 
@@ -197,3 +198,8 @@ def inferred():
         tied.guarantee((1.0, -1.0)),
         Penalised(np.array([[0.5, 0.5], [0.1, 0.9]]), 0.1, 0.2, 0.3),
     ]
+
+
+def proofs():
+    claim = qw.gaussian(1.0).epsilon(1e-5).claim().rounded(4)
+    return [claim, prove_claim(claim)]

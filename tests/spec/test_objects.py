@@ -34,6 +34,7 @@ GROUPS = {
     "worlds": samples.worlds,
     "releases": samples.releases,
     "inferred": samples.inferred,
+    "proofs": samples.proofs,
     "attackers": samples_game.attackers,
     "defenders": samples_game.defenders,
     "games": samples_game.games,

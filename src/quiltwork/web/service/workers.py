@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,7 @@ class Workers:
         self._every: set[_Process] = set()
         self._asking: Counter[str] = Counter()
         self._closed = False
+        weakref.finalize(self, _end, self._every)  # of a service that was never shut down in order
 
     def run(self, work: str, *arguments: Any, seconds: float | None = None, who: str = "") -> Any:
         """The answer of `package.module:function` to these arguments; TooLong when the time is over.
@@ -115,9 +117,8 @@ class Workers:
         """End every process, also those in use: whoever waits for an answer is told that there is none."""
         with self._lock:
             self._closed = True
-            every, self._every, self._idle = self._every, set(), []
-        for process in every:
-            process.end()
+            self._idle = []
+        _end(self._every)
 
 
 class _Process:
@@ -173,6 +174,11 @@ class _Process:
                 stream.close()  # type: ignore[union-attr]
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(GRACE)
+
+
+def _end(processes: set[_Process]) -> None:
+    while processes:
+        processes.pop().end()
 
 
 def send(stream: IO[bytes] | None, value: Any) -> None:
