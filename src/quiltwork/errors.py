@@ -30,6 +30,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quiltwork.curves.bracket import Bracket
 
 __all__ = [
@@ -88,12 +90,13 @@ class InvalidParameter(QuiltworkError, ValueError):
 
 
 class InvalidPlan(QuiltworkError, ValueError):
-    """A plan file is malformed; `where` names the field, `problem` what is wrong with it."""
+    """A plan file is malformed; `where` names the field, `problem` what is wrong with it, `others` is what else is."""
 
-    def __init__(self, where: str, problem: str, line: int | None = None) -> None:
-        place = f"line {line}, {where}" if line is not None else where
-        super().__init__(f"{place}: {problem}")
-        self.where, self.problem, self.line = where, problem, line
+    def __init__(self, where: str, problem: str, line: int | None = None, others: Sequence[InvalidPlan] = ()) -> None:
+        self.sentence = f"{where}: {problem}" if line is None else f"line {line}, {where}: {problem}"
+        more = f" (and {len(others)} more problem{'s' if len(others) > 1 else ''})" if others else ""
+        super().__init__(self.sentence + more)
+        self.where, self.problem, self.line, self.others = where, problem, line, tuple(others)
 
 
 class Unsupported(QuiltworkError, TypeError):

@@ -13,9 +13,10 @@ import quiltwork as qw
 from quiltwork import audit
 from quiltwork.audit import AuditReport, Counts
 from quiltwork.audit.bounds.counts import MAX_STEPS_DRAWN, steps
-from quiltwork.audit.page import hull
+from quiltwork.audit.page import REFUTED, audit_report_page, hull
 from quiltwork.curves import Guarantee
 from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.numbers.digits import single
 
 RNG = np.random.default_rng(7)
 INSIDE, OUTSIDE = RNG.normal(1, 1, 4000), RNG.normal(0, 1, 4000)
@@ -43,6 +44,29 @@ def test_above_the_certified_epsilon_is_a_contradiction():
     assert not held(qw.pure(low + 1e-3)).contradicted
     assert held(qw.approximate(low - 1e-3, 1e-6)).contradicted
     assert held(qw.approximate(low - 1e-3, 1e-6)).grounds[-1].startswith("At delta = 1e-05 the guarantee says")
+
+
+def test_the_rows_that_contradict_are_marked():
+    """At the asked delta all may be well, and at another not: that row says so."""
+    report = held(qw.compose(qw.gaussian(0.65)))
+    rows = deltas_of(report)
+    marked = {row[0].text for row in rows if row[1].note == REFUTED}
+    assert marked == {single(one.delta) for one in report.rows if one.audited[0] > one.certified}
+    assert 0 < len(marked) < len(rows)
+    assert not any(row[1].note for row in deltas_of(held(qw.pure(9.0))))
+
+
+def test_what_needs_the_gaussian_assumption_marks_no_row():
+    found = audit.counted(STRONG.counts, 1e-5, method="gdp")
+    report = held(qw.pure(0.5 * (STRONG.epsilon_lower + found.epsilon_lower)), found)
+    assert report.caveats
+    assert not any(row[1].note for row in deltas_of(report))
+
+
+def deltas_of(report):
+    """The rows of the table of epsilons at several deltas."""
+    numbers = next(one for one in audit_report_page(report, "words").sections if one.heading == "The numbers")
+    return numbers.blocks[-1].rows
 
 
 def test_a_corner_below_the_curve_is_a_contradiction():

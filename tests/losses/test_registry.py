@@ -184,3 +184,13 @@ def test_malformed_families_are_refused(bad):
 def test_malformed_losses_are_refused(bad):
     with pytest.raises(InvalidParameter):
         qw.Loss.from_json(bad)
+
+
+@pytest.mark.parametrize("kind", SIMPLE)
+@given(data=st.data())
+def test_every_family_says_itself_in_words(kind, data):
+    loss = data.draw(SIMPLE[kind])
+    told = (3 * loss).in_words()
+    assert told == " ".join(told.split())
+    assert told.startswith(f"{3 * loss.parts[0].count:,} times ")
+    assert not set(told) & set("{}[]=<>")  # no Python

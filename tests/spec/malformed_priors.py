@@ -24,7 +24,11 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
     ("another version", GOOD.replace("quiltwork: 1", "quiltwork: 2"), ("line 1", "must be 1")),
     ("no prior", "quiltwork: 1\ntitle: x\n", ("prior", "missing")),
     ("a misspelled field", prior(more="target_: {epsilon: 1}\n"), ("line 3", "did you mean target?")),
-    ("a plan", "quiltwork: 1\nreleases: [{name: a, pure: {epsilon: 1}}]\n", ("prior", "missing")),
+    (
+        "a plan",
+        "quiltwork: 1\nreleases: [{name: a, pure: {epsilon: 1}}]\n",
+        ("is a plan of releases", "quiltwork account"),
+    ),
     # the kind
     ("an unknown kind", prior("{markov: {}}"), ("line 2", "prior.markov", "not a field", "markov_chain")),
     ("no kind", prior("{}"), ("line 2", "exactly one kind of prior", "none")),

@@ -38,7 +38,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
     ("a list", "- 1\n", ("the plan", "mapping")),
     ("no version", GOOD.removeprefix("quiltwork: 1\n"), ("quiltwork", "missing")),
     ("another version", GOOD.replace("quiltwork: 1", "quiltwork: 2"), ("line 1", "must be 1")),
-    ("a plan of releases", "quiltwork: 1\nreleases: []\n", ("releases", "not a field", "queries")),
+    ("a plan of releases", "quiltwork: 1\nreleases: []\n", ("is a plan of releases", "quiltwork account")),
     ("a misspelled field", plan(more="query: 1\n"), ("line 13", "did you mean queries?")),
     ("no queries", GOOD.partition("queries")[0] + "queries: []\n", ("line 11", "queries", "at least 1")),
     ("a wrong target", plan(more="targets: [{epsilon: -1, delta: 0}]\n"), ("line 13", "targets[0].epsilon", ">= 0")),

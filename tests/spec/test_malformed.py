@@ -4,9 +4,16 @@ import pytest
 import yaml
 from tests.spec.malformed import CASES, GOOD
 
+from quiltwork.cli import MOST_LINES, main
 from quiltwork.errors import InvalidPlan
 from quiltwork.spec import parse_plan, plan_from, read_plan
+from quiltwork.spec.files.budgets import BudgetFile
+from quiltwork.spec.files.plan import Plan
+from quiltwork.spec.files.prior import PriorFile
+from quiltwork.spec.files.table_plan import TablePlan
+from quiltwork.spec.files.world import WorldFile
 from quiltwork.spec.text.document import MOST_CHARACTERS
+from quiltwork.spec.text.read import parse_as
 
 
 def test_the_good_plan_is_good():
@@ -80,3 +87,43 @@ def test_refused_without_the_compiled_parser(text, monkeypatch):
     monkeypatch.setattr("quiltwork.spec.text.document._LOADER", yaml.SafeLoader)
     with pytest.raises(InvalidPlan):
         parse_plan(text)
+
+
+def test_every_problem_is_told_on_a_line_of_its_own(tmp_path, capsys):
+    path = tmp_path / "plan.yaml"
+    path.write_text("quiltwork: 1\nreleases:\n  - {name: a, gaussian: {sigma: -1}}\n  - {name: b, laplas: 3}\nfoo: 1\n")
+    with pytest.raises(InvalidPlan) as refusal:
+        read_plan(path)
+    told = [(one.line, one.where) for one in (refusal.value, *refusal.value.others)]
+    assert told == [(3, "releases[0].gaussian.sigma"), (4, "releases[1].laplas"), (5, "foo")]
+    assert main(["account", str(path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2].partition(": ")[0] for line in lines] == [f"{path}:{line}" for line, _ in told]
+
+
+def test_a_great_many_problems_end_with_their_count(tmp_path, capsys):
+    path = tmp_path / "plan.yaml"
+    path.write_text("quiltwork: 1\nreleases:\n" + "  - {name: a, pure: {epsilon: -1}}\n" * 30)
+    assert main(["account", str(path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == MOST_LINES + 1
+    assert lines[-1] == "quiltwork: and 10 more problems"
+
+
+ALL_KINDS = {
+    "account": (TablePlan, "quiltwork: 1\nreleases: []\n"),
+    "tables": (Plan, "quiltwork: 1\ntable: {}\n"),
+    "influence": (WorldFile, "quiltwork: 1\nprior: {}\n"),
+    "design": (PriorFile, "quiltwork: 1\nsecrets: {}\n"),
+    "open --plan": (Plan, "quiltwork: 1\nbudgets: []\n"),
+    "report": (BudgetFile, "schema: quiltwork/ising/1\n"),
+    "--from-opacus": (Plan, '{"history": [[1.0, 0.05, 60]], "mechanism": "prv"}'),
+}
+
+
+@pytest.mark.parametrize("command", ALL_KINDS)
+def test_a_file_of_another_kind_says_which_command_takes_it(command):
+    model, text = ALL_KINDS[command]
+    with pytest.raises(InvalidPlan, match=rf"^line 1, the plan: is .*quiltwork .*{command}") as refusal:
+        parse_as(model, text)
+    assert not refusal.value.others

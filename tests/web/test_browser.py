@@ -162,7 +162,7 @@ def test_editing_a_plan_changes_the_bracket(visit: Visit, tmp_path: Path) -> Non
     expect(page.locator("#answer")).to_contain_text("met")
     visit.settled()
     first, curve = page.locator("#answer .facts").inner_text(), points(page)
-    page.get_by_role("button", name="Keep as the version before").click()
+    page.get_by_role("button", name="Set as baseline").click()
     page.locator("#text").fill(plan.replace("SIGMA", "4.0"))
     expect(page.locator("#answer .facts")).not_to_have_text(first)
     expect(page.locator("#answer")).to_contain_text("missed")

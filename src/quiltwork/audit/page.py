@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import attrs
 import numpy as np
 
 from quiltwork.audit.bounds.counts import Counts, Limits
@@ -34,6 +35,7 @@ from quiltwork.numbers.digits import at_least, at_most, single
 
 PLACES = 121
 LOWEST = 1e-12  # delta in the picture when none above 0 is asked
+REFUTED = "contradicts the guarantee"
 ROLES: dict[str, Role] = {"gdp": "warm"}
 
 
@@ -103,6 +105,11 @@ def _guesses(audit: Audit, guesses: Guesses) -> Grid:
     return Grid(heads, [row], "What the attack guessed of how many coins.")
 
 
+def refutes(audit: Audit, value: float | None, certified: float | None) -> bool:
+    """Whether an audited epsilon contradicts the guaranteed one, whatever the output laws are."""
+    return audit.method != "gdp" and value is not None and certified is not None and value > certified
+
+
 def _deltas(report: AuditReport) -> Grid:
     columns: list[tuple[str, str]] = [("delta", "number")]
     columns += [(f"Audited, {_named(audit)}", "number") for audit in report.audits]
@@ -110,9 +117,12 @@ def _deltas(report: AuditReport) -> Grid:
     rows = []
     for row in report.rows:
         asked = row.delta == report.delta
-        texts = [single(row.delta), *("-" if value is None else at_least(value) for value in row.audited)]
-        texts += [] if row.certified is None else [at_most(row.certified)]
-        rows.append([Cell(text, strong=asked) for text in texts])
+        cells = [Cell(single(row.delta), strong=asked)]
+        for audit, value in zip(report.audits, row.audited, strict=True):
+            cell = Cell("-" if value is None else at_least(value), strong=asked)
+            cells.append(attrs.evolve(cell, note=REFUTED, tone="bad") if refutes(audit, value, row.certified) else cell)
+        cells += [] if row.certified is None else [Cell(at_most(row.certified), strong=asked)]
+        rows.append(cells)
     caption = "epsilon at several deltas: at least, by the audit; at most, by the guarantee. All rows hold at once."
     return Grid(columns, rows, caption)
 

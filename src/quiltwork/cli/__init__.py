@@ -1,6 +1,7 @@
 """The `quiltwork` command.
 
-Exit codes: 0 it holds, 1 it does not hold or was refused, 2 bad input. Errors are one line on stderr.
+Exit codes: 0 it holds, 1 it does not hold or was refused, 2 bad input. Errors are one line on stderr, and one for each
+problem of a file.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from quiltwork.errors import (
     AlreadyRun,
     BrokenChain,
     BudgetExceeded,
+    InvalidPlan,
     NotOpen,
     QuiltworkError,
     Unreachable,
@@ -25,6 +27,7 @@ from quiltwork.errors import (
 __all__ = ["main"]
 
 REFUSED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+MOST_LINES = 20
 REFUSALS = (Unreachable, BudgetExceeded, NotOpen, AlreadyRun, AccessDenied, BrokenChain)
 
 
@@ -37,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except REFUSALS as error:
         return _complain(error, REFUSED)
+    except InvalidPlan as error:
+        return _list(error)
     except QuiltworkError as error:
         return _complain(error, BAD_INPUT)
     except ModuleNotFoundError as error:
@@ -74,6 +79,16 @@ def _run(arguments: list[str]) -> int:
         command = getattr(getattr(error, "ctx", None), "command_path", "quiltwork")
         words = describe().replace("Value error, ", "")  # a validator's word, which says nothing here
         return _complain(f"{words} (try: {command} --help)", BAD_INPUT)
+
+
+def _list(error: InvalidPlan) -> int:
+    """Every problem of a file on a line of its own, up to a screenful."""
+    every = (error, *error.others)
+    for one in every[:MOST_LINES]:
+        _complain(one.sentence, BAD_INPUT)
+    if len(every) > MOST_LINES:
+        _complain(f"and {len(every) - MOST_LINES} more problems", BAD_INPUT)
+    return BAD_INPUT
 
 
 def _complain(problem: object, code: int) -> int:

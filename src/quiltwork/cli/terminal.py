@@ -31,8 +31,12 @@ def plan_at(path: Path, read: Callable[[Path], Read]) -> Read:
     except InvalidPlan as error:
         if error.where == str(path):
             raise
-        place = f"{path}:{error.line}" if error.line is not None else str(path)
-        raise InvalidPlan(f"{place}: {error.where}", error.problem) from None
+        first, *others = ((f"{_place(path, one)}: {one.where}", one.problem) for one in (error, *error.others))
+        raise InvalidPlan(*first, others=[InvalidPlan(*other) for other in others]) from None
+
+
+def _place(path: Path, error: InvalidPlan) -> str:
+    return f"{path}:{error.line}" if error.line is not None else str(path)
 
 
 def parsed(kind: Any, text: str, name: str) -> Any:

@@ -231,6 +231,11 @@ class Loss(BaseCurve):
             parts.append(Part(family, checks.count("count", item.get("count", 1))))
         return cls(tuple(parts), side, neighbors)
 
+    def in_words(self) -> str:
+        """What is released, for people: "20 times Laplace noise, scale 10, sensitivity 1"."""
+        told = (p.family.in_words() if p.count == 1 else f"{p.count:,} times {p.family.in_words()}" for p in self.parts)
+        return " and ".join(told) or "nothing"
+
     def __repr__(self) -> str:
         shown = " + ".join(str(p.family) if p.count == 1 else f"{p.count} * {p.family}" for p in self.parts)
         text = shown or "nothing released"

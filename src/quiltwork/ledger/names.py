@@ -105,7 +105,7 @@ def span(what: str, given: Any) -> timedelta:
 def loss(given: Any) -> Loss:
     """A loss that protects in both directions and tells something."""
     if not isinstance(given, Loss) or given.side != "worst":
-        raise InvalidParameter("loss", given, "a quiltwork loss, both directions")
+        raise InvalidParameter("loss", given, "a loss such as quiltwork.gaussian(2.0), for adding and removing")
     if not given.parts:
         raise InvalidParameter("loss", given, "at least one release")
     return given

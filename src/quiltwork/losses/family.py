@@ -328,12 +328,24 @@ class Family(ABC):
         """A few words for tables, from the entries of a plan file; of a list, how long it is."""
         return cls.words.format(**{name: len(v) if isinstance(v, tuple) else v for name, v in entries.items()})
 
+    def in_words(self) -> str:
+        """The same words, from the release itself."""
+        fields = {a.name: _worded(getattr(self, a.name)) for a in attrs.fields(type(self))}
+        return self.describe(**self.entries_of(fields))
+
     def __str__(self) -> str:
         shown = ", ".join(
             str(v) if isinstance(v := getattr(self, a.name), Family) else f"{a.name}={v!r}"
             for a in attrs.fields(type(self))
         )
         return f"{self.kind}({shown})"
+
+
+def _worded(value: Any) -> Any:
+    """Releases inside of it in their own words."""
+    if isinstance(value, Family):
+        return value.in_words()
+    return tuple(_worded(one) for one in value) if isinstance(value, tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -53,14 +53,18 @@ def tone_of(word: str) -> Tone:
 
 
 def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy loss") -> Fact:
-    """The safe end of epsilon, with both ends and the method under it."""
+    """The safe end of epsilon, with both ends under it; how they were found stands with the reasons."""
     at = f"at delta {single(delta)}"
     if math.isinf(float(epsilon.upper)):
         return Fact(label, "epsilon is not bounded", at, "bad")
-    wider = "" if epsilon.met else "; the bracket is wider than asked"
-    how = f" (method: {epsilon.method}{wider})" if epsilon.method else ""
+    wider = "" if epsilon.met else ", wider than asked"
     value = f"epsilon {AT_MOST} {at_most(float(epsilon.upper))}"
-    return Fact(label, value, f"{at}; the truth lies between {ends(epsilon)}{how}")
+    return Fact(label, value, f"{at}; the truth lies between {ends(epsilon)}{wider}")
+
+
+def computed(epsilon: Bracket) -> list[str]:
+    """How the number was computed, for those who ask why it holds."""
+    return [f"epsilon is computed by: {epsilon.method}"] if epsilon.method else []
 
 
 def targets_fact(judged: Sequence[Judged | Verdict]) -> Fact:

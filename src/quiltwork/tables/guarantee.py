@@ -202,14 +202,15 @@ class PlanGuarantee(Guarantee):
         return {} if vector is None else {self.queries[i].name: distance for i, distance in vector.distances}
 
     def explain(self, delta: float | None = None) -> str:
-        """The guarantee in plain language, then each query that the worst step touches."""
+        """The guarantee in plain language, then each query in which the worst pair of neighbouring tables differs."""
         lines = [Guarantee.explain(self, delta)]
         names = self.touched(USUAL_DELTA if delta is None else delta)
-        lines.append(f"The worst step touches {len(names)} of {len(self.queries)} queries.")
+        lines.append(f"The worst pair of neighbouring tables differs in {len(names)} of {len(self.queries)} queries:")
         for query in self.queries:
             if query.name in names:
-                text = f"- {query.name}: distance {single(names[query.name])}, {query.loss}, {query.holds}"
-                lines.append(text + (f", via {query.via}" if query.via is not None else ""))
+                text = f"- {query.name}: at distance {single(names[query.name])}; {query.loss.in_words()}"
+                via = "" if query.via is None else f", via {query.via}"
+                lines.append(f"{text}, {query.holds.words}{via}")
         return "\n".join(lines)
 
 
@@ -237,7 +238,7 @@ def guaranteed(
     return PlanGuarantee(
         curve,
         protects=_protected(step, contribution),
-        assumes=later(lambda: _assumptions(queries, step, curve.reach, contribution)),
+        assumes=later(lambda: _assumptions(queries, step, contribution)),
         because=later(lambda: _reasons(curve.reach)),
         witness=later(lambda: _words(curve.witness(USUAL_DELTA), queries)),
         notion=step,
@@ -265,7 +266,7 @@ def searched(table: Table, queries: Sequence[Query], step: Notion, contribution:
 
 def _reasons(found: Reach) -> tuple[str, ...]:
     families = [part.family for vector in found.vectors for part in vector.loss.parts]
-    return BECAUSE, *dict.fromkeys(family.because for family in families)
+    return BECAUSE, *found.notes, *dict.fromkeys(family.because for family in families)
 
 
 def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
@@ -278,9 +279,7 @@ def _words(vector: Vector | None, queries: Sequence[Query]) -> str | None:
     return f"{vector.where} touches {shown}" if names else f"{vector.where}: nothing is touched"
 
 
-def _assumptions(
-    queries: Sequence[Query], step: Notion, found: Reach, contribution: ClipRows | None
-) -> tuple[str, ...]:
+def _assumptions(queries: Sequence[Query], step: Notion, contribution: ClipRows | None) -> tuple[str, ...]:
     """Everything that was taken on trust."""
     said = ["the conditions of all queries that are not adaptive were fixed before any result was seen"]
     if contribution is not None:
@@ -306,7 +305,7 @@ def _assumptions(
         step = attrs.evolve(step, max_records=math.inf)  # enforced, not assumed
     for notion in dict.fromkeys(notion for notion in (*stated, step) if isinstance(notion, User)):
         said += contribution_bounds(notion)
-    return tuple(dict.fromkeys((*said, *found.notes)))
+    return tuple(dict.fromkeys(said))
 
 
 def contribution_bounds(notion: Notion) -> list[str]:

@@ -388,7 +388,7 @@ def _predicate(value: Any) -> Predicate:
 
 def _loss(value: Any) -> Loss:
     if not isinstance(value, Loss) or value.side != "worst":
-        raise InvalidParameter("loss", value, "a quiltwork loss, both directions")
+        raise InvalidParameter("loss", value, "a loss such as quiltwork.gaussian(2.0), for adding and removing")
     return value
 
 

@@ -30,7 +30,7 @@ def design(
     ] = None,
     no_compare: Annotated[bool, typer.Option("--no-compare", help="Leave out the comparison with noise.")] = False,
     as_json: AsJson = False,
-    csv: Annotated[Path | None, typer.Option(help="Also write the certified table, whole numbers a row.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the certified channel, a row for each input.")] = None,
     figure: Annotated[
         Path | None, typer.Option(help="Also draw before, after and the channel: .svg, .png, .pdf.")
     ] = None,

@@ -60,7 +60,9 @@ def open_(
         ),
     ] = None,
     order: Annotated[float | None, typer.Option(help="The order of a renyi filter.")] = None,
-    reveal: Annotated[float, typer.Option(help="Room of a Rényi filter for outright failures.")] = 0.0,
+    reveal: Annotated[
+        float, typer.Option(help="Part of delta set aside for releases with a delta of their own (renyi filter).")
+    ] = 0.0,
     expects: Annotated[
         str | None, typer.Option(metavar="LOSS", help="Orders suit this loss, not the first one that is spent.")
     ] = None,

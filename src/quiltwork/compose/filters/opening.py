@@ -158,7 +158,7 @@ def filter_for(kind: str, epsilon: float, delta: float, *, order: float | None =
     """The filter of this kind with the largest limit, rounded down, that promises (epsilon, delta).
 
     Without an order the Rényi filter takes the one that admits most Gaussian noise. `reveal` is the part of delta that
-    is set aside for releases that may reveal the world outright.
+    is set aside for releases with a delta of their own: with that probability they may tell everything.
     """
     if kind not in KINDS:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, KINDS)))

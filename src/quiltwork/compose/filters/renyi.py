@@ -82,7 +82,8 @@ class RenyiFilter(Filter):
             because = f"its Rényi divergence of order {self.order:g} is infinite, or could not be bounded"
             raise self._refused(family, because, "open the budget with a lower order")
         if found[1] > self.limit[1] == 0:
-            because = "it may reveal the world outright, and this budget leaves no room for that"
+            own = f"{float(found[1]):.3g}"
+            because = f"it has a delta of its own ({own}), and this budget sets aside no part of its own"
             raise self._refused(family, because, "open the budget with reveal=..., below its delta")
         return found
 

@@ -36,7 +36,7 @@ CLEARLY = 1 - 1e-12  # heights are doubles: what is lower by less may be none
 
 def _unit(value: Any) -> Loss:
     if not isinstance(value, Loss) or not value.parts or value.side != "worst":
-        raise InvalidParameter("units", value, "a quiltwork loss, both directions")
+        raise InvalidParameter("units", value, "a loss such as quiltwork.gaussian(2.0), for adding and removing")
     return value
 
 

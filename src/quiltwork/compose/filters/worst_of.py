@@ -24,7 +24,7 @@ SCHEMA = "quiltwork/worst_of/1"
 def _losses(given: Any) -> tuple[Loss, ...]:
     found = tuple(dict.fromkeys(given))
     if not found or not all(isinstance(one, Loss) and one.parts and one.side == "worst" for one in found):
-        raise InvalidParameter("losses", given, "at least one quiltwork loss, both directions")
+        raise InvalidParameter("losses", given, "losses such as quiltwork.gaussian(2.0), for adding and removing")
     return found
 
 

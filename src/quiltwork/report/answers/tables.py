@@ -143,18 +143,18 @@ def moved(distances: Sequence[float]) -> str:
 
 
 def step(found: Found) -> str:
-    return "no single one was found, all were bounded together" if found.worst is None else found.worst.where
+    return "no single pair was found, all were bounded together" if found.worst is None else found.worst.where
 
 
 def certainty(found: Found) -> str:
-    """How much of the plan it touches, and whether there can be a worse one."""
-    count = len(found.plan.queries)
-    touched = f"it touches {len(found.distances)} of {count} quer{'y' if count == 1 else 'ies'}"
+    """Whether another pair of neighbouring tables can cost more."""
     if found.guarantee.exact:
-        return f"{touched}, and no step costs more"
+        return "no pair of neighbouring tables costs more"
     if found.worst is None:
-        return "the steps were not listed: the upper end holds, the true cost may be less"
-    return f"{touched}; it is the worst that was found, and the upper end holds for those that were not listed"
+        return (
+            "pairs of neighbouring tables were bounded together: the upper end holds for all, the true cost may be less"
+        )
+    return "it is the worst pair that was found; the upper end of epsilon holds for all others, too"
 
 
 def to_json(found: Found) -> dict[str, Any]:

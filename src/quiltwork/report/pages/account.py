@@ -13,7 +13,7 @@ from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.numbers.digits import single
 from quiltwork.report.answers.account import Account, Baseline, Judged, compared
-from quiltwork.report.parts import column, loss_fact, percent, promised, target_rows, targets_fact
+from quiltwork.report.parts import column, computed, loss_fact, percent, promised, target_rows, targets_fact
 from quiltwork.report.points import Verdicts, bracket_json, charts_of, points_json, points_of
 from quiltwork.spec.fields.budgets import BudgetAnswer
 from quiltwork.spec.files.plan import Plan
@@ -38,7 +38,7 @@ def account_report(account: Account, detail: Detail = "whole") -> Report:
         Section("The releases", [releases_grid(account)]),
         *_budgets(account),
         Section("Beside other rules", [baselines_grid(account.total, account.delta, account.baselines)]),
-        *why(guarantee.because),
+        *why([*guarantee.because, *computed(account.total)]),
     ]
     data = {"kind": "plan", "met": account.met, "account": account.to_json(), **curves}
     return Report(plan.title, lead, sections, data)

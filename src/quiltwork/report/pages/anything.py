@@ -16,7 +16,7 @@ from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.account import account, asked_delta
 from quiltwork.report.pages.account import account_report, drawn, fitting
-from quiltwork.report.parts import loss_fact, promised
+from quiltwork.report.parts import computed, loss_fact, promised
 from quiltwork.spec.fields.budgets import answered
 from quiltwork.spec.files.budgets import BudgetFile, FileBudget
 from quiltwork.spec.files.file import kind_of
@@ -133,7 +133,7 @@ def curve_report(curve: Curve, delta: float | None = None, detail: Detail = "who
                 ),
             ],
         ),
-        *why(told.because),
+        *why([*told.because, *computed(total)]),
     ]
     data = {"kind": "curve", "guarantee": told.to_json(), **curves}
     if curves:

@@ -9,7 +9,7 @@ from quiltwork.errors import UnboundedLossError
 from quiltwork.report.answers.account import Judged
 from quiltwork.report.answers.tables import Found, certainty, moved, records, step, to_json
 from quiltwork.report.pages.account import drawn
-from quiltwork.report.parts import column, loss_fact, promised, target_rows, targets_fact
+from quiltwork.report.parts import column, computed, loss_fact, promised, target_rows, targets_fact
 from quiltwork.spec.files.table_plan import TablePlan
 
 SHOWN = 60  # queries in the table
@@ -24,7 +24,7 @@ def table_report(found: Found, detail: Detail = "whole", shown: int | None = SHO
     judged = Judged.by(found.verdicts)
     facts = Facts([loss_fact(found.epsilon, found.delta), targets_fact(judged)])
     charts, curves = drawn(guarantee, found.epsilon, found.delta, found.verdicts, detail)
-    worst: list[Block] = [] if guarantee.witness else [Words(f"The worst step: {step(found)}.")]
+    worst: list[Block] = [] if guarantee.witness else [Words(f"The worst pair of neighbouring tables: {step(found)}.")]
     sure = certainty(found)
     worst.append(Words(f"{sure[:1].upper()}{sure[1:]}."))
     hidden = 0 if shown is None else len(spec.queries) - shown
@@ -36,7 +36,7 @@ def table_report(found: Found, detail: Detail = "whole", shown: int | None = SHO
         *curves_section(charts),
         Section("The queries", [queries_grid(found, shown), *more]),
         Section("Beside other rules", [_comparison(found)]),
-        *why(guarantee.because),
+        *why([*guarantee.because, *computed(found.epsilon)]),
     ]
     data = {"kind": "tables", "met": found.met, "tables": to_json(found), **curves}
     return Report(spec.title, lead, sections, data)
@@ -61,11 +61,13 @@ def queries_grid(found: Found, shown: int | None = None) -> Grid:
     far, rows = found.distances, []
     for entry, places in list(zip(found.spec.queries, found.entries, strict=True))[:shown]:
         mechanism = entry.describe() + (f", {entry.times:,} times" if entry.times > 1 else "")
-        holds = str(found.plan.queries[places[0]].holds)
+        holds = found.plan.queries[places[0]].holds.words
         worst = moved([far.get(index, 0.0) for index in places])
         rows.append((entry.name, records(entry, len(places)), mechanism, holds, worst))
-    caption = "Worst step: by how much the worst change of the table moves the query, in units of its own guarantee."
-    return Grid(("Query", "Records", "Mechanism of each", "Holds", "Worst step"), rows, caption)
+    caption = (
+        "Worst case: how far the worst pair of neighbouring tables moves the query, in units of its own guarantee."
+    )
+    return Grid(("Query", "Records", "Mechanism of each", "Its guarantee", "Worst case"), rows, caption)
 
 
 def _comparison(found: Found) -> Block:

@@ -12,7 +12,7 @@ from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_s
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.training import Training, safe_side
-from quiltwork.report.parts import ends, loss_fact, percent, promised, targets_fact
+from quiltwork.report.parts import computed, ends, loss_fact, percent, promised, targets_fact
 from quiltwork.report.points import charts_of, points_of
 
 DRAWN = {  # how batches are drawn, in words
@@ -63,7 +63,7 @@ def training_report(found: Training, detail: Detail = "whole") -> Report:
         Section("The loader decides", _loader(found)),
         *assumed(told.assumes),
         *curves_section([] if detail == "words" else _charts(found, verdicts)),
-        *why(told.because),
+        *why([*told.because, *computed(found.epsilon)]),
     ]
     lead = f"What {found.steps:,} steps of noisy training cost. Neighbouring tables: {found.neighbors}."
     data = {"kind": "training", "met": found.met, "training": found.to_json()}

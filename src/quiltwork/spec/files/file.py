@@ -13,8 +13,10 @@ from importlib import import_module
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from quiltwork.errors import InvalidParameter, InvalidPlan, Unsupported
-from quiltwork.spec.fields.fields import Strict
+from quiltwork.spec.fields.fields import Strict, refused
 from quiltwork.spec.objects.documents import kind_written, object_from
 from quiltwork.spec.text.document import DOCUMENT, MOST_OF_OBJECT, Document, near, parse, parse_long, yaml_text
 from quiltwork.spec.text.read import made_of_document, text_of
@@ -39,6 +41,14 @@ _MODELS = {  # and the titles of their schemas
     "world": ("quiltwork.spec.files.world:WorldFile", "quiltwork world"),
     "budgets": ("quiltwork.spec.files.budgets:BudgetFile", "quiltwork budgets"),
 }
+_TAKEN_BY = {  # what it is, and the command for it
+    "plan": "a plan of releases, which quiltwork account FILE takes",
+    "tables": "a plan of queries on a table, which quiltwork tables FILE and quiltwork release FILE DATA take",
+    "prior": "a prior file, which quiltwork influence FILE takes",
+    "world": "a world file, which quiltwork design FILE takes",
+    "budgets": "a file of budgets, which quiltwork ledger open --plan FILE takes",
+    "object": "a saved object, which quiltwork report FILE takes",
+}
 ALLOWED = (
     "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
     "data, a budget file has budgets, a saved object has schema"
@@ -49,6 +59,18 @@ class File(Strict):
     """What every file has: the version of the format, and how it is written again."""
 
     quiltwork: Literal[1]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_this_kind(cls, value: Any) -> Any:
+        """A file of another kind is told apart by its keys, before its fields are called unknown."""
+        if isinstance(value, dict):
+            kind = next((kind for key, kind in _SIGNS.items() if key in value), None)
+            if kind in _TAKEN_BY and _MODELS.get(kind, ("",))[0] != f"{cls.__module__}:{cls.__qualname__}":
+                raise refused(f"is {_TAKEN_BY[kind]}")
+            if kind is None and {"history", "mechanism"} <= set(value):
+                raise refused("is the state of an Opacus accountant, which quiltwork train --from-opacus FILE takes")
+        return value
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the numbers of CSV files written out; what was not said is not written."""

@@ -74,13 +74,11 @@ def made_of_document(model: type[Model], document: Document) -> Model:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        problems = [entry for entry in error.errors(include_url=False) if not _echo(entry)]
+        entries = [entry for entry in error.errors(include_url=False) if not _echo(entry)]
         # an unknown field often explains a missing one, so of the two it is told first
-        first = min(problems, key=lambda entry: (entry["type"] == "missing", document.line(_path(entry)) or 0))
-        more = len(problems) - 1
-        rest = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
-        path = _path(first)
-        raise InvalidPlan(spelled(path), _problem(model, first) + rest, document.line(path)) from None
+        entries.sort(key=lambda entry: (entry["type"] == "missing", document.line(_path(entry)) or 0))
+        first, *others = ((spelled(_path(one)), _problem(model, one), document.line(_path(one))) for one in entries)
+        raise InvalidPlan(*first, others=[InvalidPlan(*other) for other in others]) from None
 
 
 def _echo(entry: Any) -> bool:

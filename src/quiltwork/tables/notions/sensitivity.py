@@ -183,6 +183,12 @@ class Holds:
         """With the plan's notion filled in."""
         return self if self.notion is not None else attrs.evolve(self, notion=plan)
 
+    @property
+    def words(self) -> str:
+        """For which neighbours it is stated, for people."""
+        where = "in what the query reads" if self.input else "in the table"
+        return f"stated for {self.notion.protects} {where}" if self.notion else "stated for the plan's own neighbours"
+
     def __str__(self) -> str:
         return f"on_input({self.notion})" if self.input else f"on_table({self.notion or ''})"
 

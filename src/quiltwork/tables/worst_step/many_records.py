@@ -27,7 +27,7 @@ from quiltwork.tables.worst_step.vectors import LIMIT_NOTE, Bound, Pricing, Reac
 
 MOST_CHOICES = 3_000
 MOST_LISTED = 20_000_000  # cells times queries, when all cells are looked at
-COVER_NOTE = "the worst choice of records was bounded by prices, not listed"
+COVER_NOTE = "all choices of records at once are bounded by linear programming duality, in exact fractions"
 
 
 def people(

@@ -62,7 +62,7 @@ class Reach:
     notes: tuple[str, ...] = ()
 
 
-LIMIT_NOTE = "there are too many cells to list: those left out are bounded by what they can cost together"
+LIMIT_NOTE = "kinds of records that are too many to list are bounded by what they can cost together"
 
 
 class Pricing:

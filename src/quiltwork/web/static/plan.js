@@ -83,7 +83,7 @@ const changes = new Asker("/api/diff", {
     place("change").hidden = false;
     show(place("change"), answer.page);
     figures(place("change-charts"), charts(answer.page.sections));
-    place("announce").textContent += `. Against the version before: ${sentence(answer.page)}`;
+    place("announce").textContent += `. Against the baseline: ${sentence(answer.page)}`;
   },
   failed: (problem) => {
     place("change").hidden = false;

@@ -356,5 +356,8 @@ class Sandwich(Family):
         under, over = polygons(self.function, USUAL, self.symmetric)
         return {"below": [list(v) for v in under], "above": [list(v) for v in over]}
 
+    def in_words(self) -> str:
+        return f"trade-off function {getattr(self.function, '__name__', '')}".rstrip(" ")
+
     def __str__(self) -> str:
         return f"tradeoff({getattr(self.function, '__name__', 'function')})"
