@@ -15,7 +15,7 @@ SOURCES := src tests docs $(wildcard benchmarks examples)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick durations campaign coverage lint format soundness proofs benchmark figures gallery docs packages clean
+.PHONY: help run test quick durations campaign coverage lint format soundness proofs benchmark figures gallery notebooks docs packages clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -91,6 +91,9 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 
 gallery: .venv/gallery.stamp  ## measure what the papers print, into build/gallery; QUICK=1 for smaller samples
 	$(BIN)/python -m examples.gallery --out $(GALLERY) $(if $(filter-out 0 no,$(QUICK)),--quick)
+
+notebooks: .venv/dev.stamp  ## run the notebooks of the documentation and keep what they show
+	$(BIN)/python scripts/notebooks
 
 docs: .venv/dev.stamp  ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "quiltwork"
 version = release = installed("quiltwork")
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "mathml",
     "plain_docstrings",
@@ -21,6 +21,7 @@ exclude_patterns = ["_ext"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are kept as they ran: `make notebooks`; the tests run them again
 
 smartquotes_action = "q"  # dashes stay as they are: options begin with two
 
