@@ -220,7 +220,7 @@ def test_written_plans_are_readable():
 
 
 def test_a_table_plan_is_no_plan():
-    with pytest.raises(InvalidPlan, match="not a field"):
+    with pytest.raises(InvalidPlan, match="is a plan of queries on a table"):
         parse_plan(GOOD)
 
 

@@ -245,11 +245,11 @@ def test_everything_that_was_taken_on_trust_is_said():
         "no p has more than 2 records for one n",
         "fixed before any result was seen",
         "distance-vector composition",
-        "The worst step touches 5 of 6 queries.",
-        "- rows: distance 3, ",
-        "on_input(add_remove())",
+        "The worst pair of neighbouring tables differs in 5 of 6 queries.",
+        "- rows: at distance 3; ",
+        "stated for one record, added or removed in what the query reads",
         ", via clip_rows('p', 2)",
-        "on_input(user('p', 6))",
+        "stated for all records (at most 6) of one p, added or removed",
         "The worst case found: ",
     ):
         assert words in text, words
@@ -287,7 +287,7 @@ def test_nothing_is_touched_when_no_record_is_kept():
     found = plan.guarantee()
     assert found.touched() == {}
     assert float(found.epsilon(0.0).upper) == 0
-    assert "The worst step touches 0 of 1 queries." in found.explain()
+    assert "The worst pair of neighbouring tables differs in 0 of 1 queries." in found.explain()
 
 
 def test_a_count_is_not_touched_by_a_swap_inside_its_filter():

@@ -205,7 +205,7 @@ class PlanGuarantee(Guarantee):
         """The guarantee in plain language, then each query in which the worst pair of neighbouring tables differs."""
         lines = [Guarantee.explain(self, delta)]
         names = self.touched(USUAL_DELTA if delta is None else delta)
-        lines.append(f"The worst pair of neighbouring tables differs in {len(names)} of {len(self.queries)} queries:")
+        lines.append(f"The worst pair of neighbouring tables differs in {len(names)} of {len(self.queries)} queries.")
         for query in self.queries:
             if query.name in names:
                 text = f"- {query.name}: at distance {single(names[query.name])}; {query.loss.in_words()}"
