@@ -10,6 +10,7 @@ project = "quiltwork"
 version = release = installed("quiltwork")
 extensions = [
     "myst_nb",
+    "sphinx_design",
     "sphinx.ext.autodoc",
     "mathml",
     "plain_docstrings",
@@ -19,7 +20,7 @@ extensions = [
 ]
 exclude_patterns = ["_ext"]
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are kept as they ran: `make notebooks`; the tests run them again
 
@@ -32,6 +33,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5f99", "color-brand-content": "#1f5f99"},
     "dark_css_variables": {"color-brand-primary": "#6fb1e8", "color-brand-content": "#6fb1e8"},
 }
+html_static_path, html_css_files = ["_static"], ["quiltwork.css"]
 html_math_renderer = "mathml"
 html_show_copyright = False
 html_show_sphinx = False
