@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.cli.lines import one_line
+from tests.cli.lines import complaints, one_line
 from tests.spec.malformed import CASES
 from typer.testing import CliRunner
 
@@ -80,7 +80,7 @@ def test_malformed_plans(tmp_path, capsys, text, words):
     assert main(["account", str(plan)]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert str(plan) in one_line(err)
+    assert all(str(plan) in line for line in complaints(err))
     names = [word for word in words if not word.startswith("line")]
     assert all(word in err for word in names)
 

@@ -214,7 +214,7 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     [
         (["no/such/world.yaml"], "no such file"),
         (["."], "cannot be read"),
-        (["examples/plans/hospital.yaml"], "is not a field here"),
+        (["examples/plans/hospital.yaml"], "is a plan of releases, which quiltwork account FILE takes"),
         ([MEDICAL, "--epsilon", "-1"], "epsilon must be"),
         ([MEDICAL, "--epsilon", "nan"], "epsilon must be"),
         ([MEDICAL, "--epsilon", "inf"], "epsilon must be"),

@@ -403,7 +403,7 @@ def test_a_target_decides_the_exit_code(capsys, per_entry, code, word):
         ([*BINARY, "--plan", ACTIVITY], "prior"),
         (["no/such/prior.yaml"], "no such file"),
         (["."], "cannot be read"),
-        (["examples/plans/hospital.yaml"], "is not a field here"),
+        (["examples/plans/hospital.yaml"], "is a plan of releases, which quiltwork account FILE takes"),
     ],
 )
 def test_bad_input(capsys, arguments, words):
