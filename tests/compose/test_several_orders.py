@@ -330,3 +330,49 @@ def test_many_steps_at_high_orders_cost_no_precision():
         rest = mpmath.log(mpmath.mpf("1e-5") * mpmath.mpf("0.99"))
         spent = mpmath.mpf(kept.spent(sums))
         assert need(kept, sums, spent) <= rest < need(kept, sums, spent * (1 - mpmath.mpf("1e-8")))
+
+
+# ---- a first release that needs more of delta for failures than is set aside
+
+
+@pytest.mark.parametrize(
+    ("first", "share", "runs"),
+    [
+        (qw.approximate(1.0, 1e-6), "1e-6", 1),  # all of the budget at once
+        (qw.approximate(0.5, 5e-7), "1e-6", 2),  # what plain addition allows
+        (qw.approximate(0.25, 1e-7), "4e-7", 4),
+        (qw.approximate(0.0, 5e-7), "5e-7", 1),
+        (qw.approximate(0.1, 1e-8), "1e-8", 1),  # within what is set aside: nothing changes
+        (qw.approximate(0.1, 2e-6), "1e-8", 0),  # above delta: refused as before
+    ],
+    ids=str,
+)
+def test_a_first_release_gets_the_share_it_needs(first, share, runs):
+    kept = chosen(1.0, 1e-6, qw.gaussian(40.0) if not runs else first)
+    assert kept.reveal == Fraction(share)
+    assert several_orders_filter(1.0, 1e-6).allows(kept)
+    assert filter_from_json(kept.to_json()) == kept
+    if not runs:
+        with pytest.raises(Unsupported, match="set aside"):
+            chosen(1.0, 1e-6, first)
+        return
+    whole = total(kept, (runs, first))
+    assert kept.admits(whole)
+    assert kept.spent(whole) <= 1.0
+    assert not kept.admits(total(kept, (runs + 1, first)))
+
+
+def test_with_all_of_delta_for_failures_epsilons_add_up():
+    kept = chosen(1.0, 1e-6, qw.approximate(0.4, 5e-7))
+    mixed = total(kept, (1, qw.approximate(0.4, 5e-7)), (2, qw.pure(0.25)))
+    assert kept.admits(mixed)
+    assert kept.spent(mixed) == pytest.approx(0.9)
+    assert kept.left(mixed) == (Fraction(1) - Fraction("0.9"), Fraction("5e-7"))
+    assert not kept.admits(total(kept, (1, qw.approximate(0.4, 5e-7)), (1, qw.gaussian(1000.0))))
+
+
+def test_a_share_never_shrinks():
+    open_one = several_orders_filter(1.0, 1e-6, reveal=1e-7)
+    assert open_one.allows(open_one.chosen_for(qw.gaussian(40.0)))
+    assert not open_one.allows(several_orders_filter(1.0, 1e-6).chosen_for(qw.gaussian(40.0)))
+    assert not open_one.allows(several_orders_filter(2.0, 1e-6, reveal=1e-7).chosen_for(qw.gaussian(40.0)))

@@ -265,6 +265,14 @@ def test_the_fixed_set_maximum_would_be_passed():
         session.spend("C", count=True, loss=qw.approximate(0.0, 0.05), holds=BY_COUNT)
 
 
+def test_one_query_may_take_all_of_an_approximate_budget():
+    whole = qw.approximate(1.0, 1e-6)
+    session = opened(whole).spend("A", count=True, loss=whole, holds=BY_COUNT)
+    assert float(session.guarantee().epsilon(1e-6).upper) == 1.0
+    with pytest.raises(BudgetExceeded):
+        session.spend("B", count=True, loss=qw.pure(1e-6), holds=BY_COUNT)
+
+
 # ---- what was once promised too well
 
 

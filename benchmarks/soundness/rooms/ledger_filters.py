@@ -66,7 +66,7 @@ def filtered(rng: np.random.Generator) -> dict[str, Any]:
         "menu": menu,
         "epsilon": round(float(largest * rng.uniform(0.3, 2.5)), 3) or 0.1,
         "delta": float(f"{10 ** -rng.uniform(0.7, 3.5):.3g}"),
-        "share": round(float(rng.uniform(0.05, 0.6)), 2) if reveals else 0.0,
+        "share": round(float(rng.uniform(0.05, 0.6)), 2) if reveals and rng.random() < 0.7 else 0.0,
         "first": int(rng.integers(len(menu))),
         "rounds": int(rng.integers(2, 6 - (len(menu) == 3))),
     }

@@ -14,6 +14,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.joined.coupling import numbers_apart, survival
 from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
+from quiltwork.joined.revealing import Revealed, windows
 from quiltwork.joined.sides import Sides
 from quiltwork.joined.under_prior import Correlated
 from quiltwork.joined.weighted_sum import WeightedSum
@@ -25,18 +26,20 @@ COUPLED = (
     "coupling: two copies of the sequence differ in a random window, and the plan loses on average what that window "
     "costs"
 )
+REVEALED = "revealing: what lies outside a window is told outright, and the plan loses what that window costs"
 PROPAGATED = "propagation: each side of an entry lets through what its transition law allows, a window pays once"
 
 
 class AlongChain(Correlated):
     """The cases are entries and ordered pairs of states that can occur there."""
 
-    because = (COUPLED, PROPAGATED)
+    because = (COUPLED, PROPAGATED, REVEALED)
 
     def __init__(self, patterns: Patterns, chain: MarkovChain) -> None:
         self.patterns, self.chain = patterns, chain
         self.sides = Sides(chain, len(patterns.ticks))
         self.propagation = Propagation(self.sides)
+        self._reveals: dict[int, tuple[Revealed, ...]] = {}
         all_asked = self.sides.possible.all(axis=1) & (len(chain.states) == self.sides.states)
         if patterns.contents == self.sides.states:
             self.told = tuple(np.flatnonzero(all_asked).tolist())
@@ -132,6 +135,16 @@ class AlongChain(Correlated):
             f"{self.patterns.when} {ticks[i]}{told}; what weighs most is a change from {ticks[firsts[before]]} to "
             f"{ticks[lasts[after]]}"
         )
+
+    # ---- reveal
+
+    def reveals(self, case: int) -> tuple[Revealed, ...]:
+        if self._merged:
+            return ()
+        if case not in self._reveals:
+            i, u, v = self.cases[case]
+            self._reveals[case] = windows(self.patterns, self.sides.left(i), self.sides.right(i), i, u, v)
+        return self._reveals[case]
 
     # ---- propagate
 

@@ -19,6 +19,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.joined.patterns import Patterns
+from quiltwork.joined.revealing import Revealed
 from quiltwork.joined.weighted_sum import WeightedSum
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import down, up
@@ -29,6 +30,7 @@ ROUNDS, POINTS = 9, 9  # of a search for epsilon: grids, each inside the last on
 SEARCHED = 24  # values of c that are tried by propagation
 BETA_POINTS, BETA_SHIFTS = 65, (1e-9, 1e-6, 1e-4, 1e-2, 1e-1)  # for trade-off functions
 SUMMED = 1.0 + 1e-10  # rounding of sums of weights
+CLEARLY, CLOSE = 1e-3, 1e-6  # by how much revealing must win before its epsilon is searched, and how closely
 
 
 class Correlated(ABC):
@@ -57,6 +59,10 @@ class Correlated(ABC):
     def words(self, case: int, number: int) -> str:
         """The entry and the values of a case, and a pattern of this cost."""
 
+    def reveals(self, case: int) -> tuple[Revealed, ...]:
+        """Hidden sets of a case, with what the rest tells; none where that is not built."""
+        return ()
+
     @property
     def floor(self) -> WeightedSum | None:
         """What a weighted sum of the releases of several ticks tells, where that is known."""
@@ -71,7 +77,7 @@ class Correlated(ABC):
 class UnderPrior(FromDelta):
     """A curve: the worst entry and pair of values."""
 
-    method = "coupling and propagation"
+    method = "coupling, propagation and revealing"
     close = 1e-9
 
     def __init__(self, law: Correlated) -> None:
@@ -81,9 +87,13 @@ class UnderPrior(FromDelta):
 
     def coupled(self, epsilons: FloatArray) -> FloatArray:
         """The largest over the cases of the mean of delta_W, rounded up."""
-        worst = (self.law.weights @ self._deltas(epsilons)).max(axis=0, initial=0.0)
+        return np.asarray(self._each_coupled(epsilons).max(axis=0, initial=0.0))
+
+    def _each_coupled(self, epsilons: FloatArray) -> FloatArray:
+        """(cases, epsilons)."""
+        each = self.law.weights @ self._deltas(epsilons)
         everything = self.patterns.profiles[self.patterns.everything].deltas(epsilons)
-        return np.asarray(np.minimum(np.minimum(worst * SUMMED, everything), 1.0))
+        return np.asarray(np.minimum(np.minimum(each * SUMMED, everything), 1.0))
 
     def _deltas(self, epsilons: FloatArray) -> FloatArray:
         return np.array([self.patterns.profiles[number].deltas(epsilons) for number in self.law.numbers])
@@ -116,6 +126,37 @@ class UnderPrior(FromDelta):
             if high - low <= self.close * high:
                 break
             grid = np.linspace(low, high, POINTS + 2)[1:-1]
+        return high
+
+    # ---- reveal
+
+    def revealed(self, epsilon: float, enough: float = 0.0) -> float:
+        """delta of the worst case, each by coupling or by revealing; no more than `enough` is not told apart."""
+        coupled, known = self._each_coupled(np.array([min(epsilon, FARTHEST)]))[:, 0], dict[Revealed, float]()
+        worst = enough
+        for case in np.argsort(-coupled, kind="stable").tolist():
+            if coupled[case] <= worst:
+                break
+            best = float(coupled[case])
+            for told in self.law.reveals(case):
+                if told not in known:
+                    known[told] = told.delta(self.patterns.profiles[told.number], epsilon)
+                best = min(best, known[told])
+                if best <= worst:
+                    break
+            if best > worst and enough:
+                return best
+            worst = max(worst, best)
+        return worst
+
+    def _revealed_epsilon(self, delta: float, most: float) -> float:
+        """Where the better of coupling and revealing falls to delta, if that is clearly below `most`."""
+        low, high = 0.0, most * (1.0 - CLEARLY)
+        if not 0.0 < most < FARTHEST or not self.revealed(high, delta) <= delta:
+            return most
+        while high - low > CLOSE * high:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.revealed(middle, delta) <= delta else (middle, high)
         return high
 
     # ---- propagate
@@ -181,14 +222,14 @@ class UnderPrior(FromDelta):
     # ---- the curve
 
     def _upper(self, epsilon: float) -> float:
-        found = float(self.coupled(np.array([min(epsilon, FARTHEST)]))[0])
+        found = self.revealed(epsilon)
         return self.propagated_delta(epsilon, found) if epsilon <= FARTHEST else found
 
     def _search(self, delta: float) -> float:
         stated = Stated(delta).below
         if stated <= 0.0:
             return self.pure
-        return self.propagated_epsilon(stated, self._coupled_epsilon(stated))
+        return self.propagated_epsilon(stated, self._revealed_epsilon(stated, self._coupled_epsilon(stated)))
 
     @cached_property
     def _points(self) -> tuple[FloatArray, FloatArray]:

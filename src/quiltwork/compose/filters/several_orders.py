@@ -144,7 +144,9 @@ class SeveralOrdersFilter(Filter):
     """(epsilon, delta) kept by several Rényi orders, the pure sum and a share for what reveals, all at once.
 
     Without orders it waits for its first release: they are chosen for that loss when it is granted (`chosen_for`), and
-    fixed from then on. Nothing was seen before it, so the choice is a constant; a poor one costs utility only.
+    fixed from then on. Nothing was seen before it, so the choice is a constant; a poor one costs utility only. So is
+    the share: a first release that needs more gets it, and as much for each run of it that plain addition allows. With
+    all of delta delta_m is 0, and (*) says that the largest losses add up to no more than epsilon: plain addition.
     """
 
     kind: ClassVar[str] = "several_orders"
@@ -158,8 +160,8 @@ class SeveralOrdersFilter(Filter):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if not 0 < self.limit[1] < 1 or not 0 <= self.reveal < self.limit[1]:
-            raise InvalidParameter("delta and reveal", (self.limit[1], self.reveal), "0 <= reveal < delta < 1")
+        if not 0 < self.limit[1] < 1 or not 0 <= self.reveal <= self.limit[1]:
+            raise InvalidParameter("delta and reveal", (self.limit[1], self.reveal), "0 <= reveal <= delta < 1")
         if len(self.weights) != len(self.orders) or sum(self.weights) > 1 or any(one <= 0 for one in self.weights):
             raise InvalidParameter("weights", self.weights, "one above 0 for each order, at most 1 together")
 
@@ -171,21 +173,29 @@ class SeveralOrdersFilter(Filter):
         return not self.orders
 
     def chosen_for(self, loss: Loss | WorstOf) -> SeveralOrdersFilter:
-        """The filter with orders that suit this first release; itself when they are fixed."""
+        """The filter with orders that suit this first release, and the share it needs; itself when they are fixed."""
         if not self.is_open:
             return self
+        dearest = loss
         if isinstance(loss, WorstOf):  # any choice is sound: the vector that costs most decides
-            loss = max(loss.losses, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
-        main = _main_tilt(loss, float(self.limit[0]), float(self.limit[1]))
+            dearest = max(loss.losses, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
+        main = _main_tilt(dearest, float(self.limit[0]), float(self.limit[1]))
         steps = [step for step in OTHER_STEPS if LEAST_TILT <= main * 2.0**step <= MOST_TILT]
         tilts = [main, *(main * 2.0**step for step in steps)]
         shares = [(1 + abs(step)) ** -1.5 for step in steps]
         rest = float(1 - MAIN_WEIGHT) * (1 - 1e-12) / sum(shares) if shares else 0.0
         weights = (MAIN_WEIGHT, *(Fraction(math.floor(rest * share * 1e12), 10**12) for share in shares))
-        return attrs.evolve(self, orders=tuple(float(f"{1 + tilt:.6g}") for tilt in tilts), weights=weights)
+        found = attrs.evolve(self, orders=tuple(float(f"{1 + tilt:.6g}") for tilt in tilts), weights=weights)
+        *_, top, revealed = attrs.evolve(found, reveal=self.limit[1]).cost(loss)
+        if revealed <= self.reveal:
+            return found
+        runs = max(self.limit[0] // top, 1) if top else 1  # of the first release, by plain addition
+        return attrs.evolve(found, reveal=min(runs * revealed, self.limit[1]))
 
     def allows(self, chosen: Filter) -> bool:
-        return isinstance(chosen, SeveralOrdersFilter) and attrs.evolve(chosen, orders=(), weights=()) == self
+        if not self.is_open or not isinstance(chosen, SeveralOrdersFilter):
+            return False
+        return chosen.limit == self.limit and chosen.reveal >= self.reveal
 
     # ---- costs
 
@@ -202,7 +212,7 @@ class SeveralOrdersFilter(Filter):
                 f"{loss} in this budget",
                 f"it has delta {short(found[-1])} for failures that no epsilon covers, "
                 f"and {short(self.reveal, left=True)} of the budget's delta is set aside for that",
-                "open the budget with a larger reveal=..., below its delta",
+                "open the budget with a larger reveal=..., or with a larger delta",
             )
         return found
 
@@ -234,6 +244,8 @@ class SeveralOrdersFilter(Filter):
             return 0.0
         pure, state, most = total[-2], self._state(total), self._log_rest
         bound = math.inf if pure >= UNBOUNDED else typed_above(pure)  # the largest losses alone
+        if math.isinf(most):
+            return bound
         if state.need(0.0) <= most:
             return 0.0
         low = high = 1.0
@@ -257,6 +269,8 @@ class SeveralOrdersFilter(Filter):
     def _log_rest(self) -> float:
         """log delta_m, rounded down."""
         rest = self.limit[1] - self.reveal
+        if not rest:
+            return -math.inf
         near = math.log(rest.numerator) - math.log(rest.denominator)
         return near - 8 * UNIT * (1 + abs(math.log(rest.numerator)) + abs(math.log(rest.denominator)))
 
@@ -336,6 +350,8 @@ def several_orders_filter(epsilon: Any, delta: Any, *, reveal: Any = None) -> Se
     """
     epsilon, delta = checks.non_negative("epsilon", epsilon), checks.probability("delta", delta)
     share = typed(delta) * REVEAL_SHARE if reveal is None else typed(checks.probability("reveal", reveal))
+    if share >= typed(delta):
+        raise InvalidParameter("reveal", reveal, f"below delta = {delta:g}", "it is a part of delta")
     return SeveralOrdersFilter((typed(epsilon), typed(delta)), share)
 
 
