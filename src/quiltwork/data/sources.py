@@ -20,6 +20,7 @@ from quiltwork.data.engines.engine import Engine, asked
 from quiltwork.errors import InvalidParameter
 
 ALLOWED = "a path, a list of paths, a data frame, an Arrow table, a dict of columns or an ibis table"
+FARTHEST = 100_000 * 366 * 86_400  # seconds from 1970 to the last moment that is told from later ones
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
 
@@ -138,17 +139,35 @@ def _arrow(source: Any, columns: Sequence[str]) -> Any:
 
 
 def _plain(table: Any) -> Any:
-    """Types that both engines know: categories as their values, unsigned numbers as signed ones, nothing as numbers."""
+    """Types that both engines know: categories as their values, unsigned numbers as signed ones, nothing as numbers.
+
+    No value is an error: where numbers of 64 bits without a sign do not fit they are decimals, and moments too far for
+    microseconds are moved to the farthest.
+    """
     arrow = optional.pyarrow()
     for place, field in enumerate(table.schema):
-        kind = field.type
+        column, kind = table.column(place), field.type
         if arrow.types.is_dictionary(kind):
             kind = kind.value_type
-        if arrow.types.is_unsigned_integer(kind) or arrow.types.is_null(kind):
-            kind = arrow.int64()  # safe: a number that does not fit is an error
-        if kind != field.type:
-            table = table.set_column(place, field.name, table.column(place).cast(kind))
+            column = column.cast(kind)
+        if arrow.types.is_uint64(kind):
+            fits = (optional.imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
+            column = column.cast(arrow.int64() if fits else arrow.decimal128(20, 0))
+        elif arrow.types.is_unsigned_integer(kind) or arrow.types.is_null(kind):
+            column = column.cast(arrow.int64())
+        elif arrow.types.is_timestamp(kind) and kind.unit != "us":
+            column = _microseconds(column, kind)
+        if column.type != field.type:
+            table = table.set_column(place, field.name, column)
     return table
+
+
+def _microseconds(column: Any, kind: Any) -> Any:
+    arrow, compute = optional.pyarrow(), optional.imported("pyarrow.compute", "pyarrow", "data")
+    far = arrow.scalar({"s": FARTHEST, "ms": 10**3 * FARTHEST, "ns": 2**63 - 1}[kind.unit])
+    number = compute.min_element_wise(column.cast(arrow.int64()), far, skip_nulls=False)
+    number = compute.max_element_wise(number, compute.negate(far), skip_nulls=False)
+    return number.cast(kind).cast(arrow.timestamp("us", kind.tz), safe=False)
 
 
 WHOLE = r"^[+-]?[0-9]{1,18}$"

@@ -81,6 +81,13 @@ def identifier(raw: Expression) -> Expression:
     return raw if raw.type().is_integer() else raw.cast("string")
 
 
+def value_text(declared: Expression) -> Expression:
+    """A declared value as a text that equal values share: 0 and -0 are equal."""
+    if declared.type().is_floating():
+        declared = (declared == 0).ifelse(0.0, declared)
+    return declared.cast("string")
+
+
 def _category(raw: Expression, name: str, column: Cat) -> Expression:
     """Its place in the list, from 1 on."""
     kinds = {type(value) for value in column.categories}
@@ -140,7 +147,7 @@ def _day(raw: Expression, name: str, column: Date) -> Expression:
     elif kind.is_date():
         day = raw
     elif kind.is_timestamp():
-        day = raw.date()
+        day = raw.try_cast("date")  # a moment beyond the years that an engine knows is no day, and no error
     else:
         raise InvalidParameter(f"column {name!r}", str(kind), "dates, moments, or texts such as 2026-01-31")
     return clamped(day, _date(column.low), _date(column.high))

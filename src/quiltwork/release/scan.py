@@ -11,6 +11,7 @@ Reference: theory/release.md sections 2.2, 3.1 and 8.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,10 +20,11 @@ import attrs
 import numpy as np
 
 from quiltwork.data.engines.engine import Engine, calm, ibis, pyarrow
-from quiltwork.data.sources import opened
+from quiltwork.data.sources import files, opened
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreadable
 from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
-from quiltwork.release.enforce import Expression, cell_number, clamped, declared, identifier, md5, rounded
+from quiltwork.release.enforce import Expression, cell_number, clamped, declared, identifier, md5, rounded, value_text
+from quiltwork.release.untyped import typed
 from quiltwork.tables.notions.neighbors import Notion, User
 from quiltwork.tables.schema.columns import Cat, Float, Int
 from quiltwork.tables.schema.table import Table
@@ -111,8 +113,21 @@ def inspect(engine: Engine, source: Any, table: Table, neighbors: Notion, statis
     """Refuse a source that is not there, lacks a column or has one of a wrong type: no row is counted for that."""
     names = columns_of(neighbors, statistics)
     with quiet("opening the data"):
-        raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
-        declared(engine, raw, table, names, neighbors)
+        declared(engine, _raw(engine, source, table, names), table, names, neighbors)
+
+
+def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Expression:
+    """The raw rows. Of a text file without such a column its names are not told: the first line may be a person."""
+    wanted = sorted(names) or list(table.columns)[:1]
+    try:
+        return opened(engine, typed(source, table, wanted), wanted)[0]
+    except InvalidParameter as error:
+        if error.name != "column" or not isinstance(source, (str, os.PathLike, list, tuple)):
+            raise
+        if files(source)[0] != "csv":
+            raise
+        hint = "see that the first line of the file holds the names of its columns"
+        raise InvalidParameter("column", error.given, error.allowed, hint) from None
 
 
 @attrs.define(eq=False)
@@ -131,7 +146,7 @@ def rows_of(
     limits = dict(neighbors.max_per) if isinstance(neighbors, User) else {}
     person = neighbors.id if isinstance(neighbors, User) else None
     names = columns_of(neighbors, statistics)
-    raw, _ = opened(engine, source, sorted(names) or list(table.columns)[:1])
+    raw = _raw(engine, source, table, names)
     found = _Coded({}, {}, [])
 
     def coded(part: Expression) -> Expression:
@@ -139,7 +154,7 @@ def rows_of(
         values = {batch.name: cell_number(rows, batch.classes, table) for batch in groups}
         found.sums, found.bins = _numbers(engine, rows, table, statistics, values)
         values |= {f"id_{one.of}": rows[one.of] for one in statistics if one.verb == "distinct" and one.of != person}
-        values |= {f"cap_{column}": rows[column].cast("string") for column in limits}
+        values |= {f"cap_{column}": value_text(rows[column]) for column in limits}
         found.content = list(values)
         return rows.select(**values, **({} if person is None else {"person": rows[person]}))
 

@@ -233,6 +233,7 @@ class DuckEngine(Engine):
             own = {"temp_directory": directory, "preserve_insertion_order": False, **settings}
             connection = opening(lambda: backend.connect(place or ":memory:", **own), f"duckdb://{place}")
             undo.callback(connection.disconnect)
+            connection.raw_sql("SET enable_progress_bar = false")  # in a notebook it tells how far a scan has come
             return cls(connection, progress=progress, undo=undo.pop_all())
 
     def distrust_statistics(self) -> None:

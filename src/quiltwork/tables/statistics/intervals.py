@@ -9,7 +9,7 @@ Reference: theory/release.md section 7.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -18,13 +18,17 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.mechanisms.noise import Auto
+from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import Drawn, Units, bins
 from quiltwork.tables.statistics.statistic import Statistic
 
 LISTED_SIGMA = 3000  # up to which the masses of a discrete Gaussian are added up
-SHARES = 4001  # shares of the way from one end to the other that are tried for a mean
+SHARES = 4001  # shares of the way from one end to the other that are tried for a mean, before halving
+HALVINGS = 40
+ROUNDED = 1e-12  # of the ends of a mean's interval, far above the rounding of the formula
 
 
 def normal_quantile(confidence: float) -> float:
@@ -55,34 +59,57 @@ def half_width(law: str, size: float, confidence: float) -> int:
 def laplace_mean(low_side: int, high_side: int, size: float, confidence: float) -> tuple[float, float]:
     """Shares t of the way from low to high that noise does not contradict: |(1 - t) U - t V| within its quantile.
 
-    For the true share that difference is pure noise, so that the true one is kept with this probability.
+    For the true share that difference is pure noise, so that the true one is kept with this probability. The share
+    U / (U + V) is always kept; where the outermost kept shares end is found by halving.
     """
-    t = np.linspace(0.0, 1.0, SHARES)
-    off = np.abs((1 - t) * low_side - t * high_side)
-    a, b = np.maximum(t, 1 - t) * size, np.minimum(t, 1 - t) * size
-    with np.errstate(all="ignore"):
-        apart = (a**2 * np.exp(-off / a) - b**2 * np.exp(-off / b)) / (a**2 - b**2)  # P(|a Z - b Z'| > off)
-        equal = np.exp(-off / a) * (2 + off / a) / 2
-    beyond = np.where(np.abs(a - b) < 1e-6 * size, equal, np.where(b < 1e-9 * size, np.exp(-off / a), apart))
-    kept = t[beyond >= 1 - confidence]
-    return (
-        (0.0, 1.0)
-        if kept.size == 0
-        else (max(0.0, float(kept[0]) - 1 / SHARES), min(1.0, float(kept[-1]) + 1 / SHARES))
-    )
+    miss, whole = 1 - confidence, low_side + high_side
+
+    def kept(share: FloatArray) -> BoolArray:
+        t = np.atleast_1d(share)
+        off = np.abs((1 - t) * low_side - t * high_side)
+        a, b = np.maximum(t, 1 - t) * size, np.minimum(t, 1 - t) * size
+        with np.errstate(all="ignore"):
+            apart = (a**2 * np.exp(-off / a) - b**2 * np.exp(-off / b)) / (a**2 - b**2)  # P(|a Z - b Z'| > off)
+            equal = np.exp(-off / a) * (2 + off / a) / 2
+        beyond = np.where(np.abs(a - b) < 1e-6 * size, equal, np.where(b < 1e-9 * size, np.exp(-off / a), apart))
+        return np.asarray(beyond >= miss)
+
+    near = [min(max(low_side / whole, 0.0), 1.0)] if whole > 0 else []
+    shares = np.unique([*np.linspace(0.0, 1.0, SHARES), *near])
+    found = np.flatnonzero(kept(shares))
+    if found.size == 0:
+        return 0.0, 1.0
+    return _end(kept, shares, int(found[0]), -1), _end(kept, shares, int(found[-1]), 1)
+
+
+def _end(kept: Callable[[FloatArray], BoolArray], shares: FloatArray, place: int, step: int) -> float:
+    """Where the kept shares end beyond this one, on the side of those that are not."""
+    inside = float(shares[place])
+    if not 0 <= place + step < shares.size:
+        return inside
+    outside = float(shares[place + step])
+    for _ in range(HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if kept(np.array([middle]))[0] else (inside, middle)
+    return outside
 
 
 def gaussian_mean(total: float, count: float, noise: tuple[float, float], confidence: float) -> tuple[float, float]:
-    """Fieller: all means m with |total - m count| <= z sqrt(s_total^2 + m^2 s_count^2), in the units of the total."""
+    """Fieller: all means m in [-1, 1] with |total - m count| <= z sqrt(s_total^2 + m^2 s_count^2), and what lies between.
+
+    The ends are the roots of (N^2 - z^2 s_N^2) m^2 - 2 T N m + T^2 - z^2 s_T^2. Where the noise of the count may be all
+    of it these lie outside, and the set has no ends of its own.
+    """
     z = normal_quantile(confidence)
-    m = np.linspace(-1.0, 1.0, SHARES)
-    off = np.abs(total - m * count)
-    kept = m[off <= z * np.hypot(noise[0], m * noise[1])]
-    return (
-        (-1.0, 1.0)
-        if kept.size == 0
-        else (max(-1.0, float(kept[0]) - 2 / SHARES), min(1.0, float(kept[-1]) + 2 / SHARES))
-    )
+    lead = count**2 - (z * noise[1]) ** 2
+    if count <= 0 or lead <= 0:
+        return -1.0, 1.0
+    inside = (noise[1] * total) ** 2 + (noise[0] * count) ** 2 - (z * noise[0] * noise[1]) ** 2
+    spread = z * math.sqrt(max(inside, 0.0))
+    ends = [(total * count + side * spread) / lead for side in (-1, 1)]
+    if ends[0] > 1 or ends[1] < -1:
+        return -1.0, 1.0
+    return max(-1.0, ends[0] - ROUNDED), min(1.0, ends[1] + ROUNDED)
 
 
 def sum_width(drawn: Drawn, units: Units, confidence: float) -> float:

@@ -25,6 +25,7 @@ from quiltwork.tables.statistics.groups import grouped, groupings
 VERBS = ("count", "distinct", "sum", "mean", "quantiles", "keys")
 OF = {"sum": (Int, Float), "mean": (Int, Float), "quantiles": (Int, Float), "distinct": (Id,), "keys": (Id, Cat)}
 MOST_QUANTILES = 100
+LEAST_END, MOST_END = 1e-100, 1e100  # of the farther end of a clip: factors and widths stay within doubles
 
 
 @document("statistic/1")
@@ -146,6 +147,8 @@ def _clip(verb: str, of: Reference, clip: Any) -> tuple[float, float] | None:
         low, high = math.ceil(low), math.floor(high)
     if not low < high:
         raise InvalidParameter("clip", clip, f"two different ends within {column.low} and {column.high}")
+    if not LEAST_END <= max(abs(low), abs(high)) <= MOST_END:
+        raise InvalidParameter("clip", (low, high), f"ends of a size between {LEAST_END:g} and {MOST_END:g}")
     return low, high
 
 
