@@ -156,13 +156,13 @@ def half_the_way(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sampled_group.SampledGroup, "pairs", near)
 
 
-def shuffled_as_allocated(patch: pytest.MonkeyPatch) -> None:
-    """Shuffled batches are taken for a random allocation."""
+def shuffled_as_sampled(patch: pytest.MonkeyPatch) -> None:
+    """Shuffled batches are taken for Poisson samples, as accountants do."""
 
-    def allocated(self: Any) -> Any:
-        return random_allocation.allocated_pairs(self.base, self.batches)
+    def sampled(self: Any) -> Any:
+        return self.base.subsampled(1 / self.batches).pairs()
 
-    patch.setattr(shuffled.Shuffled, "pairs", allocated)
+    patch.setattr(shuffled.Shuffled, "pairs", sampled)
 
 
 def lost_alias(patch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def free_selection(patch: pytest.MonkeyPatch) -> None:
 
 # A kind of many schemes draws most cases from others than the one that has the fault: these need not be asked.
 ABOUT: dict[Patch, Callable[[Any], bool]] = {
-    shuffled_as_allocated: lambda case: case["scheme"] == "shuffled" and case["size"] % 2 == 1,
+    shuffled_as_sampled: lambda case: case["scheme"] == "shuffled" and case["size"] % 2 == 1,
     few_answers: lambda case: case["scheme"] == "response",
     narrow_range: lambda case: case["scheme"] == "range",
     lost_move: lambda case: case["scheme"] == "random sensitivity",
@@ -252,7 +252,7 @@ REAL: dict[str, tuple[str, Patch]] = {
         ("losses: batches of small tables", uncut),
         ("losses: batches of small tables", one_order),
         ("losses: batches of small tables", half_the_way),
-        ("losses: limits of sampling", shuffled_as_allocated),
+        ("losses: limits of sampling", shuffled_as_sampled),
         ("losses: limits of sampling", few_answers),
         ("losses: limits of sampling", narrow_range),
         ("losses: sampling schemes", lost_move),
