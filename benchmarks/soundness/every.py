@@ -24,6 +24,7 @@ from benchmarks.soundness.rooms import (
     ledger_odometers,
     losses,
     losses_batches,
+    losses_composed,
     losses_groups,
     losses_sampling,
     losses_steps,
@@ -53,6 +54,7 @@ ORDER = (
 )  # fmt: skip
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
+    losses_composed,
     compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi, proofs,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,

@@ -165,3 +165,20 @@ def test_where_the_recursion_is_wide_the_dominating_pair_only_helps_from_above()
     found = (count * qw.exponential(size)).delta(place)
     assert attained <= found.upper <= 6e-13
     assert found.lower >= attained * 0.9
+
+
+def test_far_out_the_response_that_is_attained_does_not_bound_adaptive_releases():
+    """Its moments once met the worst adaptive choice, and both were called contradictory."""
+    size = 1.1888999123338138 / 20
+    places = size * 40 * np.array([0.0, 0.6, 0.75, 0.943])
+    found = (40 * qw.exponential(size)).delta(places)
+    with mp.workprec(200):
+        for t in (size / 2, 0.9 * size, 0.97 * size):
+            likely = (mp.exp(size) - mp.exp(t)) / mp.expm1(size)
+            for place, upper in zip(places.tolist(), found.upper.tolist(), strict=True):
+                attained = mp.fsum(
+                    mp.binomial(40, k) * likely**k * (1 - likely) ** (40 - k) * -mp.expm1(place - loss)
+                    for k in range(41)
+                    if (loss := k * mp.mpf(t) + (40 - k) * (mp.mpf(t) - size)) > place
+                )
+                assert attained <= upper

@@ -31,7 +31,7 @@ from quiltwork.losses.families.tradeoff.function import (
     samples,
     seen_accuracy,
 )
-from quiltwork.losses.families.tradeoff.vertices import TradeOffFunction
+from quiltwork.losses.families.tradeoff.tabulated import TabulatedTradeOff
 
 
 @attrs.frozen(eq=False)
@@ -180,6 +180,11 @@ def hockey_stick(pair, epsilon):
     p, q = pair.p.astype(np.longdouble), pair.q.astype(np.longdouble)
     inside = np.sum(np.maximum(p - np.exp(np.longdouble(epsilon)) * q, 0))
     return mp.mpf(pair.reveal) + mp.mpf(str(inside))
+
+
+def reread(loss):
+    """Written as a document, and read."""
+    return qw.Loss.from_json(json.loads(json.dumps(loss.to_json())))
 
 
 # ---- polygons
@@ -690,14 +695,61 @@ def test_what_a_bound_does_not_allow():
 
 
 @pytest.mark.parametrize("drawn", [gaussian(1.0), power(2), BOTH], ids=lambda case: case.name)
-def test_json_keeps_polygons_on_both_sides(drawn):
-    loss = 2 * qw.tradeoff(drawn.function, symmetric=drawn.symmetric)
-    again = qw.Loss.from_json(json.loads(json.dumps(loss.to_json())))
-    family = again.parts[0].family
-    assert isinstance(family, TradeOffFunction)
-    assert held(family.below, family.above, drawn, places(family.above)[::3])
-    assert holds(again.delta(0.5), loss.delta(0.5))
-    assert qw.Loss.from_json(again.to_json()) == again
+def test_a_function_that_is_read_again_promises_the_same(drawn):
+    """Bit by bit, at the usual width, alone and composed."""
+    for count in (1, 10):
+        loss = count * qw.tradeoff(drawn.function, symmetric=drawn.symmetric)
+        again = reread(loss)
+        assert isinstance(again.parts[0].family, TabulatedTradeOff)
+        for one, other in (
+            (again.delta(0.5), loss.delta(0.5)),
+            (again.epsilon(1e-6), loss.epsilon(1e-6)),
+            (again.beta(0.1), loss.beta(0.1)),
+        ):
+            assert (one.lower, one.upper, one.method) == (other.lower, other.upper, other.method)
+        assert again.to_json() == loss.to_json()
+        assert reread(again) == again
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda one: qw.poisson(one, 0.1), lambda one: qw.mixture([(0.5, one), (0.5, qw.pure(0.5))])]
+)
+def test_a_function_inside_another_loss_is_read_again(wrap):
+    loss = 20 * wrap(qw.tradeoff(T, symmetric=True))
+    found, live = reread(loss).epsilon(1e-5), loss.epsilon(1e-5)
+    assert (found.lower, found.upper) == (live.lower, live.upper)
+
+
+def test_beyond_the_samples_that_are_kept_a_bracket_is_wider_and_no_less_safe():
+    drawn = gaussian(8.0)
+    loss = qw.tradeoff(drawn.function, symmetric=True)
+    found, live = reread(loss).epsilon(1e-6, rtol=1e-6), loss.epsilon(1e-6, rtol=1e-6)
+    assert found.lower <= live.lower <= live.upper <= found.upper
+    assert mp.mpf(found.lower) <= closed.gaussian_epsilon(8, 1e-6) <= mp.mpf(found.upper)
+
+
+@pytest.mark.parametrize(
+    ("change", "about"),
+    [
+        ({"betas": [1.0, 0.5]}, "levels must be"),
+        ({"levels": [2, 2]}, "levels must be"),
+        ({"levels": [2.5, 0.5]}, "levels must be"),
+        ({"alphas": [0.0, 0.5, 0.5]}, "alphas must be"),
+        ({"alphas": [0.0, 0.5, 0.9]}, "alphas must be"),
+        ({"betas": [1.0, 0.9, 0.0]}, "trade-off must be"),
+        ({"betas": [1.0, math.nan, 0.0]}, "betas must be"),
+        ({"noise": 0.0}, "noise must be"),
+        ({"noise": 0.1}, "noise must be"),
+    ],
+)
+def test_tables_that_are_none_are_refused(change, about):
+    table = {"alphas": [0.0, 0.5, 1.0], "betas": [1.0, 0.25, 0.0], "levels": [3], "noise": 4e-16}
+    document = (qw.tradeoff(T).to_json(), {**table, **change})
+    family = {**document[0]["releases"][0], "function": document[1]}
+    with pytest.raises(InvalidParameter, match=about):
+        qw.Loss.from_json({**document[0], "releases": [family]})
+    with pytest.raises(InvalidParameter, match="trade-off must be"):
+        qw.Loss.from_json({**document[0], "releases": [{**family, "function": {"alphas": [0.0, 1.0]}}]})
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

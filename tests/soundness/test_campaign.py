@@ -35,6 +35,8 @@ SLOW = (
     "pufferfish: listed laws, every mechanism",
     "losses: random allocation",
     "losses: few steps of an allocation",
+    "losses: batches, composed",
+    "losses: divergences of batches",
 )
 
 

@@ -9,6 +9,7 @@ A factor shows four faces:
 """
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -20,6 +21,7 @@ SPARE = 100.0
 
 
 MOST_NODES = 3000
+GRID, POINTS = 2400, 40  # of a rough picture; of Gauss-Legendre on one panel
 
 
 class Sketched:
@@ -213,6 +215,111 @@ class SubsampledLaplace(Quadrature):
         if self.remove:
             return Atoms(loss, [q * a + (1 - q) * b for a, b in zip(p, other, strict=True)])
         return Atoms([-x for x in loss], other)
+
+
+class Moved(Quadrature):
+    """Two mixtures of one noise, moved to several places (a `MovedNoise`).
+
+    Gaussian noise: the trapezoid rule.  Laplace noise has constant losses beyond the outermost places, hence two atoms,
+    and bends at each place: Gauss-Legendre on panels.  With `symmetrised` the positive losses are kept, mirrored, and
+    what is left of P is an atom at 0: panels, too.  No rule is a certificate: two contours of different refinement must
+    agree.
+    """
+
+    def __init__(self, law, symmetrised=False):
+        self.law, self.symmetrised = law, symmetrised
+        self.start = law.threshold(0) if symmetrised else -mp.inf
+        self._picture = None
+
+    def sketch(self):
+        if self._picture is None:
+            x = self._outputs()
+            up, down = self._log_masses(x)
+            atoms = [(float(at), float(mp.log(mass))) for at, mass in self._atoms()]
+            losses, logs = [up - down], [up]
+            if self.symmetrised:
+                losses, logs = [up - down, down - up], [up, down]
+            losses += [np.array([at]) for at, _ in atoms]
+            logs += [np.array([log]) for _, log in atoms]
+            atomic = np.arange(x.size * (1 + self.symmetrised) + len(atoms)) >= x.size * (1 + self.symmetrised)
+            self._picture = np.concatenate(losses), np.concatenate(logs), atomic
+        return self._picture
+
+    def _outputs(self):
+        """Laplace noise is smooth between its places only."""
+        low, high = float(self.law.places[0]), float(self.law.places[-1])
+        if self.law.gaussian:
+            low, high = low - 45.0, high + 75.0
+        return np.linspace(max(low, float(self.start)), high, GRID)
+
+    def _log_masses(self, x):
+        """Of P and Q, in cells around the outputs."""
+        far = x - np.array([float(c) for c in self.law.places])[:, None]
+        shapes = -far * far / 2 - math.log(math.sqrt(2 * math.pi)) if self.law.gaussian else -abs(far) - math.log(2)
+        shapes = shapes + math.log(x[1] - x[0])
+        return [
+            np.logaddexp.reduce(
+                [shape + math.log(w) for shape, w in zip(shapes, weights, strict=True) if w > 0], axis=0
+            )
+            for weights in (self.law.p, self.law.q)
+        ]
+
+    def _atoms(self):
+        """Losses and P masses; what symmetrising leaves over comes last."""
+        found = []
+        if not self.law.gaussian:
+            for end, right in ((self.law.places[0], False), (self.law.places[-1], True)):
+                at, mass = self.law.loss(end), self.law.beyond(end, right)[0]
+                if not self.symmetrised:
+                    found.append((at, mass))
+                elif at > 0:
+                    found += [(at, mass), (-at, mass * mp.exp(-at))]
+        if self.symmetrised:
+            found.append((mp.zero, 1 - mp.fsum(self.law.beyond(self.start))))
+        return found
+
+    def nodes(self, theta, reach, refine):
+        loss, log_mass, _ = self.sketch()
+        x, height = self._outputs(), log_mass + float(theta) * loss
+        level = height.max() - SPARE - 15
+        kept = x[height[:GRID] > level]
+        if self.symmetrised:
+            kept = x[np.maximum(height[:GRID], height[GRID : 2 * GRID]) > level]
+        first, last = mp.mpf(float(kept[0])), mp.mpf(float(kept[-1]))
+        if kept[0] == x[0]:
+            first = self.start if self.symmetrised else self.law.places[0] if not self.law.gaussian else first
+        bends = () if self.law.gaussian else (c for c in self.law.places if first < c < last)
+        cuts = [first, *bends, last]
+        spread = float(self.law.places[-1] - self.law.places[0])
+        if self.law.gaussian and not self.symmetrised:  # analytic: the trapezoid rule
+            phi = np.linspace(0.1, 1.4, 14)
+            cost = SPARE + (phi / spread) ** 2 / 2 - (2 + abs(float(theta))) * 2 * np.log(np.cos(phi)) + 2 * reach * phi
+            h = mp.mpf(float(np.max(2 * math.pi * phi / spread / cost)) / refine)
+            if (last - first) / h > MOST_NODES:
+                raise Refused(f"{int((last - first) / h)} nodes")
+            ends = int(mp.floor(first / h)), int(mp.ceil(last / h))
+            return Atoms(*zip(*(self._node(j * h, h)[0] for j in range(ends[0], ends[1] + 1)), strict=True))
+        width = 1.0 / (refine * max(1.0, spread / 1.5, spread * reach / 40.0))
+        pieces = [math.ceil(float(b - a) / width) for a, b in itertools.pairwise(cuts)]
+        if POINTS * sum(pieces) > MOST_NODES:
+            raise Refused(f"{POINTS * sum(pieces)} nodes on panels")
+        found = self._atoms()
+        for (a, b), count in zip(itertools.pairwise(cuts), pieces, strict=True):
+            half = (b - a) / (2 * count)
+            for i in range(count):
+                for point, weight in zip(*legendre(POINTS), strict=True):
+                    found += self._node(a + (2 * i + 1 + point) * half, half * weight)
+        return Atoms(*zip(*found, strict=True))
+
+    def _node(self, x, weight):
+        """Loss and P mass at an output, and its mirror image."""
+        shapes = [
+            mp.exp(-((x - c) ** 2) / 2) / mp.sqrt(2 * mp.pi) if self.law.gaussian else mp.exp(-abs(x - c)) / 2
+            for c in self.law.places
+        ]
+        up, down = (mp.fsum(w * n for w, n in zip(ws, shapes, strict=True)) for ws in (self.law.p, self.law.q))
+        loss = mp.log(up / down)
+        return [(loss, weight * up), (-loss, weight * down)] if self.symmetrised else [(loss, weight * up)]
 
 
 class Mixture(Sketched):

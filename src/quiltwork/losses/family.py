@@ -48,6 +48,7 @@ ORDER = (  # in which people read of them; what is new comes after
     "zcdp",
     "rdp",
     "tradeoff",
+    "tabulated_tradeoff",
     "pair",
     "poisson",
     "sampled_group",

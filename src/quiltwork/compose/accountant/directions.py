@@ -39,7 +39,7 @@ from quiltwork.compose.releases import (
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import Contradiction, InvalidParameter
-from quiltwork.losses.families.exponential import BoundedRangePair
+from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -202,8 +202,8 @@ class Inquiry(ABC):
             if np.all((low == high) | (np.isfinite(high) & (high - low <= WIDE * high))):
                 return found
             widely = Ends(*self._widely(pairs), moments.METHOD)
-        if self.quantity != "beta" and isinstance(pairs[0][0], BoundedRangePair):  # adaptive releases tell less
-            widely = attrs.evolve(widely, lower=np.full(self.values.size, -np.inf))
+        if self.quantity != "beta" and isinstance(pairs[0][0], BoundedRangePair | AttainedRangePair):
+            widely = _half(pairs, widely)
         return self._met(found, widely)
 
     def _widely(self, pairs: Counted) -> Both:
@@ -243,9 +243,10 @@ class Inquiry(ABC):
                 continue
             if np.isnan(found.lower).any() or np.isnan(found.upper).any():
                 continue
+            found = _half(pairs, found) if less else found
             low, high = best.lower.copy(), best.upper.copy()
-            low[left], high[left] = (-np.inf if less else found.lower), found.upper
-            less = less or engine.below_pairs  # lower ends of what the pairs tell are none of this
+            low[left], high[left] = found.lower, found.upper
+            less = less or engine.below_pairs
             best = attrs.evolve(self._met(best, Ends(low, high, engine.method)), method=engine.method)
             left = left & ~self.narrow(best.lower, best.upper)
             if not left.any() or engine.whole:  # what a full list leaves open is rounding
@@ -455,6 +456,15 @@ INQUIRIES: dict[str, type[Inquiry]] = {"epsilon": SmallestEpsilon, "delta": Dive
 def _slack(parts: Sequence[Part]) -> float:
     """How far the optimistic polygons of sandwiched functions may lie below the functions, all releases together."""
     return math.fsum(part.count * part.family.slack for part in parts if part.family.sandwiched)
+
+
+def _half(pairs: Counted, found: Ends) -> Ends:
+    """What is true of adaptive releases of bounded range in ends about pairs: they tell less than the dominating pair,
+    and more than the response that one of them is.
+    """
+    if isinstance(pairs[0][0], AttainedRangePair):
+        return attrs.evolve(found, upper=np.full(found.upper.size, np.inf))
+    return attrs.evolve(found, lower=np.full(found.lower.size, -np.inf))
 
 
 def _top(pairs: Counted) -> tuple[float, float]:

@@ -29,15 +29,17 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair, from_laws
 from quiltwork.losses.families.tradeoff.chords import chords
+from quiltwork.losses.families.tradeoff.table import WIDE, Table
 from quiltwork.losses.families.tradeoff.vertices import Vertices, directed, hull
 from quiltwork.losses.family import Family
 from quiltwork.numbers.rounding import UNIT
 
-Function = Callable[[float], float]
+Program = Callable[[float], float]
+Function = Program | Table
 SLACK = 4e-16  # absolute accuracy of a user's function, if it does not show to be worse
 DENSE = 4  # samples in one step of the grid
-WIDE = 1 / 64  # spacing of the first samples
-MOST = 1 << 16  # samples
+MOST, MOST_KEPT = 1 << 16, 1 << 14  # samples; in a document
+FINEST = 2.0**-22  # spacing
 ROUNDS = 24
 WORST = 1e-12  # a function that bends the wrong way by more, and by more than its rounding noise, is not convex
 NOISIEST = 1e-6  # rounding noise of a function that can still be held
@@ -45,7 +47,7 @@ TAIL = 6  # slacks of P or Q mass at either end that count as revealed: their lo
 USUAL = 1 / 64  # step when nobody asked for a width
 
 
-def _values(function: Function, alpha: FloatArray) -> FloatArray:
+def _values(function: Program, alpha: FloatArray) -> FloatArray:
     """f at each alpha: in one call if it takes arrays, else one by one."""
     at_once: Any = function
     with np.errstate(all="ignore"):  # a function may look at log(0) and set it right afterwards
@@ -59,7 +61,7 @@ def _values(function: Function, alpha: FloatArray) -> FloatArray:
         return np.array([_value(function, a) for a in alpha.tolist()])
 
 
-def _value(function: Function, alpha: float) -> float:
+def _value(function: Program, alpha: float) -> float:
     try:
         return float(function(alpha))
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -73,6 +75,8 @@ def accuracy(function: Function) -> float:
 
     A function of 1 - alpha is a staircase where alpha is below the roundoff, and may be steep there: its stairs count.
     """
+    if isinstance(function, Table):
+        return function.noise
     centre = np.concatenate((np.geomspace(1e-16, 0.47, 30), np.geomspace(2e-4, 0.47, 10)))[:, None]
     near = centre * (1 + np.arange(12) * 2.0**-36)
     alpha = np.where(np.arange(40)[:, None] < 30, near, 1.0 - near)
@@ -103,6 +107,8 @@ def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]
 
     Splitting stops where chords are as good as the digits of f. A function may be slow: no place is asked for twice.
     """
+    if isinstance(function, Table):
+        return function.samples(spacing)
     alpha, beta = samples(function, 2 * spacing) if spacing < WIDE else _first(function)
     slack = accuracy(function)
     for _ in range(ROUNDS):
@@ -121,15 +127,15 @@ def samples(function: Function, spacing: float) -> tuple[FloatArray, FloatArray]
         order = np.argsort(np.concatenate((alpha, new)), kind="stable")
         values = np.concatenate((beta, _values(function, new)))[order]
         alpha = np.concatenate((alpha, new))[order]
-        beta = _checked(function, alpha, values)
+        beta = checked(function, alpha, values)
     return alpha, beta
 
 
-def _first(function: Function) -> tuple[FloatArray, FloatArray]:
+def _first(function: Program) -> tuple[FloatArray, FloatArray]:
     """Steep functions have told most of what they tell at tiny alphas; near 1 doubles end at 1e-16."""
     near_0, near_1 = np.geomspace(1e-80, 0.5, 200), 1.0 - np.geomspace(1e-16, 0.5, 60)
     alpha = np.unique(np.concatenate(([0.0], near_0, near_1, [1.0])))
-    return alpha, _checked(function, alpha, _values(function, alpha))
+    return alpha, checked(function, alpha, _values(function, alpha))
 
 
 def _between(left: FloatArray, right: FloatArray, pieces: NDArray[np.int64]) -> FloatArray:
@@ -143,7 +149,7 @@ def _between(left: FloatArray, right: FloatArray, pieces: NDArray[np.int64]) -> 
     return np.where((left == 0) | (right == 1), left + share * (right - left), np.where(right <= 0.5, low, high))
 
 
-def _checked(function: Function, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+def checked(function: Function, alpha: FloatArray, beta: FloatArray) -> FloatArray:
     """Values inside [0, 1 - alpha]; what is no trade-off function, beyond rounding, is refused with the place."""
     beta, slack = beta.copy(), accuracy(function)
     if abs(beta[-1]) <= slack:
@@ -197,6 +203,19 @@ def above(alpha: FloatArray, beta: FloatArray, slack: float = SLACK) -> Vertices
     """
     most = np.where(alpha < 1, np.minimum(np.nextafter(1.0 - alpha, 2.0), 1.0), 0.0)
     return tuple(hull(alpha, np.minimum(beta + slack, most)))
+
+
+def tabulated(function: Function) -> Table:
+    """The samples that documents keep: of every spacing down to the finest with at most MOST_KEPT of them."""
+    if isinstance(function, Table):
+        return function
+    levels = [samples(function, WIDE)]
+    while WIDE / 2 ** len(levels) >= FINEST:
+        finer = samples(function, WIDE / 2 ** len(levels))
+        if finer[0].size > MOST_KEPT:
+            break
+        levels.append(finer)
+    return Table.of(levels, accuracy(function))
 
 
 @attrs.frozen(eq=False)
@@ -305,7 +324,7 @@ def _hashable(function: Function) -> Function:
     try:
         hash(function)
     except TypeError:
-        return partial(function)
+        return function if isinstance(function, Table) else partial(function)
     return function
 
 
@@ -313,8 +332,8 @@ def _hashable(function: Function) -> Function:
 class Sandwich(Family):
     """A trade-off function given by a program; `step` is None until a question decides how fine it must be."""
 
-    kind: ClassVar[str] = "tradeoff"
-    stored: ClassVar[bool] = False  # it is written as two polygons around it, a TradeOffFunction
+    kind: ClassVar[str] = "tabulated_tradeoff"  # as which it is written
+    stored: ClassVar[bool] = False
     because: ClassVar[str] = "the stated trade-off function (Dong, Roth and Su 2022), held between finite pairs"
     function: Function = attrs.field(converter=_hashable)
     symmetric: bool = False
@@ -352,9 +371,8 @@ class Sandwich(Family):
         return self._held().slack
 
     def fields(self) -> dict[str, Any]:
-        """A program cannot be written down: polygons on both sides of it can."""
-        under, over = polygons(self.function, USUAL, self.symmetric)
-        return {"below": [list(v) for v in under], "above": [list(v) for v in over]}
+        """A program cannot be written down: its samples can, as `TabulatedTradeOff`."""
+        return {"function": tabulated(self.function).to_json(), "symmetric": self.symmetric}
 
     def in_words(self) -> str:
         return f"trade-off function {getattr(self.function, '__name__', '')}".rstrip(" ")
