@@ -69,7 +69,7 @@ def save(game: Game, path: Path) -> None:
             "log_scale": None if scale is None else scale.detach(),
             "attacker": game.attacker.net.state_dict(),
             "generator_adam": game.generator_adam.state_dict(),
-            "attacker_adam": game.attacker_adam.state_dict(),
+            "attacker_adam": None if game.attacker_adam is None else game.attacker_adam.state_dict(),
             "rng": json.dumps(game.rng.bit_generator.state),
             "rows": library.tensor(game.history, dtype=library.float64),
         },
@@ -94,7 +94,8 @@ def restore(game: Game, path: Path) -> None:
             game.generator.log_scale.copy_(state["log_scale"])
     game.attacker.net.load_state_dict(state["attacker"])
     game.generator_adam.load_state_dict(state["generator_adam"])
-    game.attacker_adam.load_state_dict(state["attacker_adam"])
+    if game.attacker_adam is not None:
+        game.attacker_adam.load_state_dict(state["attacker_adam"])
     game.rng.bit_generator.state = json.loads(state["rng"])
     game.rows = [(row[0], row[1], row[2], row[3]) for row in state["rows"].tolist()]
 
