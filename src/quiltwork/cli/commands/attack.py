@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -274,7 +274,7 @@ def _trained(made: Generative, people: Population, seed: int, training: dict[str
     from quiltwork.game.learned import train
 
     try:
-        return train(made, None, people, seed=seed, **training)
+        return cast("Trained", train(made, None, people, seed=seed, **training))  # nothing exists that it follows
     except KeyboardInterrupt:
         if training["checkpoint"] is not None and training["checkpoint"].exists():
             print(f"stopped: --resume continues from {training['checkpoint']}", file=sys.stderr)

@@ -5,6 +5,7 @@ A learned defence is no guarantee.  torch is asked for when training begins.
 
 from quiltwork.game.learned.certified_end import BoundedOdds, Certified, Finish, bisect_odds, finished
 from quiltwork.game.learned.defence import Accepted, Learned, Measured, Trained, accept, gate_attackers
+from quiltwork.game.learned.following import Following
 from quiltwork.game.learned.options import (
     AdaptiveResponse,
     FixedResponse,
@@ -22,6 +23,7 @@ __all__ = [
     "Certified",
     "Finish",
     "FixedResponse",
+    "Following",
     "Generative",
     "History",
     "InLoop",
