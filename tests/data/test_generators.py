@@ -185,7 +185,9 @@ def test_groups_are_one_chain_under_other_names(year):
         order = year.orders[group]
         assert sorted(order.tolist()) == list(range(78))
         assert np.array_equal(year.chain(group)[np.ix_(order, order)], year.transition)
-    plain = capture24_like(seeded(2), shuffle=0.0)
+    turned = capture24_like(seeded(2), shuffle=0.0)
+    assert [order[0] for order in turned.orders.tolist()] == [0, 9, 7, 5]
+    plain = capture24_like(seeded(2), shuffle=0.0, turn=0)
     assert np.array_equal(plain.orders, np.tile(np.arange(11), (4, 1)))
     assert np.array_equal(plain.chain(3), plain.transition)
 
@@ -296,3 +298,18 @@ def test_unknown_groups(day, group):
     for ask in (day.sequences, day.chain):
         with pytest.raises(InvalidParameter, match="group"):
             ask(group)
+
+
+def test_guessing_activities_from_everybody_is_as_seldom_right_as_printed():
+    """Majority of seed 003, section 7.1.5: 16.67 %; under common names it would be nearly always right."""
+
+    def majority(turn):
+        rates = []
+        for seed in range(20):
+            counts = capture24_like(np.random.default_rng([3, seed]), turn=turn).counts
+            guess = np.argsort(-counts.sum(axis=0), kind="stable")[:3]
+            rates.append(float((np.argsort(-counts, axis=1, kind="stable")[:, :3] == guess).mean()))
+        return float(np.mean(rates))
+
+    assert abs(majority(2) - 1 / 6) < 0.05
+    assert majority(0) > 0.8

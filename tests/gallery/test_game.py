@@ -32,17 +32,15 @@ from examples.gallery.game.attacks import (
     thresholds,
 )
 from examples.gallery.game.cases import random_games, six_people
-from examples.gallery.game.mechanisms import peeling, peeling_scale, pure
 from examples.gallery.game.people import QUICK as SMALL
 from examples.gallery.game.people import WHOLE, Some, genomes, size, told
 from examples.gallery.item import Effort
 from tests.errata import printed_game
 
-from quiltwork.errors import InvalidParameter, NotCertified
+from quiltwork.errors import InvalidParameter
 from quiltwork.game import FixedThreshold, Gaussian, LinearGaussian
-from quiltwork.game.attackers.likelihood import adaptive_llr, mean_reference_score, member_llr
 from quiltwork.game.ladder import ladder
-from quiltwork.game.people.population import Population, Statistic
+from quiltwork.game.people.population import Population
 from quiltwork.game.populations import independent
 from quiltwork.game.releases import SummaryStatistics
 
@@ -140,88 +138,6 @@ def test_genomes_are_cut_from_one_panel(monkeypatch):
     assert told(people, 3) == "3 of 10 candidates, 50 attributes"
     assert told(genomes(QUICK, 7)) == f"{SMALL.candidates // 2} of {SMALL.candidates} candidates, 7 attributes"
     assert (size(QUICK), size(Effort())) == (SMALL, WHOLE)
-
-
-# ---- mechanisms
-
-
-def test_pure_noise_has_the_law_of_its_norm():
-    """|z|_oo is Gamma(d) with scale 1 / (epsilon n): mean d / (epsilon n); and entries are uniform given the radius."""
-    exact = np.full((4000, 40), 0.5)
-    release = pure(PEOPLE, 20.0)
-    noise = release.defend(exact, np.ones((4000, 12), dtype=bool), np.random.default_rng(1)) - exact
-    largest = np.abs(noise).max(axis=1)
-    wanted = 40 / (20.0 * 6)
-    assert largest.mean() == pytest.approx(wanted, rel=4 / np.sqrt(40 * 4000))  # four standard deviations
-    assert np.abs(noise).mean() == pytest.approx(41 / (2 * 20.0 * 6), rel=0.02)
-    with pytest.raises(NotCertified):
-        release.certificate()
-
-
-def test_peeling_names_the_largest_shares():
-    rng = np.random.default_rng(2)
-    exact = rng.random((5, 40))
-    usual = PEOPLE.frequencies
-    found = peeling(PEOPLE, 7, 1e9).defend(exact, np.ones((5, 12), dtype=bool), rng)
-    for row, truth in zip(found, exact, strict=True):
-        named = np.argsort(-truth)[:7]
-        assert row[named] == pytest.approx(truth[named], abs=1e-6)
-        rest = np.setdiff1d(np.arange(40), named)
-        assert (row[rest] == usual[rest]).all()
-    # names at 2 / (n scale) and shares at 1 / (n scale) add up to epsilon
-    scale = peeling_scale(6, 7, 2.0)
-    assert 7 * (2 / (6 * scale) + 1 / (6 * scale)) == pytest.approx(2.0)
-
-
-def test_peeling_keeps_its_epsilon_for_two_attributes():
-    """P(name) for the two shares of one swap, exactly: the difference of two Laplace variables against a bound."""
-    scale = peeling_scale(6, 1, 1.0)
-    bound = 2 / (6 * scale)  # of the name alone, two thirds of epsilon
-    assert bound == pytest.approx(2 / 3)
-    for gap in np.linspace(-1.0, 1.0, 41):  # of the shares, in sixths; a swap moves the gap by two of them
-        chances = [_first(shift / (6 * scale)) for shift in (gap * 6, gap * 6 + 2)]
-        assert chances[1] <= np.exp(bound) * chances[0] * (1 + 1e-12)
-
-
-def _first(gap):
-    """P(the first is named) for a gap in units of the scale."""
-    tail = (1 + abs(gap) / 2) * np.exp(-abs(gap)) / 2  # of the difference of two Laplace variables
-    return 1 - tail if gap > 0 else tail
-
-
-# ---- responses
-
-
-def test_the_rules_of_the_responses_are_those_of_the_attackers():
-    pytest.importorskip("torch")
-    from examples.gallery.game import responding
-
-    statistic, torch = Statistic(PEOPLE), responding.torch()
-    members = PEOPLE.prior.draw(6, 12, np.random.default_rng(3))
-    outputs = np.clip(statistic.exact(members) + 0.01, 0.0, 1.0)
-    given = torch.from_numpy(outputs.astype(np.float32))
-    usual = PEOPLE.frequencies
-    fixed, adaptive, score = (
-        responding.rule_of(rule, statistic, np.random.default_rng(4))(given).numpy()
-        for rule in ("fixed LRT", "adaptive LRT", "score")
-    )
-    ratio = member_llr(PEOPLE.candidates, outputs, usual)
-    assert np.ptp(fixed - ratio) < 1e-3  # one threshold for all
-    assert adaptive == pytest.approx(adaptive_llr(PEOPLE.candidates, PEOPLE.reference, outputs, usual), abs=1e-3)
-    plain = mean_reference_score(PEOPLE.candidates, outputs, usual)
-    assert np.corrcoef(score.ravel(), plain.ravel())[0, 1] > 1 - 1e-6
-
-
-def test_a_response_hides_members_from_its_rule():
-    pytest.importorskip("torch")
-    from examples.gallery.game.attacks import paper_network
-    from examples.gallery.game.responding import respond
-
-    defender = attrs.evolve(paper_network(0.05, QUICK, hidden=(16, 16), learning_rate=1e-2), steps=80)
-    release = SummaryStatistics(respond(defender, "fixed LRT", PEOPLE, 1))
-    plain = ladder([FixedThreshold()], Gaussian(1e-6), PEOPLE, test=100, shown=False).best.auc
-    found = ladder([FixedThreshold()], release, test=100, shown=False).best.auc
-    assert found.upper < plain.lower
 
 
 # ---- attacks

@@ -10,6 +10,7 @@ from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 from quiltwork.game import Constant, FixedThreshold, Gaussian, Neural, Ridge
 from quiltwork.game.learned import Generative, train
 from quiltwork.game.learned.training import settled
+from quiltwork.game.people.population import Statistic
 
 BAD = [
     {"architecture": "big"},
@@ -41,6 +42,14 @@ BAD = [
     {"hidden": (0, 4)},
     {"hidden": 8},
     {"attacker_hidden": (8,)},
+    {"attacker_hidden": (8, 8, 8)},
+    {"hidden": (8, 8, 8, 8)},
+    {"decay": 0.0},
+    {"decay": 1.1},
+    {"epoch": 0},
+    {"reduction": "max"},
+    {"norm": 3},
+    {"norm": 0},
     {"odds_limit": 0.0},
     {"odds_weight": -1.0},
     {"patience": 0},
@@ -67,8 +76,30 @@ def test_defaults_follow_the_architecture():
     assert (noisy.objective, noisy.attacker, noisy.nu, noisy.attacker_steps) == ("cel", "linear", 100, 6)
     assert (noisy.learning_rate, noisy.attacker_rate) == (3e-4, 3e-3)
     assert (paper.objective, paper.attacker, paper.nu, paper.learning_rate) == ("tpr", "neural", 30, 1e-3)
+    assert (noisy.hidden, noisy.attacker_hidden, noisy.decay) == ((256, 256), (256, 128), 1.0)
     assert Generative(certify=(2.0, 1e-5)).settings(4, 4).odds_limit == 2.0
     assert Generative(certify=(2.0, 1e-5), odds_limit=1.0).settings(4, 4).odds_limit == 1.0
+
+
+def test_the_paper_has_its_printed_networks():
+    """Tables 1a and 2a: weights as P.9 counts them, and the rates and the decay of P.8."""
+    pytest.importorskip("torch")
+    from quiltwork.game.learned.training import players
+
+    chosen = Generative("paper").settings(8, 50)
+    assert (chosen.hidden, chosen.attacker_hidden) == ((1500, 1100, 500), (3400, 2000))
+    assert (chosen.learning_rate, chosen.attacker_rate, chosen.weight_decay, chosen.decay) == (1e-3, 1e-4, 1e-5, 0.988)
+    generator, attacker = players(chosen, Statistic(people(0, 8, 50)), 0)
+    kinds = [type(layer).__name__ for layer in generator.net]
+    assert kinds == [
+        "Linear", "Linear", "BatchNorm1d", "ReLU", "Linear", "BatchNorm1d", "LeakyReLU", "Linear",
+    ]  # fmt: skip
+    assert [type(layer).__name__ for layer in attacker.net] == ["Linear", "Linear", "BatchNorm1d", "ReLU", "Linear"]
+    weights = 38 * 1500 + 1500 * 1100 + 2 * 1100 + 1100 * 500 + 2 * 500 + 500 * 50
+    biases = 1500 + 1100 + 500 + 50
+    assert sum(part.numel() for part in generator.parameters) == weights + biases
+    weights = 50 * 3400 + 3400 * 2000 + 2 * 2000 + 2000 * 8
+    assert sum(part.numel() for part in attacker.net.parameters()) == weights + 3400 + 2000 + 8
 
 
 def test_weights_are_one_an_attribute():

@@ -37,6 +37,8 @@ CLASH = (
     "far smaller AUC. A curve that is nowhere below another has no smaller area; if the numbers are areas of curves "
     "that end early, they are no AUC. "
 )
+# the printed networks have thirty million weights, for 800 people with 5,000 attributes; these fit the people here
+CUT = {"hidden": (256, 256), "attacker_hidden": (256, 128), "attacker_rate": 1e-3, "decay": 1.0}
 TWICE = 2.0  # printed standard deviations that a difference may have
 
 
@@ -162,9 +164,20 @@ def learned(
     return attacked(releases, effort, nets, attackers)
 
 
-def paper_network(kappa: float, effort: Effort, **options: Any) -> Generative:
-    """The paper's generator and loss, with the steps of this run."""
-    return Generative(architecture="paper", kappa=kappa, steps=size(effort).steps, **options)
+def paper_network(kappa: float, effort: Effort, kind: type[Generative] = Generative, **options: Any) -> Generative:
+    """The paper's generator and loss, cut to the people and steps of this run; `kind` may be a response."""
+    return kind(architecture="paper", kappa=kappa, steps=size(effort).steps, **(CUT | options))
+
+
+def responded(defender: Generative, population: Population, effort: Effort) -> Attacked:
+    """Train a response to an attacker that stands still, as often as the effort says, then attack each result."""
+    releases = []
+    for place in range(size(effort).trainings):
+        game = Game(defender.settings(*population.size), Statistic(population), effort.seed + place)
+        for _ in range(defender.steps):
+            game.advance()
+        releases.append(SummaryStatistics(Learned(defender.name, game.statistic, game.generator)))
+    return attacked(releases, effort)
 
 
 def trained_times(effort: Effort) -> str:

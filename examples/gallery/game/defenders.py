@@ -13,37 +13,30 @@ from examples.gallery.game.attacks import (
     Attacked,
     as_printed,
     at_least,
-    attacked,
     paper_network,
+    responded,
     trained_times,
 )
 from examples.gallery.game.kappa import LOOP, MIDDLE, column, figure, measured, people
-from examples.gallery.game.people import size, told
+from examples.gallery.game.people import told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1B
-from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.document.blocks import Block, Grid
-from quiltwork.game.releases import SummaryStatistics
+from quiltwork.game import AdaptiveResponse, FixedResponse
 
 
 def at_middle(effort: Effort) -> dict[str, Finding]:
     """Figures 1a, 2b and 1b, the second column of Table 3, and Table 4 for Figure 1b."""
     found = measured(MIDDLE, effort)
-    responses = {name: responded(name, effort) for name in (FIXED, ADAPTIVE)}
+    kinds = {FIXED: FixedResponse, ADAPTIVE: AdaptiveResponse}
+    responses = {
+        name: responded(paper_network(MIDDLE, effort, kind), people(effort), effort) for name, kind in kinds.items()
+    }
     findings = {
         "game-figure-1a": figure(MIDDLE, found, effort, "game-figure-1a"),
         "game-table-3-kappa-1-5": column(MIDDLE, found, effort),
     }
     return findings | three_defenders(found, responses, effort)
-
-
-def responded(rule: str, effort: Effort) -> Attacked:
-    """The defence that best responds to a likelihood-ratio attacker, and the attacks on it."""
-    releases = [
-        SummaryStatistics(respond(paper_network(MIDDLE, effort), rule, people(effort), effort.seed + place))
-        for place in range(size(effort).trainings)
-    ]
-    return attacked(releases, effort)
 
 
 def three_defenders(bayesian: Attacked, responses: Mapping[str, Attacked], effort: Effort) -> dict[str, Finding]:

@@ -10,7 +10,6 @@ import attrs
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import BEST, CLASH, Attacked, as_printed, at_least, attacked, in_order, table
 from examples.gallery.game.kappa import HALF, people
-from examples.gallery.game.mechanisms import peeling, peeling_scale, pure
 from examples.gallery.game.people import genomes, told
 from examples.gallery.game.printed import (
     ADAPTIVE,
@@ -24,7 +23,7 @@ from examples.gallery.game.printed import (
 )
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.document.blocks import Grid
-from quiltwork.game import Laplace
+from quiltwork.game import Laplace, PeelingMean, SupNormNoise
 from quiltwork.game.people.population import Population
 from quiltwork.game.releases import SummaryStatistics
 
@@ -104,10 +103,14 @@ def _population(effort: Effort) -> Population:
     return genomes(effort, SITES)
 
 
+def _attacked(defender: SupNormNoise | PeelingMean, population: Population, effort: Effort) -> Attacked:
+    return attacked([SummaryStatistics(defender.prepare(population))], effort, steps=_steps(effort))
+
+
 def pure_dp(effort: Effort) -> dict[str, Finding]:
     """Figure 1e."""
     population = _population(effort)
-    arms = {e: attacked([SummaryStatistics(pure(population, e))], effort, steps=_steps(effort)) for e in EPSILONS}
+    arms = {e: _attacked(SupNormNoise(e), population, effort) for e in EPSILONS}
     intro = (
         f"Simulated genomes, {told(population)}. What was built, after Steinke and Ullman: noise with density "
         "proportional to exp(-epsilon n |z|), |z| the largest of all entries and n the members; a swap of one person "
@@ -119,15 +122,15 @@ def pure_dp(effort: Effort) -> dict[str, Finding]:
 def peeled(effort: Effort) -> dict[str, Finding]:
     """Figure 1f."""
     population = _population(effort)
-    arms = {
-        e: attacked([SummaryStatistics(peeling(population, NAMED, e))], effort, steps=_steps(effort)) for e in EPSILONS
-    }
-    scale = peeling_scale(population.size[0] // 2, NAMED, EPSILONS[1])
+    arms = {e: _attacked(PeelingMean(e, NAMED), population, effort) for e in EPSILONS}
+    scale = 3.0 * NAMED / (EPSILONS[1] * (population.size[0] // 2))
+    certified = float(PeelingMean(EPSILONS[1], NAMED).prepare(population).certificate().epsilon(DELTA).upper)
     intro = (
         f"Simulated genomes, {told(population)}. What was built, after Dwork, Su and Zhang: {NAMED} times the name of "
         f"the largest share with Laplace noise, then these shares with fresh noise, of scale 3 times {NAMED} / "
         f"(epsilon n), {scale:.4f} at epsilon {EPSILONS[1]:g}: names at 2 / (n scale) and shares at 1 / (n scale) add "
-        "up to epsilon. The others are filled with the reference frequency."
+        f"up to epsilon; composed they are worth {certified:.4g} at delta {DELTA:g}. The others are filled with the "
+        "reference frequency."
     )
     return _both("1f", "Four attackers under peeling", arms, PRINTED_1F, intro)
 

@@ -11,6 +11,7 @@ from examples.gallery.game.attacks import (
     at_least,
     attacked,
     paper_network,
+    responded,
     survives,
     table,
     trained_times,
@@ -18,9 +19,8 @@ from examples.gallery.game.attacks import (
 from examples.gallery.game.kappa import HALF
 from examples.gallery.game.people import Some, genomes, size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1G, SCORE
-from examples.gallery.game.responding import respond
 from examples.gallery.item import Check, Effort, Finding, Item, Study
-from quiltwork.game import Exact
+from quiltwork.game import Exact, ScoreResponse
 from quiltwork.game.releases import SummaryStatistics
 
 PEOPLE, MEMBERS = 20, 5  # as in the paper
@@ -44,11 +44,7 @@ def alike() -> Check:
 def against_score(effort: Effort) -> dict[str, Finding]:
     """Train against the score, then let everybody attack."""
     population = genomes(effort, size(effort).panel, PEOPLE, Some(MEMBERS))
-    releases = [
-        SummaryStatistics(respond(paper_network(PRICE, effort), SCORE, population, effort.seed + place))
-        for place in range(size(effort).trainings)
-    ]
-    found = attacked(releases, effort)
+    found = responded(paper_network(PRICE, effort, ScoreResponse), population, effort)
     before = attacked([SummaryStatistics(Exact().prepare(population))], effort)
     said = ", ".join(f"{name} {found[name].said}" for name in NAMES)
     words = (

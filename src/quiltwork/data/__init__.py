@@ -6,6 +6,7 @@ function of the secrets: what is then proved under that prior is no guarantee.
 
 from quiltwork.data.counts import Counts, Lengths, Tally
 from quiltwork.data.engines.engine import Engine
+from quiltwork.data.recorded import Recorded, capture24, foursquare
 from quiltwork.data.sequences import Sequences
 
-__all__ = ["Counts", "Engine", "Lengths", "Sequences", "Tally"]
+__all__ = ["Counts", "Engine", "Lengths", "Recorded", "Sequences", "Tally", "capture24", "foursquare"]

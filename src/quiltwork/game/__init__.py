@@ -12,12 +12,28 @@ from quiltwork.game.attackers.likelihood import AdaptiveThreshold, Calibrated, F
 from quiltwork.game.attackers.linear import LinearGaussian, Ridge
 from quiltwork.game.attackers.neural import Neural
 from quiltwork.game.attackers.optimal import OptimalTest
-from quiltwork.game.defenders import Constant, Exact, Gaussian, Laplace, RateDistortion, WaterFilling
+from quiltwork.game.defenders import (
+    Constant,
+    Exact,
+    Gaussian,
+    Laplace,
+    PeelingMean,
+    RateDistortion,
+    SupNormNoise,
+    WaterFilling,
+)
 from quiltwork.game.finite import composition_identity
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.leaderboard import Leaderboard
-from quiltwork.game.learned import Generative, train
+from quiltwork.game.learned import (
+    AdaptiveResponse,
+    FixedResponse,
+    Generative,
+    OptimalResponse,
+    ScoreResponse,
+    train,
+)
 from quiltwork.game.measures import (
     Bwma,
     Roc,
@@ -37,6 +53,7 @@ from quiltwork.game.releases import Draws, Several, SummaryStatistics
 from quiltwork.game.trials import Trials, trials
 
 __all__ = [
+    "AdaptiveResponse",
     "AdaptiveThreshold",
     "Attacker",
     "Budget",
@@ -48,6 +65,7 @@ __all__ = [
     "Exact",
     "FeatureHead",
     "Fitted",
+    "FixedResponse",
     "FixedThreshold",
     "Gaussian",
     "Generative",
@@ -58,16 +76,20 @@ __all__ = [
     "Leaderboard",
     "LinearGaussian",
     "Neural",
+    "OptimalResponse",
     "OptimalTest",
+    "PeelingMean",
     "Population",
     "Published",
     "RateDistortion",
     "Ridge",
     "Roc",
     "Score",
+    "ScoreResponse",
     "Several",
     "Statistic",
     "SummaryStatistics",
+    "SupNormNoise",
     "SupportVector",
     "Tree",
     "Trials",

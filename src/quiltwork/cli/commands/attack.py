@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from quiltwork.game.releases import Defence, SummaryStatistics
     from quiltwork.report.pages.attack import Attacked
 
-SOURCES = ("genotypes", "independent", "adult-like", "digits", "mnist", "adult", "rows")
+SOURCES = ("genotypes", "independent", "adult-like", "digits", "mnist", "adult", "vcf", "rows")
 REFERENCE = 400  # people, where as many as one likes can be had
 DEFENCES = (
     "none, constant, constant-reference, gaussian:SIGMA, laplace:SCALE, rate-distortion:ERROR, water-filling:ERROR, "
-    "generative:KAPPA, paper:KAPPA"
+    "sup-norm:EPSILON, peeling:EPSILON, generative:KAPPA, paper:KAPPA, fixed-response:KAPPA, adaptive-response:KAPPA, "
+    "optimal-response:KAPPA, score-response:KAPPA"
 )
 
 
@@ -36,12 +37,14 @@ DEFENCES = (
     "quiltwork attack rows.csv --defence laplace:0.05 --at-most 0.6 --html attack.html",
 )
 def attack(
-    data: Annotated[Path | None, typer.Argument(help="Rows of 0 and 1 (csv, npy, npz), or the Adult file.")] = None,
+    data: Annotated[
+        Path | None, typer.Argument(help="Rows of 0 and 1 (csv, npy, npz), genotypes (vcf), or the Adult file.")
+    ] = None,
     source: Annotated[
         str,
         typer.Option(
             "--from",
-            help="Whose rows: genotypes, independent, adult-like (simulated), digits, mnist, adult or rows (DATA).",
+            help="Whose rows: genotypes, independent, adult-like (simulated), digits, mnist, adult, vcf, rows (DATA).",
             show_default="genotypes, or rows when DATA is given",
             autocompletion=one_of(*SOURCES),
         ),
@@ -161,8 +164,7 @@ def defender(words: str, weights: tuple[float, ...] | None = None) -> Any:
     import attrs
 
     from quiltwork import checks
-    from quiltwork.game import defenders
-    from quiltwork.game.learned import Generative
+    from quiltwork.game import defenders, learned
 
     plain: dict[str, Callable[[], Any]] = {
         "none": defenders.Exact,
@@ -174,8 +176,14 @@ def defender(words: str, weights: tuple[float, ...] | None = None) -> Any:
         "laplace": defenders.Laplace,
         "rate-distortion": defenders.RateDistortion,
         "water-filling": defenders.WaterFilling,
-        "generative": lambda kappa: Generative(kappa=kappa),
-        "paper": lambda kappa: Generative(architecture="paper", kappa=kappa),
+        "sup-norm": defenders.SupNormNoise,
+        "peeling": defenders.PeelingMean,
+        "generative": lambda kappa: learned.Generative(kappa=kappa),
+        "paper": lambda kappa: learned.Generative(architecture="paper", kappa=kappa),
+        "fixed-response": lambda kappa: learned.FixedResponse(kappa=kappa),
+        "adaptive-response": lambda kappa: learned.AdaptiveResponse(kappa=kappa),
+        "optimal-response": lambda kappa: learned.OptimalResponse(kappa=kappa),
+        "score-response": lambda kappa: learned.ScoreResponse(kappa=kappa),
     }
     name, colon, size = words.partition(":")
     if name in plain and not colon:
@@ -188,6 +196,8 @@ def defender(words: str, weights: tuple[float, ...] | None = None) -> Any:
         except ValueError:
             raise InvalidParameter("defence", words, f"{name}: and a number, such as {name}:0.1") from None
         made = sized[name](checks.real(f"the size of {name}", number))
+        if weights is not None and not hasattr(made, "weights"):
+            raise InvalidParameter("weights", words, "left out", "this defence has no use for prices of attributes")
         return made if weights is None else attrs.evolve(made, weights=weights)
     raise InvalidParameter("defence", words, f"one of {DEFENCES}")
 
@@ -208,11 +218,12 @@ def population_of(
 
     if prior not in ("half", "independent"):
         raise InvalidParameter("prior", prior, "'half' or 'independent'")
-    read = source in ("adult", "rows")
+    read = source in ("adult", "vcf", "rows")
     if read and path is None:
         raise InvalidParameter("data", None, f"the path of a file for --from {source}")
     if not read and path is not None:
-        raise InvalidParameter("data", str(path), f"no file: --from {source} needs none", "use --from rows or adult")
+        hint = "use --from rows, vcf or adult"
+        raise InvalidParameter("data", str(path), f"no file: --from {source} needs none", hint)
     makers: dict[str, Callable[..., Population]] = {
         "genotypes": partial(populations.genotypes, sites=attributes, cache=cache, progress=_notice),
         "independent": partial(populations.independent, attributes=attributes),
@@ -220,6 +231,7 @@ def population_of(
         "adult-like": populations.adult_like,
         "digits": populations.digits,
         "mnist": populations.mnist,
+        "vcf": partial(populations.from_vcf, path or Path()),
         "rows": partial(populations.from_csv, path or Path()),
     }
     if source not in makers:
@@ -262,7 +274,7 @@ def _trained(made: Generative, people: Population, seed: int, training: dict[str
     from quiltwork.game.learned import train
 
     try:
-        return train(made, None, people, seed=seed, **training)
+        return cast("Trained", train(made, None, people, seed=seed, **training))  # nothing exists that it follows
     except KeyboardInterrupt:
         if training["checkpoint"] is not None and training["checkpoint"].exists():
             print(f"stopped: --resume continues from {training['checkpoint']}", file=sys.stderr)

@@ -11,7 +11,7 @@ Reference: theory/game.md section 4 (certificate for swap neighbours) and sectio
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -114,6 +114,26 @@ class PlainDefence:
 
     def certificate(self, rows: Rows | None = None) -> Guarantee:
         """The proven guarantee: for any rows, or for this pool of candidates, which is public."""
+        return self.prove(rows)
+
+
+@rows_of_people
+@attrs.frozen(eq=False)
+class DrawnDefence:
+    """A mechanism that is no linear channel: how it is drawn, and its certificate; attackers simulate it."""
+
+    name: str
+    statistic: Statistic
+    draw: Callable[[FloatArray, np.random.Generator], FloatArray]
+    prove: Callable[[Rows | None], Guarantee]
+    channel: ClassVar[Channel | None] = None
+
+    def defend(self, exact: FloatArray, members: Members, rng: np.random.Generator) -> FloatArray:
+        """Simulated outputs, in floating point: nothing here protects people."""
+        return self.draw(exact, rng)
+
+    def certificate(self, rows: Rows | None = None) -> Guarantee:
+        """The proven guarantee of the mechanism in real numbers."""
         return self.prove(rows)
 
 

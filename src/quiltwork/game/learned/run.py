@@ -32,11 +32,12 @@ from quiltwork.game.attackers.neural import torch
 from quiltwork.game.defenders.certificates import statistic_of
 from quiltwork.game.learned.certified_end import Certified, finished, reach
 from quiltwork.game.learned.defence import Learned, Trained, accept, error_of
+from quiltwork.game.learned.following import Following, follow
 from quiltwork.game.learned.options import IN_LOOP, Generative
 from quiltwork.game.learned.training import Game, History, InLoop
 from quiltwork.game.measures import auc
 from quiltwork.game.people.population import Population, Statistic
-from quiltwork.game.releases import Defence, SummaryStatistics
+from quiltwork.game.releases import Defence, Release, SummaryStatistics
 from quiltwork.progress import steps as bar
 
 _FORMAT = b"quiltwork/generative/1\n"
@@ -69,7 +70,7 @@ def save(game: Game, path: Path) -> None:
             "log_scale": None if scale is None else scale.detach(),
             "attacker": game.attacker.net.state_dict(),
             "generator_adam": game.generator_adam.state_dict(),
-            "attacker_adam": game.attacker_adam.state_dict(),
+            "attacker_adam": None if game.attacker_adam is None else game.attacker_adam.state_dict(),
             "rng": json.dumps(game.rng.bit_generator.state),
             "rows": library.tensor(game.history, dtype=library.float64),
         },
@@ -94,7 +95,8 @@ def restore(game: Game, path: Path) -> None:
             game.generator.log_scale.copy_(state["log_scale"])
     game.attacker.net.load_state_dict(state["attacker"])
     game.generator_adam.load_state_dict(state["generator_adam"])
-    game.attacker_adam.load_state_dict(state["attacker_adam"])
+    if game.attacker_adam is not None:
+        game.attacker_adam.load_state_dict(state["attacker_adam"])
     game.rng.bit_generator.state = json.loads(state["rng"])
     game.rows = [(row[0], row[1], row[2], row[3]) for row in state["rows"].tolist()]
 
@@ -169,7 +171,9 @@ def train(
     gate: bool = True,
     attackers: Iterable[Attacker] | None = None,
     budget: Budget | None = None,
-) -> Trained:
+    existing: Iterable[Release] | None = None,
+    target: tuple[float, float] | None = None,
+) -> Trained | Following:
     """Make a defender ready for a population; a `Generative` one is trained, and must pass the gate.
 
     `attacker` is the one in the loop of a `Generative` defender: "linear", "neural" or an attacker object of that kind;
@@ -183,9 +187,14 @@ def train(
 
     The gate compares the best of `attackers`, retrained against the frozen network, with closed-form defences at the
     same error, and puts the closed form in force unless the network is clearly better.
+
+    With `existing` releases about the same people and a `target` (epsilon, delta) for all together the answer is the
+    next release behind them, a `Following` whose certificate meets the target; it has no gate and no checkpoint.
     """
     statistic = statistic_of(population, denominator)
     begun = checks.count("seed", seed)
+    if existing is not None or target is not None:
+        return _following(defender, attacker, statistic, existing, target, begun, steps, checkpoint)
     if not isinstance(defender, Generative):
         return _prepared(defender, attacker, statistic, begun)
     judged, against = checks.flag("gate", gate), None if attackers is None else tuple(attackers)
@@ -209,6 +218,31 @@ def train(
     chosen = candidate if verdict is None else verdict.defence
     error = error_of(SummaryStatistics(chosen), np.random.default_rng([begun, 4]))
     return Trained(chosen, error, candidate, history, in_loop, verdict)
+
+
+def _following(
+    defender: Any,
+    attacker: Any,
+    statistic: Statistic,
+    existing: Iterable[Release] | None,
+    target: tuple[float, float] | None,
+    seed: int,
+    steps: int | None,
+    checkpoint: Any,
+) -> Following:
+    """What goes together: releases that exist, a target, and a network that may use them."""
+    if existing is None or target is None:
+        missing = "existing" if existing is None else "target"
+        raise InvalidParameter(missing, None, "given, as existing and target go together")
+    if type(defender) is not Generative:
+        raise InvalidParameter("defender", defender, "Generative(...) where a next release is designed")
+    if checkpoint is not None:
+        raise Unsupported("a checkpoint of a next release", "it is trained in one go", "leave checkpoint out")
+    if defender.certify is not None:
+        raise InvalidParameter("certify", defender.certify, "left out: the target is certified for all releases")
+    if attacker not in (None, "linear"):
+        raise Unsupported("another attacker in this loop", "a linear one sees all releases", "leave it out")
+    return follow(defender, statistic, existing, target, seed=seed, steps=steps)
 
 
 def _prepared(defender: Any, attacker: Any, statistic: Statistic, seed: int) -> Trained:

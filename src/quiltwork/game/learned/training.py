@@ -3,15 +3,18 @@
     noisy     delta = tanh(MLP(b, nu) + e^s z) / 2          z standard Gaussian, s learned, one an attribute
     paper     delta = sigmoid(MLP(b, nu)) - 1/2             no noise but nu
     linear    logits = W BN(x) + c                          batch-normalised logistic regression
-    neural    logits = MLP(BN(x))                           the paper's attacker, behind a normalised input
+    neural    logits = MLP(BN(x))                           the paper's attacker; beside its generator without the BN
+    optimal   logits = MLP(x) - their (1 - level)-quantile over people who are not in the data
+    fixed, adaptive, score                                  rules that stand still (`rules.py`)
 
-MLP of the generator: two hidden layers with batch normalisation, ReLU after the first and LeakyReLU after the second.
-What the two players minimise:
+MLP of the generator: a linear layer of each width but the last two, as in the paper's P.9, then two hidden layers with
+batch normalisation, ReLU after the first and LeakyReLU after the second.  What the two players minimise:
 
     attacker    cross entropy of its membership probabilities p (its minimiser: the marginal posteriors)
     cel         minus that cross entropy: zero-sum up to the price of utility, so Nash = Stackelberg = minimax
     tpr         mean of p_k b_k, the paper's proxy: general-sum, its Nash point is not the best commitment
-    utility     kappa mean_j(w_j |delta_j|)
+    utility     kappa mean_j(w_j |delta_j|); with norm 2, kappa times the root mean square of w_j delta_j
+    sum         instead of means: sum_k p_k b_k, or K cross entropies, and kappa |w delta|_norm
     odds        mean of max(0, |logit p_k - logit theta_k| - limit): the BGBP constraint as a penalty.  It looks at one
                 attacker on samples, so it bounds no supremum and is no guarantee (corrected Prop. 6).
 
@@ -25,6 +28,7 @@ Props. 6 and 8), 4 (recommended settings) and 5.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -34,11 +38,13 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.neural import torch
-from quiltwork.game.learned.options import Settings
+from quiltwork.game.learned.options import OPTIMAL, RULES, Settings
+from quiltwork.game.learned.rules import rule_of
 from quiltwork.game.people.population import Members, Statistic
 from quiltwork.kinds import document
 
 LEAK = 0.2
+TINY = 1e-12  # under a root, whose slope at 0 is infinite
 FIRST_STEP = 0.1  # the last layer starts small, so that training begins near the exact statistic
 
 
@@ -94,23 +100,29 @@ class Attacking:
             return np.asarray(self.net(library.from_numpy(outputs.astype(np.float32))).numpy(), dtype=float)
 
 
-def players(settings: Settings, candidates: int, attributes: int, seed: int) -> tuple[Perturbing, Attacking]:
-    """Both networks before training; torch's own random state is left as it was."""
-    library = torch()
+def players(settings: Settings, statistic: Statistic, seed: int) -> tuple[Perturbing, Attacking]:
+    """Both players before training; torch's own random state is left as it was."""
+    library, (candidates, attributes) = torch(), statistic.population.size
     with library.random.fork_rng(devices=[]):
         library.manual_seed(seed)
-        return _perturbing(settings, candidates, attributes), _attacking(settings, candidates, attributes)
+        generator = _perturbing(settings, candidates, attributes)
+        if settings.attacker in RULES:
+            return generator, Attacking(rule_of(settings, statistic, np.random.default_rng([seed, 9])))
+        return generator, _attacking(settings, candidates, attributes)
 
 
 def _perturbing(settings: Settings, candidates: int, attributes: int) -> Perturbing:
     library = torch()
-    nn, (first, second) = library.nn, settings.hidden
+    nn, (*before, first, second) = library.nn, settings.hidden
+    noisy = settings.architecture == "noisy"
     last = nn.Linear(second, attributes)
-    with library.no_grad():
-        last.weight.mul_(FIRST_STEP)
-        last.bias.zero_()
+    if noisy:
+        with library.no_grad():
+            last.weight.mul_(FIRST_STEP)
+            last.bias.zero_()
+    widths = [candidates + settings.nu, *before, first]
     net = nn.Sequential(
-        nn.Linear(candidates + settings.nu, first),
+        *(nn.Linear(one, two) for one, two in itertools.pairwise(widths)),
         nn.BatchNorm1d(first),
         nn.ReLU(),
         nn.Linear(first, second),
@@ -118,7 +130,6 @@ def _perturbing(settings: Settings, candidates: int, attributes: int) -> Perturb
         nn.LeakyReLU(LEAK),
         last,
     )
-    noisy = settings.architecture == "noisy"
     scale = nn.Parameter(library.full((attributes,), settings.initial_noise)) if noisy else None
     return Perturbing(net, scale, settings.nu, attributes)
 
@@ -126,14 +137,15 @@ def _perturbing(settings: Settings, candidates: int, attributes: int) -> Perturb
 def _attacking(settings: Settings, candidates: int, attributes: int) -> Attacking:
     library = torch()
     nn, (first, second) = library.nn, settings.attacker_hidden
-    normal = nn.BatchNorm1d(attributes, affine=False)
+    printed = settings.architecture == "paper" and settings.attacker != "linear"
+    normal = [] if printed else [nn.BatchNorm1d(attributes, affine=False)]
     if settings.attacker == "linear":
         linear = nn.Linear(attributes, candidates)
         nn.init.zeros_(linear.weight)
-        return Attacking(nn.Sequential(normal, linear))
+        return Attacking(nn.Sequential(*normal, linear))
     return Attacking(
         nn.Sequential(
-            normal,
+            *normal,
             nn.Linear(attributes, first),
             nn.Linear(first, second),
             nn.BatchNorm1d(second),
@@ -148,17 +160,24 @@ def cross_entropy(logits: Any, members: Any) -> Any:
     return torch().nn.functional.binary_cross_entropy_with_logits(logits, members)
 
 
-def privacy(objective: str, logits: Any, members: Any) -> Any:
+def privacy(settings: Settings, logits: Any, members: Any) -> Any:
     """The generator's privacy loss: smaller is better for the people in the data."""
-    if objective == "tpr":
-        return (torch().sigmoid(logits) * members).mean()
-    return -cross_entropy(logits, members)
+    if settings.attacker == OPTIMAL:
+        logits = logits - torch().quantile(logits[members == 0], 1.0 - settings.level)
+    people = members.shape[1] if settings.reduction == "sum" else 1
+    if settings.objective == "tpr":
+        return people * (torch().sigmoid(logits) * members).mean()
+    return -people * cross_entropy(logits, members)
 
 
-def price(delta: Any, kappa: float, weights: Any) -> Any:
+def price(settings: Settings, delta: Any, weights: Any) -> Any:
     """The generator's utility loss."""
-    size = delta.abs() if weights is None else delta.abs() * weights
-    return kappa * size.mean()
+    moved = delta if weights is None else delta * weights
+    if settings.norm == 1:
+        attributes = delta.shape[1] if settings.reduction == "sum" else 1
+        return settings.kappa * attributes * moved.abs().mean()
+    attributes = 1 if settings.reduction == "sum" else delta.shape[1]
+    return settings.kappa * ((moved.square().sum(dim=1) + TINY) / attributes).sqrt().mean()
 
 
 NOT_PROTECTION = "in-loop attacker: not a measure of protection"
@@ -222,11 +241,12 @@ class Game:
     def __init__(self, settings: Settings, statistic: Statistic, seed: int) -> None:
         library = torch()
         self.settings, self.statistic, self.seed = settings, statistic, seed
-        people, attributes = statistic.population.size
-        self.generator, self.attacker = players(settings, people, attributes, seed)
+        people, _ = statistic.population.size
+        self.generator, self.attacker = players(settings, statistic, seed)
         adam, decay = library.optim.Adam, settings.weight_decay
         self.generator_adam = adam(self.generator.parameters, settings.learning_rate, weight_decay=decay)
-        self.attacker_adam = adam(self.attacker.net.parameters(), settings.attacker_rate, weight_decay=decay)
+        learns = list(self.attacker.net.parameters())  # a rule has none
+        self.attacker_adam = adam(learns, settings.attacker_rate, weight_decay=decay) if learns else None
         self.rng = np.random.default_rng([seed, 0])
         self.rows: list[tuple[float, float, float, float]] = []
         self.whole = True  # between two steps, when the state may be written
@@ -261,12 +281,22 @@ class Game:
         self.whole = False
         self.generator.net.train()
         self.attacker.net.train()
+        self._slow_down()
         row = (self._attack(), *self._generate())
         if not all(map(math.isfinite, row)):
             hint = f"training diverged at step {self.step + 1}: take a smaller learning_rate or attacker_rate"
             raise InvalidParameter("the objective", row[3], "finite in every step", hint)
         self.rows.append(row)
         self.whole = True
+
+    def _slow_down(self) -> None:
+        """Both rates after so many epochs: they follow from the step, so that a resumed run has them too."""
+        chosen = self.settings
+        factor = chosen.decay ** (self.step // chosen.epoch)
+        rates = (self.generator_adam, chosen.learning_rate), (self.attacker_adam, chosen.attacker_rate)
+        for adam, rate in rates:
+            for group in [] if adam is None else adam.param_groups:
+                group["lr"] = rate * factor
 
     def _sample(self) -> tuple[Any, Any, Any]:
         """Membership as numbers, the exact statistic, and the generator's inputs."""
@@ -282,10 +312,11 @@ class Game:
             members, exact, inputs = self._sample()
             with library.no_grad():
                 released = library.clamp(exact + self.generator.delta(inputs), 0.0, 1.0)
-            self.attacker_adam.zero_grad()
             loss = cross_entropy(self.attacker.net(released), members)
-            loss.backward()
-            self.attacker_adam.step()
+            if self.attacker_adam is not None:
+                self.attacker_adam.zero_grad()
+                loss.backward()
+                self.attacker_adam.step()
         return float(loss.detach()) if loss is not None else math.nan
 
     def _generate(self) -> tuple[float, float, float]:
@@ -293,8 +324,8 @@ class Game:
         members, exact, inputs = self._sample()
         delta = self.generator.delta(inputs)
         logits = self.attacker.net(library.clamp(exact + delta, 0.0, 1.0))
-        private = privacy(chosen.objective, logits, members)
-        objective = private + price(delta, chosen.kappa, self._weights)
+        private = privacy(chosen, logits, members)
+        objective = private + price(chosen, delta, self._weights)
         if chosen.odds_limit is not None:
             beyond = library.relu((logits - self._prior_logits).abs() - chosen.odds_limit)  # of the band of the prior
             objective = objective + chosen.odds_weight * beyond.mean()

