@@ -80,8 +80,13 @@ def tables():
             yield module, getattr(import_module(module), name)
 
 
+@cache
 def ranks():
     """The layers of every contract, as import-linter holds them: container -> name -> floor."""
+    return tuple(_ranks())
+
+
+def _ranks():
     contracts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     for contract in contracts:
         if contract["type"] == "layers":

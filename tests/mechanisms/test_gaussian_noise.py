@@ -60,8 +60,8 @@ def test_what_is_claimed_on_integers_is_what_is_drawn() -> None:
 
 def map_of_the_sampler(sigma: float, reach: float, kind: str) -> float:
     dp = sampling.opendp()
-    domain = dp.atom_domain(T="f64", nan=False) if kind == "f64" else dp.atom_domain(T=kind)
-    return float(dp.m.make_gaussian(domain, dp.absolute_distance(T=kind), scale=sigma).map(reach))
+    domain = dp.domains.atom_domain(T="f64", nan=False) if kind == "f64" else dp.domains.atom_domain(T=kind)
+    return float(dp.measurements.make_gaussian(domain, dp.metrics.absolute_distance(T=kind), scale=sigma).map(reach))
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1e-6, 1e6))

@@ -67,13 +67,17 @@ def test_a_sum_brings_its_sensitivity() -> None:
 
 def integer_map(scale: float, step: int) -> float:
     dp = sampling.opendp()
-    return float(dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale).map(step))
+    return float(
+        dp.measurements.make_laplace(
+            dp.domains.atom_domain(T="i64"), dp.metrics.absolute_distance(T="i64"), scale=scale
+        ).map(step)
+    )
 
 
 def float_map(scale: float, reach: float) -> float:
     dp = sampling.opendp()
-    space = dp.atom_domain(T="f64", nan=False), dp.absolute_distance(T="f64")
-    return float(dp.m.make_laplace(*space, scale=scale).map(reach))
+    space = dp.domains.atom_domain(T="f64", nan=False), dp.metrics.absolute_distance(T="f64")
+    return float(dp.measurements.make_laplace(*space, scale=scale).map(reach))
 
 
 @given(SCALES, st.integers(1, 600_000))

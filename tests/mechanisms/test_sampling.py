@@ -71,7 +71,7 @@ def test_samplers_get_no_less_than_the_typed_scale(
 
 
 def test_bad_input_is_named_before_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    monkeypatch.setitem(sys.modules, "opendp", None)
     with pytest.raises(InvalidParameter):
         histogram([-1], 1.0)
 

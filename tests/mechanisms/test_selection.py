@@ -41,10 +41,10 @@ def test_noise_of_another_scale_is_caught(factor: float, monkeypatch: pytest.Mon
 def test_permute_and_flip_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenDP's selection for the pure measure has another law: the bound of k + 1 is not proven for it."""
     dp = sampling.opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.linf_distance(T="i64")
 
     def flips(scores: list[int], k: int, scale: float) -> list[int]:
-        return list(dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)(scores))
+        return list(dp.measurements.make_noisy_top_k(*space, dp.measures.max_divergence(), k=k, scale=scale)(scores))
 
     monkeypatch.setattr(sampling, "peel", flips)
     assert peeling_off(COUNTS, 3, 2.0)

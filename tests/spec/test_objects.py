@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -41,6 +42,7 @@ GROUPS = {
     "audits": samples_game.audits,
     "drawn": samples_game.drawn,
 }
+GROUPS = {name: cache(make) for name, make in GROUPS.items()}  # some take seconds, and nothing changes them
 ROOMS = (
     "", "curves", "compose.loss", "tables", "pufferfish", "confounding", "mechanisms", "data", "audit", "game",
     "game.finite", "game.classifier", "game.composition", "game.generative", "ledger", "report",

@@ -19,22 +19,30 @@ GRANULARITY = 2.0**-1074  # of doubles, and of the noise on them
 
 
 def opendp() -> Any:
-    """OpenDP's module, ready for use."""
+    """OpenDP's package, ready for use. Its prelude would load scikit-learn too, and pandas with it."""
     try:
-        import opendp.prelude as dp
+        import opendp as dp
+        import opendp.domains
+        import opendp.measurements
+        import opendp.measures
+        import opendp.metrics
+        import opendp.mod
     except ImportError:
         raise MissingExtra("opendp", "noise") from None
-    dp.enable_features("contrib")
+    dp.mod.enable_features("contrib")
     return dp
 
 
 def _drawn(law: str, kind: type, values: list[Any], scale: float) -> list[Any]:
     """Each value plus its own draw of discrete noise: on integers, or on multiples of 2^-1074, rounded to doubles."""
     dp = opendp()
-    laws = {"laplace": (dp.m.make_laplace, dp.l1_distance), "gaussian": (dp.m.make_gaussian, dp.l2_distance)}
+    laws = {
+        "laplace": (dp.measurements.make_laplace, dp.metrics.l1_distance),
+        "gaussian": (dp.measurements.make_gaussian, dp.metrics.l2_distance),
+    }
     make, distance = laws[law]
-    entry = dp.atom_domain(T="i64") if kind is int else dp.atom_domain(T="f64", nan=False)
-    found = make(dp.vector_domain(entry), distance(T="i64" if kind is int else "f64"), scale=scale)(values)
+    entry = dp.domains.atom_domain(T="i64") if kind is int else dp.domains.atom_domain(T="f64", nan=False)
+    found = make(dp.domains.vector_domain(entry), distance(T="i64" if kind is int else "f64"), scale=scale)(values)
     return [kind(value) for value in found]
 
 
@@ -66,6 +74,6 @@ def peel(scores: list[int], k: int, scale: float) -> list[int]:
     it would draw without replacement (permute and flip), to which the bound of `top_k_loss` does not belong.
     """
     dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    select = dp.m.make_noisy_top_k(*space, dp.zero_concentrated_divergence(), k=k, scale=scale)
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.linf_distance(T="i64")
+    select = dp.measurements.make_noisy_top_k(*space, dp.measures.zero_concentrated_divergence(), k=k, scale=scale)
     return [int(index) for index in select(scores)]
