@@ -243,6 +243,50 @@ def test_a_row_of_larger_variance_moves_further_than_the_gap():
     assert under(plan, prior).epsilon(1e-6).upper >= told
 
 
+# ---- reveal
+
+
+@pytest.mark.parametrize(("sigma", "delta"), [(0.7, 1e-3), (2.0, 1e-6)])
+def test_a_window_is_hidden_and_the_rest_is_told(sigma, delta):
+    """Hiding the row alone, its two neighbours told: in closed form, and below what coupling and propagation give."""
+    stay, length, hidden = 0.6, 7, qw.gaussian(sigma)
+    promise = under(hourly(hidden, length), stays(stay, length))
+    odds = math.log(stay / (1 - stay))
+    told = [(stay**2, 2 * odds), (2 * stay * (1 - stay), 0.0), ((1 - stay) ** 2, -2 * odds)]
+    found = float(promise.epsilon(delta).upper)
+    assert sum(chance * float(hidden.delta(found - loss).upper) for chance, loss in told) <= delta * (1 + 1e-4)
+    assert found < 0.99 * promise.curve.propagated_epsilon(delta, promise.curve._coupled_epsilon(delta))
+
+
+@pytest.mark.parametrize("loss", [qw.gaussian(0.7), qw.gaussian(4.0)], ids=str)
+def test_one_law_as_a_chain_a_tree_a_joint_law_and_spins(loss):
+    """All are upper ends of one truth; where everything but the row is told they agree."""
+    length, stay = 4, 0.6
+    chain = stays(stay, length)
+    law = np.array(
+        [
+            0.5 * math.prod(stay if a == b else 1 - stay for a, b in itertools.pairwise(word))
+            for word in itertools.product((0, 1), repeat=length)
+        ]
+    ).reshape((2,) * length)
+    spins = pf.Ising({(i, i + 1): 0.5 * math.log(stay / (1 - stay)) for i in range(length - 1)})
+    tree = pf.Tree([None, 0, 1, 2], [[stay, 1 - stay], [1 - stay, stay]], [0.5, 0.5])
+    plan = hourly(loss, length)
+    uppers = [float(under(plan, prior).epsilon(1e-3).upper) for prior in (chain, pf.JointLaw(law), spins, tree)]
+    assert uppers[1] == pytest.approx(uppers[2], rel=1e-5)
+    if loss == qw.gaussian(0.7):
+        assert uppers == pytest.approx([uppers[0]] * 4, rel=1e-5)
+    else:
+        assert uppers[0] <= uppers[1] * (1 + 1e-9)  # windows are sets
+    assert all(float(under(plan, prior).epsilon(1e-3).lower) <= min(uppers) for prior in (chain, spins))
+
+
+def test_both_directions_of_a_block_are_cases():
+    """With alpha far from beta a 1 tells more than a 0: the worse of the two counts."""
+    one, other = (under(hourly(qw.gaussian(1.0), 3), pf.Blocks(3, *rates)) for rates in ((0.3, 3.0), (3.0, 0.3)))
+    assert one.epsilon(1e-3).upper == pytest.approx(other.epsilon(1e-3).upper, rel=1e-6)
+
+
 # ---- refusals
 
 
@@ -251,7 +295,7 @@ def test_what_is_not_built_is_refused():
     with pytest.raises(InvalidParameter, match="one for each tick"):
         under(plan, pf.Tree([None, 0, 0], STAY, [0.5, 0.5]))
     with pytest.raises(Unsupported, match="no coupling of it is proved"):
-        under(plan, pf.Ising([[0.0, 0.1, 0, 0], [0.1, 0, 0, 0], [0, 0, 0, 0.1], [0, 0, 0.1, 0]]))
+        under(plan, pf.AnyOf([pf.Blocks(4, 1.0, 1.0), pf.Blocks(4, 2.0, 1.0)]))
     for prior in (stays(0.9, 4), pf.Blocks(4, 1.0, 1.0)):
         with pytest.raises(Unsupported, match="does not add up"):
             under(plan, prior).loss()

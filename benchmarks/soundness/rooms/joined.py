@@ -21,7 +21,7 @@ from quiltwork import pufferfish as pf
 NEAR = 1e-9  # of laws that are known in floats only
 MECHANISMS = 8  # for each plan
 EPSILONS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-PRIORS = ("chain", "chain", "tree", "hidden", "emission", "blocks", "independent")
+PRIORS = ("chain", "chain", "tree", "hidden", "emission", "blocks", "independent", "joint", "spins")
 
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
@@ -61,7 +61,10 @@ def _sticky(rng: np.random.Generator) -> dict[str, Any]:
 
 def _any(rng: np.random.Generator) -> dict[str, Any]:
     name = str(rng.choice(PRIORS))
-    length, states = int(rng.integers(2, 5)), 2 if name in ("blocks", "hidden", "emission") else int(rng.integers(2, 4))
+    length, states = (
+        int(rng.integers(2, 5)),
+        2 if name in ("blocks", "hidden", "emission", "spins") else int(rng.integers(2, 4)),
+    )
     hidden = int(rng.integers(2, 4)) if name in ("hidden", "emission") else states
     queries = []
     offset = int(rng.integers(-1, 3)) if rng.random() < 0.3 else None  # of states that are numbers, to be summed
@@ -114,7 +117,32 @@ def prior_of(case: dict[str, Any]) -> Any:
         return pf.HiddenMarkov(matrix, case["emission"], length=length, secret=name)
     if name == "blocks":
         return pf.Blocks(length, *case["rates"])
+    if name == "joint":
+        return pf.JointLaw(_weights(case))
+    if name == "spins":
+        return pf.Ising(_couplings(case), fields=np.log(case["rates"][0]) * np.ones(length))
     return pf.Independent(length)
+
+
+def _weights(case: dict[str, Any]) -> np.ndarray:
+    """A law of all rows of a person, written out."""
+    rng, shape = np.random.default_rng(case["mechanisms"]), (case["states"],) * case["length"]
+    found = rng.exponential(1.0, shape) ** case["rates"][0]
+    return np.asarray(found / found.sum())
+
+
+def _couplings(case: dict[str, Any]) -> dict[tuple[int, int], float]:
+    rng, pairs = np.random.default_rng(case["mechanisms"]), itertools.combinations(range(case["length"]), 2)
+    return {pair: float(rng.normal(scale=0.4)) for pair in pairs}
+
+
+def _spun(case: dict[str, Any], words: np.ndarray) -> np.ndarray:
+    """exp of the sum of J s s' over pairs, and of h s."""
+    spins = 2.0 * words - 1.0
+    energy = np.log(case["rates"][0]) * spins.sum(axis=1)
+    for (one, two), strength in _couplings(case).items():
+        energy += strength * spins[:, one] * spins[:, two]
+    return np.asarray(np.exp(energy))
 
 
 def _stationary(matrix: np.ndarray) -> np.ndarray:
@@ -132,6 +160,10 @@ def laws_of(case: dict[str, Any]) -> tuple[np.ndarray, list[list[np.ndarray]]]:
         return words, _emitted(words, matrix, emission, name == "hidden")
     if name == "blocks":
         chances = np.array([_urn(word, *case["rates"]) for word in words.tolist()])
+    elif name == "joint":
+        chances = _weights(case).ravel()  # words in the same order
+    elif name == "spins":
+        chances = _spun(case, words)
     elif name == "chain":
         chances = start[words[:, 0]] * np.prod(matrix[words[:, :-1], words[:, 1:]], axis=1)
     elif name == "tree":

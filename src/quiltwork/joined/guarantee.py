@@ -17,6 +17,7 @@ from quiltwork.joined.patterns import Patterns, patterns_of
 from quiltwork.joined.under_chain import AlongChain
 from quiltwork.joined.under_gaussian import BECAUSE as SHIFT
 from quiltwork.joined.under_gaussian import shifted
+from quiltwork.joined.under_joint import InJointLaw
 from quiltwork.joined.under_prior import Correlated, UnderPrior
 from quiltwork.joined.under_tree import Apart, Hidden, InBlocks, OnTree
 from quiltwork.pufferfish.prior import Prior
@@ -24,6 +25,8 @@ from quiltwork.pufferfish.priors.blocks import Blocks, Independent
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianPrior
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
+from quiltwork.pufferfish.priors.ising import Ising
+from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.tables.guarantee import guaranteed
 from quiltwork.tables.notions.neighbors import ReplaceOne
@@ -39,6 +42,8 @@ LAWS: tuple[tuple[type[Prior], Any], ...] = (
     (HiddenMarkov, Hidden),
     (Blocks, InBlocks),
     (Independent, Apart),
+    (JointLaw, InJointLaw),
+    (Ising, InJointLaw),
 )
 
 

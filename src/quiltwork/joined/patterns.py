@@ -364,6 +364,10 @@ class Patterns:
             return attrs.evolve(self.none, sharing=frozenset((tick,)))
         return attrs.evolve(self.none, counts=tuple(int(one == kind) for one in range(len(self.none.counts))))
 
+    def all_of(self, ticks: Iterable[int]) -> Pattern:
+        """These ticks, each once."""
+        return sum(map(self.at, ticks), start=self.none)
+
     def number(self, pattern: Pattern) -> int:
         """The number of the profile of a pattern."""
         return self._known(np.array(pattern.counts, dtype=np.int64), tuple(sorted(pattern.sharing)))

@@ -15,6 +15,7 @@ Reference: theory/joining.md section 2, Theorems 2 and 3 (reveal).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 
@@ -27,7 +28,9 @@ from quiltwork.joined.sides import Kernel
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.pufferfish.prior import Atoms
 
+REVEALED = "revealing: what lies outside a set of rows is told outright, and the plan loses what that set costs"
 REACHES = (0, 1, 2, 4)  # entries on each side of the secret one that are hidden with it
+HIDDEN = (1, 2, 3, 4, 6, 8, 12, 16)  # entries that are hidden where any may be chosen
 MAX_ATOMS = 256  # contents of the entries next to a window that are told apart
 LEAST = 1e-300  # a chance that may have underflowed
 
@@ -64,38 +67,51 @@ def product(steps: Sequence[Kernel]) -> Kernel:
     return reduce(after, steps)
 
 
-def told_by(sides: Sequence[Kernel], first: int, second: int) -> Atoms | None:
-    """What entries tell that are independent given the secret one, each by its own kernel; None if of too many."""
-    weights, losses = np.ones(1), np.zeros(1)
+def told_by(sides: Sequence[Kernel], first: FloatArray, second: FloatArray, error: float = 0.0) -> Atoms | None:
+    """What entries tell that are independent given a state with one of these laws; None if they tell too many things.
+
+    `error` is relative, of the laws.
+    """
+    if math.prod(len(side.matrix) for side in sides) > MAX_ATOMS:
+        return None
+    error += sum(side.error for side in sides) + (len(first) + 4) * UNIT
+    p, q = (_seen(sides, law) for law in (first, second))
+    there = _seen([attrs.evolve(side, matrix=side.possible.astype(float)) for side in sides], first) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = np.where((p > 0) & (q > 0), np.log(p / q), np.inf)
+    return merged(up(p * (1.0 + error), 4)[there] + LEAST, up(losses + 2.0 * error, 4)[there])
+
+
+def _seen(sides: Sequence[Kernel], law: FloatArray) -> FloatArray:
+    """The law of what is next to a state, all sides together."""
+    found = law[:, None]
     for side in sides:
-        p, q = side.matrix[first], side.matrix[second]
-        there = side.possible[first]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(side.possible[second] & (q > 0) & (p > 0), np.log(p / q), np.inf)
-        own = up(p * (1.0 + side.error), 4)[there] + LEAST
-        loss = up(ratio + 2.0 * side.error + 4 * UNIT, 4)[there]
-        weights, losses = np.outer(weights, own).ravel(), np.add.outer(losses, loss).ravel()
-        if losses.size > MAX_ATOMS:
-            return None
-    return _merged(up(weights, 2 * len(sides)), up(losses, 2 * len(sides)))
+        found = (found[:, :, None] * side.matrix[:, None, :]).reshape(len(law), -1)
+    return np.asarray(found.sum(axis=0))
 
 
-def _merged(weights: FloatArray, losses: FloatArray) -> Atoms:
+def merged(weights: FloatArray, losses: FloatArray) -> Atoms:
+    """Equal losses as one; of too many the largest stands for all."""
     losses, place = np.unique(losses, return_inverse=True)
-    return Atoms(up(np.bincount(place, weights), weights.size), losses)
+    weights = up(np.bincount(place, weights), len(place))
+    return Atoms(weights, losses) if losses.size <= MAX_ATOMS else Atoms(np.ones(1), losses[-1:])
 
 
 def windows(
-    patterns: Patterns, left: Sequence[Kernel] | None, right: Sequence[Kernel], entry: int, first: int, second: int
-) -> tuple[Revealed, ...]:
-    """Windows around an entry of a chain; nothing beyond an end is told, nor of a side of which no law is known."""
+    patterns: Patterns, left: Sequence[Kernel] | None, right: Sequence[Kernel], entry: int,
+    first: FloatArray, second: FloatArray, error: float = 0.0,
+) -> tuple[Revealed, ...]:  # fmt: skip
+    """Windows around an entry of a chain whose state has one of two laws; beyond an end nothing is told.
+
+    Where no law of the left side is known, all of it is hidden.
+    """
     found, end = [], len(patterns.ticks) - 1
     for reach in REACHES:
         start = 0 if left is None else max(entry - reach, 0)
         last = min(entry + reach, end)
         sides = [product(left[: entry - start + 1])] if left and start > 0 else []
         sides += [product(right[: last - entry + 1])] if last < end else []
-        atoms = told_by(sides, first, second)
+        atoms = told_by(sides, first, second, error)
         if atoms is not None:
             found.append(Revealed.of(patterns.window(start, last), atoms))
     return tuple(dict.fromkeys(found))

@@ -14,7 +14,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.joined.coupling import numbers_apart, survival
 from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
-from quiltwork.joined.revealing import Revealed, windows
+from quiltwork.joined.revealing import REVEALED, Revealed, windows
 from quiltwork.joined.sides import Sides
 from quiltwork.joined.under_prior import Correlated
 from quiltwork.joined.weighted_sum import WeightedSum
@@ -26,7 +26,6 @@ COUPLED = (
     "coupling: two copies of the sequence differ in a random window, and the plan loses on average what that window "
     "costs"
 )
-REVEALED = "revealing: what lies outside a window is told outright, and the plan loses what that window costs"
 PROPAGATED = "propagation: each side of an entry lets through what its transition law allows, a window pays once"
 
 
@@ -143,7 +142,8 @@ class AlongChain(Correlated):
             return ()
         if case not in self._reveals:
             i, u, v = self.cases[case]
-            self._reveals[case] = windows(self.patterns, self.sides.left(i), self.sides.right(i), i, u, v)
+            ones = np.eye(self.sides.states)
+            self._reveals[case] = windows(self.patterns, self.sides.left(i), self.sides.right(i), i, ones[u], ones[v])
         return self._reveals[case]
 
     # ---- propagate

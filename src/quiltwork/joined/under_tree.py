@@ -16,6 +16,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.joined.meeting import Law, Meeting, residual
 from quiltwork.joined.patterns import Pattern, Patterns
+from quiltwork.joined.revealing import HIDDEN, REVEALED, Revealed, merged, told_by, windows
 from quiltwork.joined.sides import Kernel, Sides
 from quiltwork.joined.under_prior import Correlated
 from quiltwork.numbers.matrices import stationary_error
@@ -35,15 +36,25 @@ TRANSLATED = "the prior's own theorem, for what one entry costs at most"
 class Listed(Correlated):
     """Cases with a law of patterns each, listed one by one."""
 
-    because: tuple[str, ...] = (MET, TRANSLATED)
+    because: tuple[str, ...] = (MET, TRANSLATED, REVEALED)
 
     def __init__(self, patterns: Patterns, prior: Prior) -> None:
         self.patterns, self.prior = patterns, prior
+        self._reveals: dict[int, tuple[Revealed, ...]] = {}
 
     @cached_property
     def laws(self) -> list[tuple[str, Law]]:
         """The words and the law of every case."""
         raise NotImplementedError
+
+    def reveals(self, case: int) -> tuple[Revealed, ...]:
+        if case not in self._reveals:
+            self._reveals[case] = self._revealed(case)
+        return self._reveals[case]
+
+    def _revealed(self, case: int) -> tuple[Revealed, ...]:
+        """Hidden sets of a case, with what the rest tells."""
+        return ()
 
     @cached_property
     def _matrix(self) -> tuple[np.ndarray, FloatArray]:
@@ -105,7 +116,7 @@ class Apart(Listed):
 class OnTree(Listed):
     """The entries of a tree are the ticks, in their order."""
 
-    because = (MET, CARRIED)
+    because = (MET, CARRIED, REVEALED)
     prior: Tree
 
     @cached_property
@@ -127,18 +138,25 @@ class OnTree(Listed):
         return found
 
     @cached_property
+    def cases(self) -> list[tuple[int, int, int]]:
+        """(entry, u, v)."""
+        return [(i, u, v) for i, seen in enumerate(self.prior.edges.possible) for u, v in _pairs(seen.tolist())]
+
+    @cached_property
     def laws(self) -> list[tuple[str, Law]]:
         meeting = Meeting(self.patterns, self.prior.edges.neighbours, lambda near, far: self.kernels[near, far])
         states, found = self.prior.states, []
-        for i, possible in enumerate(self.prior.edges.possible):
-            for u in possible.tolist():
-                for v in possible.tolist():
-                    if u != v:
-                        law = meeting.around(i, u, v)
-                        own = self.patterns.at(i)
-                        words = self.named(i, states[u], states[v])
-                        found.append((words, {own + pattern: weight for pattern, weight in law.items()}))
+        for i, u, v in self.cases:
+            law, own = meeting.around(i, u, v), self.patterns.at(i)
+            words = self.named(i, states[u], states[v])
+            found.append((words, {own + pattern: weight for pattern, weight in law.items()}))
         return found
+
+    def _revealed(self, case: int) -> tuple[Revealed, ...]:
+        i, u, v = self.cases[case]
+        ones = np.eye(len(self.prior.states))
+        atoms = told_by([self.kernels[i, other] for other in self.prior.edges.neighbours[i]], ones[u], ones[v])
+        return () if atoms is None else (Revealed.of(self.patterns.number(self.patterns.at(i)), atoms),)
 
     @property
     def told(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -182,9 +200,30 @@ class Hidden(Listed):
         return np.asarray(self.prior.emission[self.prior.chain.occurring])
 
     @cached_property
+    def _sides(self) -> Sides:
+        return Sides(self.prior.chain, len(self.patterns.ticks))
+
+    @cached_property
+    def _given(self) -> tuple[list[tuple[int, int]], FloatArray, float]:
+        """The pairs of secrets at any entry, the law of the hidden state given each secret, and its error."""
+        size, emitted = len(self._emitted), self._emitted
+        if self.prior.secret == "hidden":
+            return _pairs(range(size)), np.eye(size), 0.0
+        weights = self.prior.chain.stationary[:, None] * emitted
+        seen = np.flatnonzero(weights.sum(axis=0) > 0).tolist()
+        posterior = np.zeros((emitted.shape[1], size))
+        posterior[seen] = (weights[:, seen] / weights[:, seen].sum(axis=0)).T
+        return _pairs(seen), posterior, 2.2 * stationary_error(size) + (size + 8) * UNIT
+
+    def _revealed(self, case: int) -> tuple[Revealed, ...]:
+        pairs, laws, error = self._given
+        i, (first, second) = case // len(pairs), pairs[case % len(pairs)]
+        left, right = self._sides.left(i), self._sides.right(i)
+        return windows(self.patterns, left, right, i, laws[first], laws[second], error)
+
+    @cached_property
     def laws(self) -> list[tuple[str, Law]]:
-        prior, length = self.prior, len(self.patterns.ticks)
-        sides = Sides(prior.chain, length)
+        prior, length, sides = self.prior, len(self.patterns.ticks), self._sides
         emitted = self._emitted
         apart = 0.5 * np.abs(emitted[:, None, :] - emitted[None, :, :]).sum(axis=2) + (emitted.shape[1] + 8) * UNIT
         neighbours = [[t for t in (i - 1, i + 1) if 0 <= t < length] for i in range(length)]
@@ -197,32 +236,28 @@ class Hidden(Listed):
 
         meeting = Meeting(self.patterns, neighbours, kernel, np.minimum(apart, 1.0))
         if prior.secret == "hidden":
-            return self._hidden(meeting, len(emitted))
+            return self._hidden(meeting)
         return self._shown(meeting, emitted)
 
-    def _hidden(self, meeting: Meeting, size: int) -> list[tuple[str, Law]]:
+    def _hidden(self, meeting: Meeting) -> list[tuple[str, Law]]:
         states, found = [self.prior.states[i] for i in self.prior.chain.occurring], []
         for i in range(len(self.patterns.ticks)):
-            for u, v in _pairs(range(size)):
+            for u, v in self._given[0]:
                 law: Law = {}
                 _add(law, meeting.around(i, u, v), meeting.own(i, u, v), 1.0)
                 found.append((self.named(i, states[u], states[v]), law))
         return found
 
     def _shown(self, meeting: Meeting, emitted: FloatArray) -> list[tuple[str, Law]]:
-        weights = self.prior.chain.stationary[:, None] * emitted
-        seen = np.flatnonzero(weights.sum(axis=0) > 0).tolist()
-        posterior = np.zeros((emitted.shape[1], len(emitted)))
-        posterior[seen] = (weights[:, seen] / weights[:, seen].sum(axis=0)).T
-        size = len(emitted)
-        error, found = 2.2 * stationary_error(size) + (size + 8) * UNIT, []
+        pairs_seen, posterior, error = self._given
+        found = []
         around = {
             (i, y, z): meeting.around(i, y, z)
             for i in range(len(self.patterns.ticks))
             for y, z in _pairs(range(len(emitted)))
         }
         for i in range(len(self.patterns.ticks)):
-            for first, second in _pairs(seen):
+            for first, second in pairs_seen:
                 met, pairs = residual(posterior, error, first, second)
                 own = self.patterns.at(i)
                 law: Law = {own: met}
@@ -251,18 +286,25 @@ class InBlocks(Listed):
             key = tuple(map(self.patterns.at, (i, *rest)))
             if key not in known:
                 known[key] = self._drawn(key)
-            found.append((self.named(i, 1, 0), known[key]))
+            found += [(self.named(i, *values), known[key]) for values in ((1, 0), (0, 1))]
         return found
 
     @property
     def told(self) -> tuple[int, ...]:  # type: ignore[override]
         return tuple(range(len(self.patterns.ticks))) if self.patterns.contents == 2 else ()
 
+    def _revealed(self, case: int) -> tuple[Revealed, ...]:
+        i, size, found = case // 2, self.prior.size, []
+        others = [t for t in range(i - i % size, i - i % size + size) if t != i]
+        for hidden in sorted({min(size, one) for one in HIDDEN}):
+            atoms = self.prior.atoms(1 - case % 2, hidden)
+            number = self.patterns.number(self.patterns.all_of((i, *others[: hidden - 1])))
+            found.append(Revealed.of(number, merged(atoms.weights, atoms.losses)))
+        return tuple(found)
+
     def _drawn(self, ticks: tuple[Pattern, ...]) -> Law:
         alpha, beta = self.prior.alpha, self.prior.beta
-        whole = self.patterns.none
-        for one in ticks:
-            whole = whole + one
+        whole = sum(ticks, start=self.patterns.none)
         states: dict[tuple[int, int], Law] = {(0, 1): {ticks[0]: 1.0}}
         for n, tick in enumerate(ticks[1:], start=1):
             size, grown = alpha + beta + n, dict[tuple[int, int], Law]()

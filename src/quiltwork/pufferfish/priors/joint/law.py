@@ -265,8 +265,7 @@ class JointLaw(Prior):
         index = checks.count("case", case)
         if index >= len(cases):
             raise InvalidParameter("case", case, f"from 0 to {len(cases) - 1}")
-        largest = self._largest(size)
-        hidden = int(self._best(secrets, largest)[1][index, largest - 1])
+        hidden = self._hidden(index, size, secrets)
         chosen = cases[index]
         first, second = summed(self.law * chosen.first, hidden), summed(self.law * chosen.second, hidden)
         kept = first > 0
@@ -279,6 +278,15 @@ class JointLaw(Prior):
         losses, place = np.unique(losses, return_inverse=True)
         merged = np.bincount(place, weights) * (1.0 + 2.0 * len(weights) * UNIT)
         return Atoms(up(merged), losses)
+
+    def hidden(self, case: int, size: int, secrets: Secrets | None = None) -> tuple[int, ...]:
+        """The entries of the best set of this size, outside of which `atoms` are told."""
+        bits = self._hidden(case, size, secrets)
+        return tuple(entry for entry in range(self.entries) if bits >> entry & 1)
+
+    def _hidden(self, case: int, size: int, secrets: Secrets | None) -> int:
+        largest = self._largest(size)
+        return int(self._best(secrets, largest)[1][case, largest - 1])
 
     def query_laws(self, case: int, secrets: Secrets | None = None) -> tuple[FloatArray, FloatArray] | None:
         """The law of how many entries have a value that the first secret favours, under each of the two secrets."""
