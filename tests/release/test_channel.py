@@ -6,7 +6,7 @@ import pytest
 import quiltwork as qw
 from quiltwork import confounding as cf
 from quiltwork.cli import main
-from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.mechanisms.certified_table import draw_many
 from quiltwork.release import release_channel
 
@@ -48,18 +48,6 @@ def test_every_record_gets_one_output_of_its_own_row(monkeypatch):
     assert qw.loads(qw.dumps(found)).rows == found.rows
 
 
-def test_a_key_is_paid_for_and_drawn_once(tmp_path):
-    data = {"score": [1, 2, 4] * 100}
-    with qw.Ledger(f"sqlite:///{tmp_path}/budgets.db") as book:
-        book.open("secrets", epsilon=1.0, delta=0.0, protects=designed().guarantee().protects)
-        asked = {"column": "score", "ledger": book, "budget": "secrets", "key": "k"}
-        first, again = (release_channel(designed(), data, **asked) for _ in range(2))
-        assert first.rows == again.rows
-        assert [entry.kind for entry in book.history("secrets")].count("spend") == 1
-        with pytest.raises(QuiltworkError, match="another plan"):
-            release_channel(designed(cost="absolute"), data, **asked)
-
-
 def test_what_the_channel_does_not_read_is_refused():
     with pytest.raises(Unsupported, match="reads"):
         release_channel(designed(reads="secret"), {"score": [1]}, column="score")
@@ -74,5 +62,7 @@ def test_the_command_designs_and_publishes(tmp_path, capsys):
     assert "outputs of score" in capsys.readouterr().out
     values = [int(text.split(",")[2]) for text in (tmp_path / "drawn.csv").read_text().splitlines()[1:]]
     assert sum(values) == 10
+    assert main([*line, "--column", "score", "--budget", "b"]) == 2
+    assert "world file" in capsys.readouterr().err
     assert main(line) == 2
     assert "column" in capsys.readouterr().err

@@ -38,6 +38,10 @@ def release(
         Path | None, typer.Option(metavar="FILE", help="Also write the numbers: .parquet, .csv or .json.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Also counts and sums in which parts add up: post-processing.")
+    ] = False,
+    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="The same, with no cell below zero.")] = False,
     column: Annotated[str | None, typer.Option(help="Of a world file: the column that its channel reads.")] = None,
     delta: Delta = None,
     as_json: AsJson = False,
@@ -59,6 +63,7 @@ def release(
     from quiltwork.cli.files import check_writable
     from quiltwork.cli.terminal import plan_at, told
     from quiltwork.release.channel import release_channel
+    from quiltwork.release.least_squares import consistent as fitted
     from quiltwork.release.released import FORMATS, Released
     from quiltwork.report.answers.design import view
     from quiltwork.report.pages.released import released_report
@@ -74,6 +79,9 @@ def release(
         raise InvalidParameter("plan", str(plan), "a table plan with count, sum, mean or the like, or a world file")
     if (column is None) == isinstance(given, WorldFile):
         raise InvalidParameter("column", column, "the column that a channel reads, with a world file alone")
+    if budget is not None and column is not None:
+        hint = "what was released before stands in the world file, and its target is the budget"
+        raise InvalidParameter("budget", budget, "left out with a world file", hint)
     asked: dict[str, Any] = {"engine": engine}
 
     def published(**asked: Any) -> Released:
@@ -91,6 +99,8 @@ def release(
     else:
         with Where(HOME if ledger is None else ledger, token_file, key_file).reached() as book:
             found = published(ledger=book, budget=budget, key=key, **asked)
+    if isinstance(given, TablePlan) and (consistent or nonnegative):
+        found = fitted(found, given.plan(), nonnegative=nonnegative)
     if out is not None:
         print(f"wrote {found.save(out)}", file=sys.stderr)
     document = {"schema": "quiltwork/release/1", **found.about(), "rows": [dict(row) for row in found.rows]}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from quiltwork.confounding.design.design import Design
 
 EACH = "the records are of different persons, whose secrets do not depend on each other"
+ONCE = "each record goes through the channel once: a second run is another release, and is designed after this one"
 SIZE = "how many records there are, and who is in the table, is not hidden"
 
 
@@ -40,12 +41,13 @@ def release_channel(
     *,
     column: str,
     engine: Any = "duckdb://",
-    ledger: Any = None,
-    budget: str | None = None,
-    key: str | None = None,
     progress: bool | None = None,
 ) -> Released:
-    """How often each output of a designed channel came, one draw for each record whose value the world knows."""
+    """How often each output of a designed channel came, one draw for each record whose value the world knows.
+
+    Nothing is paid from a ledger: guarantees about a secret do not add up, and what was released before is part of the
+    design. A second call is another release, which is designed with this one as `existing`.
+    """
     if design.task.reads != "data":
         raise Unsupported(
             f"a release of a channel that reads {design.task.reads}", "a table of rows holds the data alone",
@@ -56,7 +58,7 @@ def release_channel(
     counted = statistic(table, add_remove(), "count", column, by=table[column], noise=noise.laplace(1.0))
     found = design.guarantee()
     guarantee = Guarantee(
-        found.curve, protects=found.protects, assumes=(*found.assumes, EACH, SIZE),
+        found.curve, protects=found.protects, assumes=(*found.assumes, EACH, ONCE, SIZE),
         because=found.because,
     )  # fmt: skip
     code = _hash(design, column)
@@ -78,7 +80,7 @@ def release_channel(
         return Released(tuple(rows), (), guarantee, 1.0, said, code)
 
     task = Task(table, add_remove(), (counted,), guarantee, code, drawn)
-    return carried_out(task, data, engine, ledger, budget, key, progress)
+    return carried_out(task, data, engine, None, None, None, progress)
 
 
 def _column(design: Design) -> Cat:

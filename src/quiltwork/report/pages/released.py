@@ -8,7 +8,7 @@ from typing import Any
 from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Terms, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, assumed, why
-from quiltwork.release.released import LAST, Released
+from quiltwork.release.released import FITTED, LAST, Released
 from quiltwork.report.parts import loss_fact, percent, promised
 from quiltwork.tables.guarantee import USUAL_DELTA
 from quiltwork.tables.statistics.statistic import Statistic
@@ -60,18 +60,20 @@ def _others(found: Released) -> list[str]:
 
 def _numbers(found: Released, queries: set[str]) -> list[Block]:
     rows = [row for row in found.rows if row["query"] in queries]
-    names = [name for name in rows[0] if name not in LAST and (len(queries) > 1 or name != "query")]
+    names = [name for name in rows[0] if name not in (*LAST, FITTED) and (len(queries) > 1 or name != "query")]
     digits = _digits(rows)
+    fitted = [("Consistent", "number")] if rows[0].get(FITTED) is not None else []
     largest = max((abs(float(row["value"])) for row in rows), default=0.0) or 1.0
     shown = [
         (
             *(str(row[name]) for name in names),
             Cell(_number(row["value"], digits), share=max(0.0, float(row["value"])) / largest),
             f"{_number(row['lower'], digits)} to {_number(row['upper'], digits)}",
+            *([] if row.get(FITTED) is None else [_number(row[FITTED], digits)]),
         )
         for row in rows[:SHOWN]
     ]
-    blocks: list[Block] = [Grid((*names, ("Value", "number"), ("Interval", "number")), shown)]
+    blocks: list[Block] = [Grid((*names, ("Value", "number"), ("Interval", "number"), *fitted), shown)]
     if len(rows) > SHOWN:
         blocks.append(Words(f"... and {len(rows) - SHOWN:,} more rows."))
     return blocks
