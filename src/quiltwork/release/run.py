@@ -29,8 +29,9 @@ from quiltwork.release.scan import Totals, inspect, quiet, totals
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
-from quiltwork.tables.schema.columns import Id
+from quiltwork.tables.schema.columns import Float, Id
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.statistics.price import Units
 from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -188,6 +189,9 @@ def words(statistics: tuple[Statistic, ...], table: Table, neighbors: Notion) ->
         if one.clip is not None:
             low, high = one.clip
             said.append(f"{one.name}: values of {one.of} outside {low:g} to {high:g} count as the nearer end.")
+        if one.verb in ("sum", "mean") and isinstance(table.columns[str(one.of)], Float):
+            step = 1 / Units.of(one, table).factor
+            said.append(f"{one.name}: each value is rounded to a multiple of {step:.2g}, which intervals leave out.")
     if isinstance(neighbors, User):
         if not math.isinf(neighbors.max_records):
             said.append(
