@@ -152,11 +152,11 @@ def beside_sql(folder: Path, rows: int) -> tuple[list[list[str]], list[Bar]]:
 def by_quiltwork(path: Path, regions: list[str], each: dict[str, int]) -> Numbers:
     t = qw.Table(person=qw.Id(), region=qw.Cat(*regions), cost=qw.Float(0, CLIP))
     made = qw.Plan(t, qw.user("person", CAP, max_per=each))
-    made.count("n", by=t.region, noise=noise.auto()).sum("s", of=t.cost, by=t.region, noise=noise.auto())
+    made.mean("s", of=t.cost, by=t.region, parts=True, noise=noise.auto())  # with the count and sum it is made of
     found: dict[str, dict[str, float]] = {}
     for row in made.calibrate(epsilon=EPSILON, delta=DELTA).release(str(path)).rows:
         found.setdefault(row["region"], {})[row["query"]] = row["value"]
-    return {region: (pair["n"], pair["s"]) for region, pair in found.items()}
+    return {region: (parts["s: count"], parts["s: sum"]) for region, parts in found.items()}
 
 
 def by_opendp(path: Path, regions: list[str], rows: int) -> Numbers:

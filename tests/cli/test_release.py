@@ -2,12 +2,14 @@
 
 import json
 import random
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from tests.cli.lines import one_line
 
+import quiltwork as qw
 from quiltwork.cli import main
 
 PLAN = """\
@@ -114,3 +116,52 @@ def test_a_statistic_that_is_wrong_in_a_file_is_named(tmp_path, capsys, query, w
     text = (PLAN % ("auto", "auto")).rpartition("  - ")[0] + f"  - {query}\n"
     (tmp_path / "plan.yaml").write_text(text)
     assert words in run(capsys, "account", tmp_path / "plan.yaml", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("plan", "data", "budget", "code", "words"),
+    [
+        ("plan.yaml", "nowhere.parquet", "people", 2, "none is there"),
+        ("plan.yaml", "damaged.parquet", "people", 2, "can be read"),
+        ("plan.yaml", "folder", "people", 2, "none is there"),
+        ("plan.yaml", "visits.txt", "people", 2, ".parquet"),
+        ("plan.yaml", "column.parquet", "people", 2, "cost"),
+        ("plan.yaml", "type.parquet", "people", 2, "person"),
+        ("plan.yaml", "lists.parquet", "people", 2, "cost"),
+        ("plan.yaml", "header.csv", "people", 2, "first line"),
+        ("auto.yaml", "visits.parquet", "people", 2, "calibrate"),
+        ("plan.yaml", "visits.parquet", "nobody", 2, "nobody"),
+        ("plan.yaml", "visits.parquet", "spent", 1, "epsilon"),
+        ("plan.yaml", "visits.parquet", "others", 2, "protects"),
+    ],
+)
+def test_what_cannot_be_published_is_one_line_and_nothing_is_read_or_spent(
+    files, monkeypatch, capsys, plan, data, budget, code, words
+):
+    monkeypatch.chdir(files)
+    monkeypatch.setattr("quiltwork.release.run.totals", lambda *_: pytest.fail("the data were read"))
+    rows = {"person": [1.5], "region": ["North"], "cost": [1.0]}
+    parquet.write_table(pa.table(rows), "type.parquet")
+    parquet.write_table(pa.table({**rows, "person": [1], "cost": [[1.0]]}), "lists.parquet")
+    parquet.write_table(pa.table({"person": [1], "region": ["North"]}), "column.parquet")
+    (files / "damaged.parquet").write_bytes(b"PAR1 Alice")
+    (files / "header.csv").write_text("Alice,North,12\n")
+    (files / "visits.txt").write_text("Alice\n")
+    (files / "folder").mkdir()
+    with qw.Ledger(f"sqlite:///{files}/budgets.db") as book:
+        book.open("people", epsilon=3.0, delta=1e-6, protects=PROTECTS)
+        book.open("spent", epsilon=0.01, delta=1e-6, protects=PROTECTS)
+        book.open("others", epsilon=3.0, delta=1e-6, protects="one record, added or removed")
+    found = run(capsys, "release", plan, data, "--ledger", "budgets.db", "--budget", budget, "--key", "k", code=code)
+    assert re.search(words, one_line(found.err))
+    assert "Alice" not in found.err + found.out
+    with qw.Ledger(f"sqlite:///{files}/budgets.db") as book:
+        assert not [
+            entry for name in ("people", "spent", "others") for entry in book.history(name) if entry.kind == "spend"
+        ]
+
+
+def test_an_empty_table_is_published_like_any_other(files, capsys):
+    parquet.write_table(parquet.read_table(files / "visits.parquet").slice(0, 0), files / "none.parquet")
+    found = json.loads(run(capsys, "release", files / "plan.yaml", files / "none.parquet", "--json").out)
+    assert [row["query"] for row in found["rows"]] == ["visits", "visits", "cost"]

@@ -30,7 +30,8 @@ def numbers():
 
 
 SECRET = "Alice 1234"
-RARE = [SECRET, 10**40, -(10**40), math.inf, -math.inf, math.nan, Decimal("1e999"), Decimal("NaN"), b"\xff", [1], {}, "\ud800"]
+FAR = [10**40, -(10**40), math.inf, -math.inf, math.nan, Decimal("1e999"), Decimal("NaN")]
+RARE = [SECRET, *FAR, b"\xff", [1], {}, "\ud800"]
 
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame])
@@ -54,7 +55,7 @@ def test_objects_among_others_are_no_error_and_change_no_other(kind, column):
     plan.count("tags", by=t.tags, noise=ONE).count("flag", by=t.flag, noise=ONE).count("level", by=t.level, noise=ONE)
 
     def columns(cells):
-        filler = {name: None for name in usual} | {"person": "other"}
+        filler = dict.fromkeys(usual) | {"person": "other"}
         rows = {name: [*values, *({**filler, column: cell}[name] for cell in cells)] for name, values in usual.items()}
         objects = {}
         for name, values in rows.items():
@@ -141,12 +142,11 @@ def test_no_refusal_shows_a_value(source):
 )
 def test_no_text_file_is_quoted(text, tmp_path):
     (tmp_path / "rows.csv").write_text(text)
-    try:
+    with pytest.raises(QuiltworkError) as caught:
         refused().release(tmp_path / "rows.csv")
-    except QuiltworkError as error:
-        assert "Alice" not in str(error)
-        assert error.__cause__ is None
-        assert "\n" not in str(error)
+    assert "Alice" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert "\n" not in str(caught.value)
 
 
 # ---- intervals of means: of many records they are narrow
@@ -155,16 +155,16 @@ def test_no_text_file_is_quoted(text, tmp_path):
 @pytest.mark.parametrize("records", [50, 5_000, 5_000_000])
 @pytest.mark.parametrize("truth", [0.0, 0.013, 0.5, 1.0])
 def test_intervals_of_means_hold_as_often_as_they_say_and_are_as_narrow_as_they_can_be(records, truth):
-    """2,000 draws at 95 %: between 93 and 97 of 100 within 4 standard errors where no end of the range cuts them off."""
+    """600 draws at 95 %: within 4 standard errors, where no end of the range cuts the intervals off."""
     rng, size, hits, widths = np.random.default_rng(records), 10.0, [0, 0], [[], []]
-    for _ in range(2000):
+    for _ in range(600):
         u, v = records * truth + rng.laplace(0, size), records * (1 - truth) + rng.laplace(0, size)
         total, count = records * (2 * truth - 1) + rng.normal(0, size), records + rng.normal(0, size)
         ends = laplace_mean(u, v, size, 0.95), gaussian_mean(total, count, (size, size), 0.95)
         for kind, ((low, high), place) in enumerate(zip(ends, (truth, 2 * truth - 1), strict=True)):
             hits[kind] += low <= place <= high
             widths[kind].append(high - low)
-    assert min(hits) >= 1860
-    assert max(hits) <= (2000 if truth in (0.0, 1.0) or records == 50 else 1940)
+    assert min(hits) >= 548
+    assert max(hits) <= (600 if truth in (0.0, 1.0) or records == 50 else 592)
     assert np.median(widths[0]) <= 8 * size / records
     assert np.median(widths[1]) <= 8 * size / records

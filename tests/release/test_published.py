@@ -4,9 +4,11 @@ import math
 import os
 import random
 import signal
+import sys
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 from tests.examples import seeds
@@ -123,6 +125,26 @@ def test_published_intervals_hold_the_exact_answer_in_as_many_cases():
             assert hit >= 95 - 5 * math.sqrt(100 * 0.05 * 0.95), (one.name, labels, hit)
 
 
+@pytest.mark.parametrize("kind", [noise.laplace, noise.gaussian], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("clip", [(0, 100), (20, 60)])
+def test_the_parts_of_a_mean_are_its_sum_and_count(kind, clip):
+    """400 draws: intervals hold in 95 % of them within 5 standard errors, and values have no bias beyond 6."""
+    t, rows = table(), data()
+    made = qw.Plan(t, qw.add_remove()).mean("m", of=t.cost, clip=clip, parts=True, noise=kind(700.0))
+    with scan.Engine.open() as engine:
+        exact = scan.totals(engine, rows, t, made.neighbors, made.statistics, lambda *_: None)["m"]
+    truth = {"m: sum": exact.sum[0] / (2**28 / clip[1]), "m: count": exact.count[0]}
+    drawn = [{row["query"]: row for row in draw.published(exact, t, made.neighbors, 0.95)} for _ in range(400)]
+    for name, value in truth.items():
+        off = np.array([one[name]["value"] - value for one in drawn])
+        assert abs(off.mean()) <= 6 * off.std() / 20
+        hits = sum(one[name]["lower"] <= value <= one[name]["upper"] for one in drawn)
+        assert 380 - 5 * math.sqrt(400 * 0.05 * 0.95) <= hits <= 399
+    alone = qw.Plan(t, qw.add_remove()).mean("m", of=t.cost, clip=clip, noise=kind(700.0))
+    assert epsilon(alone, 1e-6) == epsilon(made, 1e-6)
+    assert [row["query"] for row in alone.release(rows).rows] == ["m"]
+
+
 def test_quantiles_are_near_the_true_ones_and_sorted():
     t = table()
     made = qw.Plan(t, qw.add_remove()).quantiles("q", of=t.age, q=[0.25, 0.5, 0.75], noise=noise.laplace(2.0))
@@ -220,7 +242,10 @@ def test_a_whole_plan_is_calibrated_from_the_safe_side():
         assert 0.97 < epsilon(found, delta) <= 1.0
         assert all(one.ready for one in found.statistics)
     sizes = {one.name: one.noise.size for one in made.calibrate(1.0, 1e-6).statistics}
-    assert sizes["cost"] / sizes["visits"] == pytest.approx(25, rel=0.01)  # 50 times the shift, 16 times the weight
+    assert sizes["cost"] / sizes["visits"] == pytest.approx(50 / 16 ** (1 / 3), rel=0.01)  # 50 times the shift
+    made.keys("codes", of=t.code, delta=1e-7, noise=noise.laplace(100.0))  # with a delta of its own: Gaussian noise
+    sizes = {one.name: one.noise.size for one in made.calibrate(1.0, 1e-6).statistics}
+    assert sizes["cost"] / sizes["visits"] == pytest.approx(25, rel=0.01)  # and 16 times the weight
     with pytest.raises(InvalidParameter, match=r"calibrate"):
         made.guarantee()
     with pytest.raises(InvalidParameter, match=r"nothing to calibrate"):
@@ -265,8 +290,8 @@ def refusals():
         "nothing to run": lambda: qw.Plan(t, PEOPLE).release(data()),
         "missing column": lambda: plan().release({"region": ["N"]}),
         "missing file": lambda: plan().release("nowhere.parquet"),
-        "floats as keys": lambda: plan().release({**data(), "person": [0.5] * 300}),
-        "lists as numbers": lambda: plan().release({**data(), "cost": [[1.0]] * 300}),
+        "floats as keys": lambda: plan().release({**data(), "person": np.full(300, 0.5)}),
+        "lists as numbers": lambda: plan().release(pa.table({**data(), "cost": [[1.0]] * 300})),
         "a budget alone": lambda: plan().release(data(), budget="b"),
         "a key alone": lambda: plan().release(data(), key="k"),
         "another ending": lambda: plan().release(data()).save("numbers.txt"),
@@ -331,7 +356,7 @@ def test_data_that_cannot_be_used_cost_nothing(case, ledger):
     given = {
         "missing file": "nowhere.parquet",
         "missing column": {"region": ["N"]},
-        "wrong type": {**data(), "person": [0.5] * 300},
+        "wrong type": {**data(), "person": np.full(300, 0.5)},
     }[case]
     with pytest.raises(InvalidParameter) as caught:
         plan().release(given, ledger=ledger, budget="people", key="k")
@@ -404,6 +429,73 @@ def test_a_killed_release_is_neither_paid_twice_nor_drawn_twice(tmp_path, seed):
         assert spends(book) == 1
         assert book.verify()
     assert {text for text in shown if text} <= {repr([row["value"] for row in last.rows])}
+
+
+HOUSE = ("/quiltwork/release/", "/quiltwork/ledger/", "/quiltwork/mechanisms/sampling", "/sqlalchemy/engine/")
+
+
+def killed_at_line(url, point):
+    """A process that releases, and is killed at that line of the house or of the database's driver; what it printed,
+    and how many lines it came to.
+    """
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def trace(frame, event, _):
+            nonlocal count
+            if event == "call":
+                return trace if any(part in frame.f_code.co_filename for part in HOUSE) else None
+            if event == "line":
+                count += 1
+                if count == point:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        try:
+            made = plan()
+            made.guarantee().epsilon(1e-6)
+            with qw.Ledger(url) as book:
+                sys.settrace(trace)
+                found = made.release(data(), ledger=book, budget="people", key="k")
+                sys.settrace(None)
+            os.write(write, f"{count} {[row['value'] for row in found.rows]!r}".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as stream:
+        lines, _, shown = stream.read().partition(" ")
+        return int(lines or 0), shown
+
+
+@pytest.mark.parametrize("seed", seeds(3, least=1))  # three lines each: a campaign has 180
+def test_a_release_that_is_killed_at_any_line_is_paid_once_and_shown_once(tmp_path, seed):
+    rng = random.Random(seed)
+
+    def opened(name):
+        url = f"sqlite:///{tmp_path}/{name}.db"
+        with qw.Ledger(url) as book:
+            book.open("people", protects=PEOPLE, epsilon=1.0, delta=1e-6)
+        return url
+
+    lines, shown = killed_at_line(opened("whole"), None)
+    assert shown
+    for attempt in range(3):
+        url = opened(f"killed{attempt}")
+        printed = [killed_at_line(url, rng.randrange(1, lines + 1))[1] for _ in range(2)]
+        with qw.Ledger(url) as book:
+            paid = spends(book)
+            assert paid <= 1
+            kept = book.result("people", "k")
+            assert kept is None or paid == 1  # never numbers that nobody paid for
+            last = plan().release(data(), ledger=book, budget="people", key="k")
+            assert spends(book) == 1
+            assert book.verify()
+        values = repr([row["value"] for row in last.rows])
+        assert {text for text in printed if text} <= {values}
+        assert kept is None or repr([row["value"] for row in kept.rows]) == values
 
 
 # ---- results

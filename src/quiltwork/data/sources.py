@@ -17,7 +17,7 @@ from typing import Any
 from quiltwork.checks import text
 from quiltwork.data.engines import engine as optional
 from quiltwork.data.engines.engine import Engine, asked
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, imported
 
 ALLOWED = "a path, a list of paths, a data frame, an Arrow table, a dict of columns or an ibis table"
 FARTHEST = 100_000 * 366 * 86_400  # seconds from 1970 to the last moment that is told from later ones
@@ -151,7 +151,7 @@ def _plain(table: Any) -> Any:
             kind = kind.value_type
             column = column.cast(kind)
         if arrow.types.is_uint64(kind):
-            fits = (optional.imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
+            fits = (imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
             column = column.cast(arrow.int64() if fits else arrow.decimal128(20, 0))
         elif arrow.types.is_unsigned_integer(kind) or arrow.types.is_null(kind):
             column = column.cast(arrow.int64())
@@ -163,7 +163,7 @@ def _plain(table: Any) -> Any:
 
 
 def _microseconds(column: Any, kind: Any) -> Any:
-    arrow, compute = optional.pyarrow(), optional.imported("pyarrow.compute", "pyarrow", "data")
+    arrow, compute = optional.pyarrow(), imported("pyarrow.compute", "pyarrow", "data")
     far = arrow.scalar({"s": FARTHEST, "ms": 10**3 * FARTHEST, "ns": 2**63 - 1}[kind.unit])
     number = compute.min_element_wise(column.cast(arrow.int64()), far, skip_nulls=False)
     number = compute.max_element_wise(number, compute.negate(far), skip_nulls=False)

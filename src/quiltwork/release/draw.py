@@ -5,6 +5,7 @@ Reference: theory/release.md sections 5 and 7.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,14 @@ from quiltwork.release.scan import Totals, candidates
 from quiltwork.tables.notions.neighbors import Notion
 from quiltwork.tables.schema.columns import Cat, Int
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.intervals import gaussian_mean, half_width, laplace_mean, sum_width
+from quiltwork.tables.statistics.intervals import (
+    gaussian_mean,
+    half_width,
+    laplace_mean,
+    normal_quantile,
+    sum_width,
+    two_laplace_width,
+)
 from quiltwork.tables.statistics.price import Drawn, Units, count_of_mean, level
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 from quiltwork.tables.statistics.threshold import single_key, threshold
@@ -83,27 +91,48 @@ def _sums(found: Totals, table: Table, confidence: float) -> Iterator[Row]:
 def _means(found: Totals, table: Table, confidence: float) -> Iterator[Row]:
     one = found.statistic
     units = Units.of(one, table)
+    made = _gaussian_mean if isinstance(one.noise, Gaussian) else _laplace_mean
     low, high = one.clip or (0.0, 0.0)
-    if isinstance(one.noise, Gaussian):
-        total, count = Drawn.of(one.noise, 2 * Fraction(units.factor)), count_of_mean(one.noise, units)
-        middle = units.low + units.high
-        twice = noisy(total, [2 * s - n * middle for s, n in zip(found.sum, found.count, strict=True)])
-        people = noisy(count, found.count)
-        width = units.width
-        for labels, z, n in zip(found.labels, twice, people, strict=True):
-            ends = gaussian_mean(z / width, n, (total.size / width, count.size), confidence)
-            share = min(max(z / (n * width), -1.0), 1.0) if n > 0 else 0.0
-            yield _row(one, labels, *(low + (high - low) * (1 + at) / 2 for at in (share, *ends)))
-        return
-    drawn = Drawn.of(one.noise, Fraction(units.factor))
-    sides = [
-        side for s, n in zip(found.sum, found.count, strict=True) for side in (s - n * units.low, n * units.high - s)
-    ]
-    drawn_sides = noisy(drawn, sides)
-    for labels, u, v in zip(found.labels, drawn_sides[::2], drawn_sides[1::2], strict=True):
-        ends = laplace_mean(u, v, drawn.size, confidence)
-        share = min(max(u / (u + v), 0.0), 1.0) if u + v > 0 else 0.5
+    for labels, (share, ends, parts) in zip(found.labels, made(found, units, confidence), strict=True):
         yield _row(one, labels, *(low + (high - low) * at for at in (share, *ends)))
+        for part, (value, width) in zip(("sum", "count") if one.parts else (), parts, strict=False):
+            row = _row(one, labels, value, value - width, value + width)
+            yield {**row, "query": f"{one.name}: {part}"}
+
+
+Mean = tuple[float, tuple[float, float], tuple[tuple[float, float], ...]]  # share, ends, sum and count with widths
+
+
+def _gaussian_mean(found: Totals, units: Units, confidence: float) -> Iterator[Mean]:
+    """The sum around the middle of the clip, and the count, each with noise of its own."""
+    noise = found.statistic.noise
+    if not isinstance(noise, Gaussian):
+        raise TypeError("Gaussian noise")
+    total, count = Drawn.of(noise, 2 * Fraction(units.factor)), count_of_mean(noise, units)
+    middle, width = units.low + units.high, units.width
+    twice = noisy(total, [2 * s - n * middle for s, n in zip(found.sum, found.count, strict=True)])
+    people = noisy(count, found.count)
+    spread = half_width("gaussian", count.size, confidence)
+    sum_spread = normal_quantile(confidence) * math.hypot(total.size, middle * count.size) / 2 / units.factor
+    for z, n in zip(twice, people, strict=True):
+        share = min(max(z / (n * width), -1.0), 1.0) if n > 0 else 0.0
+        ends = gaussian_mean(z / width, n, (total.size / width, count.size), confidence)
+        parts = ((z + n * middle) / 2 / units.factor, sum_spread), (n, spread)
+        yield (1 + share) / 2, ((1 + ends[0]) / 2, (1 + ends[1]) / 2), parts
+
+
+def _laplace_mean(found: Totals, units: Units, confidence: float) -> Iterator[Mean]:
+    """The distances of all values to both ends of the clip, which one record moves by its width together."""
+    drawn = Drawn.of(found.statistic.noise, Fraction(units.factor))
+    pairs = zip(found.sum, found.count, strict=True)
+    drawn_sides = noisy(drawn, [side for s, n in pairs for side in (s - n * units.low, n * units.high - s)])
+    scale = drawn.size / units.width
+    spread = two_laplace_width(scale, scale, confidence)
+    sum_spread = two_laplace_width(abs(units.high) * scale, abs(units.low) * scale, confidence) / units.factor
+    for u, v in zip(drawn_sides[::2], drawn_sides[1::2], strict=True):
+        share = min(max(u / (u + v), 0.0), 1.0) if u + v > 0 else 0.5
+        total = (u * units.high + v * units.low) / units.width / units.factor
+        yield share, laplace_mean(u, v, drawn.size, confidence), ((total, sum_spread), ((u + v) / units.width, spread))
 
 
 def _quantiles(found: Totals, table: Table) -> Iterator[Row]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quiltwork.ledger.chain.entries import Receipt
 
 LAST = ("value", "lower", "upper")
+FITTED = "consistent"  # beside these, where totals were made to add up
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
 
@@ -40,9 +41,10 @@ class Released:
     @property
     def columns(self) -> tuple[str, ...]:
         """query, a column for each grouping, q of quantiles, keys, then value, lower and upper."""
-        found = dict.fromkeys(name for row in self.rows for name in row if name not in LAST)
+        found = dict.fromkeys(name for row in self.rows for name in row)
         groups = [by.column for one in self.statistics for by in one.by]
-        return tuple(dict.fromkeys(["query", *groups, *found, *LAST]))
+        first = [name for name in found if name not in (*LAST, FITTED)]
+        return tuple(dict.fromkeys(["query", *groups, *first, *LAST, *(name for name in found if name == FITTED)]))
 
     def table(self) -> Any:
         """The numbers as an Arrow table; its metadata say what they guarantee."""
@@ -50,9 +52,9 @@ class Released:
         columns = {}
         for name in self.columns:
             values = [row.get(name) for row in self.rows]
-            if name in LAST and any(isinstance(value, float) for value in values):
+            if name in (*LAST, FITTED) and any(isinstance(value, float) for value in values):
                 values = [None if value is None else float(value) for value in values]
-            elif name not in (*LAST, "q"):
+            elif name not in (*LAST, FITTED, "q"):
                 values = [None if value is None else str(value) for value in values]
             columns[name] = values
         return arrow.table(columns).replace_schema_metadata({"quiltwork": json.dumps(self.about(), ensure_ascii=False)})

@@ -12,24 +12,26 @@ from __future__ import annotations
 import hashlib
 import math
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from quiltwork import checks
-from quiltwork.curves.guarantee import later
+from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.data.engines.engine import Engine
 from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
 from quiltwork.mechanisms import sampling
 from quiltwork.progress import reporting
 from quiltwork.release.draw import published
 from quiltwork.release.released import Released
-from quiltwork.release.scan import inspect, quiet, totals
+from quiltwork.release.scan import Totals, inspect, quiet, totals
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
-from quiltwork.tables.schema.columns import Id
+from quiltwork.tables.schema.columns import Float, Id
 from quiltwork.tables.schema.table import Table
+from quiltwork.tables.statistics.price import Units
 from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -53,12 +55,38 @@ def release(
     statistics = plan.statistics
     if not statistics:
         raise InvalidParameter("plan", plan, "one with count, sum, mean, distinct, quantiles or keys", "nothing to run")
-    if (ledger is None) != (budget is None) or (ledger is None and key is not None):
-        raise InvalidParameter("ledger, budget and key", (ledger, budget, key), "a ledger and its budget, or neither")
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
     used = bounded(plan)
-    guarantee = enforced(plan.guarantee())
     code = plan_hash(plan)
+    guarantee = enforced(plan.guarantee())
+
+    def drawn(exact: dict[str, Totals]) -> Released:
+        rows = [row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)]
+        said = tuple(words(statistics, plan.table, used))
+        return Released(tuple(rows), statistics, guarantee, confidence, said, code)
+
+    task = Task(plan.table, used, statistics, guarantee, code, drawn)
+    return carried_out(task, data, engine, ledger, budget, key, progress)
+
+
+@attrs.frozen(eq=False)
+class Task:
+    """What is counted, what is drawn from the counts, what that costs, and the hash that says which release it is."""
+
+    table: Table
+    neighbors: Notion
+    statistics: tuple[Statistic, ...]
+    guarantee: Guarantee
+    code: str
+    drawn: Callable[[dict[str, Totals]], Released]
+
+
+def carried_out(
+    task: Task, data: Any, engine: str | Engine, ledger: Any, budget: str | None, key: str | None, progress: bool | None
+) -> Released:
+    """Check, pay, scan, draw, store, show."""
+    if (ledger is None) != (budget is None) or (ledger is None and key is not None):
+        raise InvalidParameter("ledger, budget and key", (ledger, budget, key), "a ledger and its budget, or neither")
     sampling.opendp()  # a missing sampler is told before anything is spent
     receipt = None
     with reporting("releasing", progress) as told:
@@ -75,34 +103,22 @@ def release(
                 key = uuid.uuid4().hex if key is None else key  # without one every call is a release of its own
                 stored = ledger.result(budget, key)
                 if stored is not None:
-                    return _again(stored, code, budget, key)
-                inspect(opened, data, plan.table, used, statistics)
-                receipt = ledger.spend(budget, guarantee, note=NOTE + code, key=key)
-                if receipt.entry.content.get("note") != NOTE + code:
+                    return _again(stored, task.code, budget, key)
+                inspect(opened, data, task.table, task.neighbors, task.statistics)
+                receipt = ledger.spend(budget, task.guarantee, note=NOTE + task.code, key=key)
+                if receipt.entry.content.get("note") != NOTE + task.code:
                     raise AlreadyRun(
                         f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key"
                     )
             stage("reading")
-            exact = totals(opened, data, plan.table, used, statistics, lambda done, total: None)
+            exact = totals(opened, data, task.table, task.neighbors, task.statistics, lambda done, total: None)
             stage("drawing")
-            rows = [
-                row for one in statistics for row in published(exact[one.name], plan.table, plan.neighbors, confidence)
-            ]
+            made = attrs.evolve(task.drawn(exact), engine=opened.name, receipt=receipt)
             del exact
-            made = Released(
-                tuple(rows),
-                statistics,
-                guarantee,
-                confidence,
-                tuple(words(statistics, plan.table, used)),
-                code,
-                opened.name,
-                receipt,
-            )
             if ledger is None:
                 return made
             stage("storing")
-            return _again(ledger.keep_result(budget, key, made), code, str(budget), str(key))
+            return _again(ledger.keep_result(budget, key, made), task.code, str(budget), str(key))
 
 
 def bounded(plan: Plan) -> Notion:
@@ -173,6 +189,9 @@ def words(statistics: tuple[Statistic, ...], table: Table, neighbors: Notion) ->
         if one.clip is not None:
             low, high = one.clip
             said.append(f"{one.name}: values of {one.of} outside {low:g} to {high:g} count as the nearer end.")
+        if one.verb in ("sum", "mean") and isinstance(table.columns[str(one.of)], Float):
+            step = 1 / Units.of(one, table).factor
+            said.append(f"{one.name}: each value is rounded to a multiple of {step:.2g}, which intervals leave out.")
     if isinstance(neighbors, User):
         if not math.isinf(neighbors.max_records):
             said.append(

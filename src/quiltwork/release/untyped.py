@@ -47,21 +47,20 @@ def typed(source: Any, table: Table, names: Iterable[str]) -> Any:
 
 
 def _column(values: Any, column: Column) -> Any:
-    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
-        if not hasattr(values, "dtype"):
-            return values
     kind = getattr(values, "dtype", None)
-    if kind is not None and getattr(kind, "name", "object") == "category":
-        values, kind = values.astype(kind.categories.dtype), kind.categories.dtype
-    if kind is not None and getattr(kind, "kind", "O") != "O":
+    if kind is None and (hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")):
         return values
-    if kind is not None and getattr(kind, "name", "object") != "object":
-        return values  # a type of pandas or Arrow itself
+    if getattr(kind, "name", "object") == "category":
+        kind = kind.categories.dtype
+        values = values.astype(kind)
+    if kind is not None and (getattr(kind, "name", "object") != "object" or getattr(kind, "kind", "O") != "O"):
+        return values  # a type of its own
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InvalidParameter("source", f"a column of type {type(values).__name__}", "columns with one value a row")
     arrow = pyarrow()
     convert, name = _conversion(column)
-    return arrow.array([convert(one) for one in values], type=getattr(arrow, name)() if name else arrow.list_(arrow.string()))
+    found = [convert(one) for one in values]
+    return arrow.array(found, type=getattr(arrow, name)() if name else arrow.list_(arrow.string()))
 
 
 def _conversion(column: Column) -> tuple[Callable[[Any], Any], str]:

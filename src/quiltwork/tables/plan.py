@@ -188,10 +188,15 @@ class Plan:
         return self.measure("sum", name, of=of, clip=clip, by=by, where=where, noise=noise)
 
     def mean(
-        self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
-    ) -> Plan:
-        """The mean of a column; the noise is that of its sum, and the count beside it gets a share of its own."""
-        return self.measure("mean", name, of=of, clip=clip, by=by, where=where, noise=noise)
+        self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None,
+        parts: bool = False, noise: Noise,
+    ) -> Plan:  # fmt: skip
+        """The mean of a column; the noise is that of its sum, and the count beside it gets a share of its own.
+
+        `parts=True` publishes that sum and count, too: they cost nothing more, and with Laplace noise less than a sum
+        and a count of their own, since one record moves the distances to both ends of `clip` together.
+        """
+        return self.measure("mean", name, of=of, clip=clip, by=by, where=where, parts=parts, noise=noise)
 
     def quantiles(
         self, name: str, *, of: Any, q: Any, clip: Any = None, by: Any = None, where: Predicate | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Terms, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, assumed, why
-from quiltwork.release.released import LAST, Released
+from quiltwork.release.released import FITTED, LAST, Released
 from quiltwork.report.parts import loss_fact, percent, promised
 from quiltwork.tables.guarantee import USUAL_DELTA
 from quiltwork.tables.statistics.statistic import Statistic
@@ -23,41 +23,57 @@ def released_report(found: Released, title: str, delta: float | None = None) -> 
     paid = Fact("Paid from a budget", "no ledger was given", "each run without one is a release of its own", "warm")
     if found.receipt is not None:
         paid = Fact("Paid from a budget", str(found.receipt.budget), f"entry {found.receipt.seq} of the ledger", "good")
-    numbers = Fact("Published", f"{len(found.rows):,} numbers", f"of {len(found.statistics)} queries")
+    numbers = Fact(
+        "Published", f"{len(found.rows):,} numbers", f"of {len(found.statistics) or len(_others(found))} queries"
+    )
     sections = [
         Section(SUMMARY, [Facts([numbers, loss_fact(epsilon, at), paid])]),
         *(Section(one.name, _statistic(found, one)) for one in found.statistics),
+        *(Section(name, _numbers(found, {name})) for name in _others(found)),
         Section("What was done to the data", [Bullets(found.words)] if found.words else [Words("Nothing.")]),
         Section("In plain words", promised(found.guarantee, at)),
         *assumed(found.guarantee.assumes),
         *why(found.guarantee.because),
         Section("Where it comes from", [_origin(found)]),
     ]
-    lead = (
-        f"Noise is in every number; intervals hold the number without noise in {percent(found.confidence)} of cases. "
-        f"Protected: {found.guarantee.protects}."
-    )
+    drawn = "Every number is how often an output of a channel was drawn."
+    if found.statistics:
+        held = percent(found.confidence)
+        drawn = f"Noise is in every number; intervals hold the number without noise in {held} of cases."
+    lead = f"{drawn} Protected: {found.guarantee.protects}."
     data = {"kind": "release", "met": True, "release": {**found.about(), "rows": [dict(row) for row in found.rows]}}
     return Report(title, lead, sections, data)
 
 
 def _statistic(found: Released, one: Statistic) -> list[Block]:
-    rows = [row for row in found.rows if row["query"] == one.name]
-    names = [name for name in rows[0] if name not in (*LAST, "query")] if rows else []
+    parts = {one.name, *(f"{one.name}: {part}" for part in ("sum", "count") if one.parts)}
+    blocks: list[Block] = [Words(f"{str(one)[:1].upper()}{str(one)[1:]}.")]
+    if not any(row["query"] in parts for row in found.rows):
+        return [*blocks, Words("No key had enough records to be shown.")]
+    return [*blocks, *_numbers(found, parts)]
+
+
+def _others(found: Released) -> list[str]:
+    """Queries that are no statistics: the outputs of a channel."""
+    return list(dict.fromkeys(str(row["query"]) for row in found.rows)) if not found.statistics else []
+
+
+def _numbers(found: Released, queries: set[str]) -> list[Block]:
+    rows = [row for row in found.rows if row["query"] in queries]
+    names = [name for name in rows[0] if name not in (*LAST, FITTED) and (len(queries) > 1 or name != "query")]
     digits = _digits(rows)
+    fitted = [("Consistent", "number")] if rows[0].get(FITTED) is not None else []
     largest = max((abs(float(row["value"])) for row in rows), default=0.0) or 1.0
     shown = [
         (
             *(str(row[name]) for name in names),
             Cell(_number(row["value"], digits), share=max(0.0, float(row["value"])) / largest),
             f"{_number(row['lower'], digits)} to {_number(row['upper'], digits)}",
+            *([] if row.get(FITTED) is None else [_number(row[FITTED], digits)]),
         )
         for row in rows[:SHOWN]
     ]
-    blocks: list[Block] = [Words(f"{str(one)[:1].upper()}{str(one)[1:]}.")]
-    if not rows:
-        return [*blocks, Words("No key had enough records to be shown.")]
-    blocks.append(Grid((*names, ("Value", "number"), ("Interval", "number")), shown))
+    blocks: list[Block] = [Grid((*names, ("Value", "number"), ("Interval", "number"), *fitted), shown)]
     if len(rows) > SHOWN:
         blocks.append(Words(f"... and {len(rows) - SHOWN:,} more rows."))
     return blocks
@@ -75,7 +91,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def _origin(found: Released) -> Terms:
-    noise = "; ".join(f"{one.name}: {one.noise}" for one in found.statistics)
+    noise = "; ".join(f"{one.name}: {one.noise}" for one in found.statistics) or "draws from a table of whole numbers"
     items = [Fact("Plan", found.plan_hash, "SHA-256"), Fact("Engine", found.engine), Fact("Noise", noise)]
     if found.receipt is not None:
         items.append(Fact("Receipt", found.receipt.hash, f"ledger {found.receipt.ledger}"))

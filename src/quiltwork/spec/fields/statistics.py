@@ -74,6 +74,7 @@ class Measured(Strict):
     where: Annotated[str, Field(max_length=MOST_CHARACTERS)] | None = None
     q: Levels | None = None
     delta: Probability | None = None
+    parts: bool | None = None
 
     @field_validator("by", mode="before")
     @classmethod
@@ -158,6 +159,8 @@ class StatisticQuery(Strict):
                 said["where"] = condition(asked.where, plan.table)
         if asked.by:
             said["by"] = [one.grouping() for one in asked.by]
-        said |= {name: given for name in ("of", "clip", "q", "delta") if (given := getattr(asked, name)) is not None}
+        said |= {
+            name: given for name in ("of", "clip", "q", "delta", "parts") if (given := getattr(asked, name)) is not None
+        }
         with located(self.verb, fields={name: name for name in Measured.model_fields}):
             plan.measure(self.verb, self.name, **said)

@@ -1,8 +1,8 @@
 """Noise for a whole plan: one budget shared among all statistics whose noise is `auto`.
 
-Shares first: with precisions x = 1 / sigma^2 the weighted relative errors are least where sigma_i^2 is proportional to
-A_i / sqrt(w_i) (Gaussian), scale_i to (A_i / w_i)^(1/3) (Laplace), A_i what one record moves. Then one factor for all
-of them, found on the certified total of the plan, so that what is promised does not rest on the shares.
+Shares first (`sharing`): the sizes whose weighted relative errors are least, given every set of statistics that one
+record can touch; Laplace noise for all of them where that errs less without any delta than Gaussian noise does with it.
+Then one factor for all, found on the certified total of the plan, so that what is promised does not rest on the shares.
 
 Reference: theory/release.md section 6.
 """
@@ -12,44 +12,118 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
+from statistics import NormalDist
 from typing import Any, TypeVar
 
 import attrs
+import numpy as np
 
 from quiltwork import checks
+from quiltwork.checks import FloatArray
 from quiltwork.compose.calibrate import calibrate
+from quiltwork.compose.constructors import laplace
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
-from quiltwork.tables.notions.neighbors import Notion
+from quiltwork.tables.cells.cells import Arrangement
+from quiltwork.tables.notions.neighbors import Notion, add_remove
+from quiltwork.tables.notions.sensitivity import on_input
+from quiltwork.tables.query import Query
+from quiltwork.tables.schema.predicates import Everything
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.price import Units, of_persons
+from quiltwork.tables.statistics.price import Units, level, of_persons, rank_range
+from quiltwork.tables.statistics.sharing import gaussian_shares, laplace_shares
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 
 DIGITS = 3  # of the sizes that are chosen, rounded up
+SHARED = 1e-4  # how near the best shares are, relative
+MOST_ENTRIES = 1_000_000  # sets of groups times statistics, for which shares are worked out
+NORMAL = NormalDist()
 TRIES = 60  # of factors a little larger, until the rounded sizes keep the target
 Guaranteed = TypeVar("Guaranteed", bound=Any)
 
 
-def shares(statistics: Sequence[Statistic], table: Table, neighbors: Notion, *, pure: bool) -> list[Noise]:
-    """Noise of every statistic, in proportion; fixed noises stay as they are."""
-    return [
-        _share(one, table, neighbors, pure=pure) if isinstance(one.noise, Auto) else one.noise for one in statistics
-    ]
+def shares(
+    statistics: Sequence[Statistic], table: Table, neighbors: Notion, epsilon: float, delta: float
+) -> tuple[list[Noise], float]:
+    """Noise of every statistic, in proportion, and how much of delta it uses; fixed noises stay as they are."""
+    asked = [one for one in statistics if isinstance(one.noise, Auto)]
+    touched = _touched(asked, table)
+    moves = [(one, column, table, neighbors) for one, column in zip(asked, touched.T, strict=True)]
+    sums, roots = (np.array([_moves(*given, norm) for given in moves]) for norm in (1, 2))
+    weights = np.array([one.noise.weight for one in asked if isinstance(one.noise, Auto)])
+    farthest = sums.max(axis=1)
+    pure = laplace_shares(sums.T, weights / farthest**2, epsilon, SHARED)
+    noises: list[Noise] = [Laplace(float(size)) for size in pure.sizes]
+    used = 0.0
+    if delta > 0:
+        alone = np.array([_laplace(one, neighbors) for one in asked])
+        mixed = gaussian_shares(roots.T, weights / roots.max(axis=1) ** 2, gaussian_mu(epsilon, delta), SHARED)
+        error = weights / farthest**2 @ (np.where(alone, 2, 1) * mixed.sizes**2)
+        fixed = any(one.verb == "keys" or isinstance(one.noise, Gaussian) for one in statistics)
+        if error < pure.error or fixed:
+            used = delta
+            noises = [
+                Laplace(float(size)) if only else Gaussian(float(size))
+                for only, size in zip(alone, mixed.sizes, strict=True)
+            ]
+    found = iter(noises)
+    return [next(found) if isinstance(one.noise, Auto) else one.noise for one in statistics], used
 
 
-def _share(one: Statistic, table: Table, neighbors: Notion, *, pure: bool) -> Noise:
+def _laplace(one: Statistic, neighbors: Notion) -> bool:
+    """Whether it takes Laplace noise beside Gaussian, too."""
+    return one.verb == "quantiles" or (one.verb == "keys" and contribution(neighbors) <= 2)
+
+
+def _moves(one: Statistic, touched: FloatArray, table: Table, neighbors: Notion, norm: int) -> FloatArray:
+    """By how much the groups of a statistic move together when so many of them are touched: in all, or as a root of
+    squares.
+    """
+    records = contribution(neighbors)
+    records = records if math.isfinite(records) else 1.0
+    if of_persons(one, neighbors):  # one for each group or key that a person is in
+        several = records if one.verb == "keys" else min(records, float(max(touched.max(), one.size(table))))
+        return np.where(touched > 0, several ** (1 / norm), 0.0)
     moved = 1.0
     if one.verb in ("sum", "mean"):
         units = Units.of(one, table)
         moved = (units.farthest if one.verb == "sum" else units.width) / units.factor
     elif one.verb == "quantiles":
-        moved = float(len(one.q))
-    if not of_persons(one, neighbors):
-        records = contribution(neighbors)
-        moved *= records if math.isfinite(records) else 1.0
-    weight = one.noise.weight if isinstance(one.noise, Auto) else 1.0
-    laplace = pure or one.verb == "quantiles" or (one.verb == "keys" and contribution(neighbors) <= 2)
-    return Laplace(moved / weight ** (1 / 3)) if laplace else Gaussian(moved / weight ** (1 / 4))
+        ranges = [float(rank_range(level(q))) for q in one.q]
+        moved = sum(ranges) if norm == 1 else math.hypot(*ranges) / 2  # of a bounded range e: e^2 / 8 concentrated
+    return np.asarray(records * moved * touched ** (1 / norm))
+
+
+def _touched(statistics: Sequence[Statistic], table: Table) -> FloatArray:
+    """How many groups of each statistic one record touches, a row for every set of groups that some record can."""
+    sample = [attrs.evolve(one, noise=Laplace(1.0), q=one.q[:1]) for one in statistics]
+    made = [
+        Query(f"{number}", laplace(1.0), on_input(add_remove()), Everything() if where is None else where)
+        for number, one in enumerate(sample)
+        for where in one.groups(table).values()
+    ]
+    cells = Arrangement.of(table, made).all_cells()
+    owner = np.repeat(np.arange(len(sample)), [len(one.groups(table)) for one in sample])
+    if cells is None:  # too many to list: one record that touches everything
+        return np.ones((1, len(sample)))
+    rows = np.zeros((len(cells.touched), len(sample)))
+    np.add.at(rows.T, owner, cells.touched.T)
+    rows = np.unique(rows, axis=0)
+    if rows.size > MOST_ENTRIES:
+        return np.maximum(rows.max(axis=0, keepdims=True), 1.0)
+    untouched = rows.max(axis=0) == 0
+    return np.vstack([rows, np.where(untouched, 1.0, 0.0)]) if untouched.any() else rows
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """Nearly the largest mu that is (epsilon, delta), by halving; for shares alone."""
+    low, high = 0.0, 2 * math.sqrt(epsilon) + epsilon + 40.0
+    for _ in range(60):
+        mu = (low + high) / 2
+        above, below = NORMAL.cdf(-epsilon / mu + mu / 2), NORMAL.cdf(-epsilon / mu - mu / 2)
+        fits = above - math.exp(min(epsilon, 700.0)) * below <= delta
+        low, high = (mu, high) if fits else (low, mu)
+    return max(low, 1e-6)
 
 
 def times(noises: Sequence[Noise], statistics: Sequence[Statistic], factor: float) -> list[Statistic]:
@@ -83,9 +157,9 @@ def calibrated(
     if not float(guarantee(fixed).epsilon(delta).upper) <= epsilon:
         names = ", ".join(one.name for one in fixed) or "the stated losses"
         raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", f"a plan with {names}, which costs more by itself")
-    noises = shares(statistics, table, neighbors, pure=delta == 0)
-    start = 1.0 / epsilon if delta == 0 else math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-    factor = calibrate(lambda f: guarantee(times(noises, statistics, f)), epsilon, delta, start=start, tolerance=1e-4)
+    noises, used = shares(statistics, table, neighbors, epsilon, delta)
+    delta = used if float(guarantee(fixed).epsilon(used).upper) < epsilon else delta  # what is fixed may need it
+    factor = calibrate(lambda f: guarantee(times(noises, statistics, f)), epsilon, delta, start=1.0, tolerance=1e-4)
     for _ in range(TRIES):
         found = times(noises, statistics, factor)
         if float(guarantee(found).epsilon(delta).upper) <= epsilon:

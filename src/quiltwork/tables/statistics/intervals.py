@@ -26,8 +26,8 @@ from quiltwork.tables.statistics.price import Drawn, Units, bins
 from quiltwork.tables.statistics.statistic import Statistic
 
 LISTED_SIGMA = 3000  # up to which the masses of a discrete Gaussian are added up
-SHARES = 4001  # shares of the way from one end to the other that are tried for a mean, before halving
-HALVINGS = 40
+SHARES = 4001  # shares of the way from one end to the other that are tried for a mean at first
+REFINED = 5  # times a hundred
 ROUNDED = 1e-12  # of the ends of a mean's interval, far above the rounding of the formula
 
 
@@ -56,23 +56,37 @@ def half_width(law: str, size: float, confidence: float) -> int:
     return int(np.searchsorted(inside, confidence))
 
 
+def two_laplace_tail(off: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+    """P(|a Z - b Z'| > off) for two Laplace noises of scale 1, a and b the scales of both."""
+    a, b = np.maximum(one, other), np.minimum(one, other)
+    with np.errstate(all="ignore"):
+        apart = (a**2 * np.exp(-off / a) - b**2 * np.exp(-off / b)) / (a**2 - b**2)
+        equal = np.exp(-off / a) * (2 + off / a) / 2
+    return np.where(a - b < 1e-6 * a, equal, np.where(b < 1e-9 * a, np.exp(-off / a), apart))
+
+
+def two_laplace_width(one: float, other: float, confidence: float) -> float:
+    """The quantile of |a Z - b Z'|: how far two Laplace noises of these scales move a number together."""
+    low, high = 0.0, (one + other) * (3 - 2 * math.log(1 - confidence))
+    for _ in range(60):
+        middle = (low + high) / 2
+        beyond = two_laplace_tail(np.array(middle), np.array(one), np.array(other)) > 1 - confidence
+        low, high = (middle, high) if beyond else (low, middle)
+    return high
+
+
 def laplace_mean(low_side: int, high_side: int, size: float, confidence: float) -> tuple[float, float]:
     """Shares t of the way from low to high that noise does not contradict: |(1 - t) U - t V| within its quantile.
 
     For the true share that difference is pure noise, so that the true one is kept with this probability. The share
-    U / (U + V) is always kept; where the outermost kept shares end is found by halving.
+    U / (U + V) is always kept; where the outermost kept shares end is found on finer and finer grids.
     """
     miss, whole = 1 - confidence, low_side + high_side
 
     def kept(share: FloatArray) -> BoolArray:
         t = np.atleast_1d(share)
         off = np.abs((1 - t) * low_side - t * high_side)
-        a, b = np.maximum(t, 1 - t) * size, np.minimum(t, 1 - t) * size
-        with np.errstate(all="ignore"):
-            apart = (a**2 * np.exp(-off / a) - b**2 * np.exp(-off / b)) / (a**2 - b**2)  # P(|a Z - b Z'| > off)
-            equal = np.exp(-off / a) * (2 + off / a) / 2
-        beyond = np.where(np.abs(a - b) < 1e-6 * size, equal, np.where(b < 1e-9 * size, np.exp(-off / a), apart))
-        return np.asarray(beyond >= miss)
+        return two_laplace_tail(off, t * size, (1 - t) * size) >= miss
 
     near = [min(max(low_side / whole, 0.0), 1.0)] if whole > 0 else []
     shares = np.unique([*np.linspace(0.0, 1.0, SHARES), *near])
@@ -88,14 +102,18 @@ def _end(kept: Callable[[FloatArray], BoolArray], shares: FloatArray, place: int
     if not 0 <= place + step < shares.size:
         return inside
     outside = float(shares[place + step])
-    for _ in range(HALVINGS):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if kept(np.array([middle]))[0] else (inside, middle)
+    for _ in range(REFINED):
+        between = np.linspace(inside, outside, 102)[1:-1]
+        last = int(np.append(kept(between), False).argmin())  # the first that is not kept, seen from inside
+        inside, outside = (
+            float(between[last - 1]) if last > 0 else inside,
+            float(between[last]) if last < between.size else outside,
+        )
     return outside
 
 
 def gaussian_mean(total: float, count: float, noise: tuple[float, float], confidence: float) -> tuple[float, float]:
-    """Fieller: all means m in [-1, 1] with |total - m count| <= z sqrt(s_total^2 + m^2 s_count^2), and what lies between.
+    """Fieller: means m in [-1, 1] with |total - m count| <= z sqrt(s_total^2 + m^2 s_count^2), and what lies between.
 
     The ends are the roots of (N^2 - z^2 s_N^2) m^2 - 2 T N m + T^2 - z^2 s_T^2. Where the noise of the count may be all
     of it these lie outside, and the set has no ends of its own.

@@ -42,6 +42,7 @@ class Statistic:
     where: Predicate | None = None
     q: tuple[float, ...] = ()
     delta: float | None = None
+    parts: bool | None = None  # of a mean: also the sum and the count that it is made of
 
     @property
     def ready(self) -> bool:
@@ -54,7 +55,7 @@ class Statistic:
 
     def size(self, table: Table) -> int:
         """How many numbers it gives; of keys only the groups are known beforehand."""
-        return len(self.groups(table)) * max(len(self.q), 1)
+        return len(self.groups(table)) * max(len(self.q), 3 if self.parts else 1)
 
     def reads(self) -> frozenset[str]:
         """The columns on which its answer depends."""
@@ -81,6 +82,7 @@ def statistic(
     where: Predicate | None = None,
     q: Any = (),
     delta: Any = None,
+    parts: bool | None = None,
 ) -> Statistic:
     """A statistic of this table, checked."""
     checks.one_of("statistic", verb, VERBS)
@@ -109,6 +111,7 @@ def statistic(
         where=where,
         q=_quantiles(q) if verb == "quantiles" else _without("q", q or None) or (),
         delta=_delta(delta) if verb == "keys" else _without("delta", delta),
+        parts=(checks.flag("parts", parts or False) or None) if verb == "mean" else _without("parts", parts),
     )
     if verb == "keys" and made.of in {one.column for one in made.by}:
         raise InvalidParameter("by", made.of, "other columns than the keys")
