@@ -11,7 +11,7 @@ from scipy.special import ndtr
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.sampling.allocation_bounds import AllocationBounds
-from quiltwork.losses.families.sampling.allocation_moments import removed_moment
+from quiltwork.losses.families.sampling.allocation_moments import added_moment, removed_moment
 from quiltwork.losses.families.sampling.random_allocation import AllocationPair, RandomAllocation
 from quiltwork.losses.family import family_from_json
 from quiltwork.losses.transforms.lognormal import Lognormal
@@ -272,3 +272,22 @@ def test_left_tails_by_chernoff_hold_integrals():
     high = law.under(excess)
     assert np.all(known.under - known.under_error <= high)
     assert np.all(high <= 60 * known.under)
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize("mu", [0.05, 0.5, 1.0, 4.0])
+def test_inverse_moments_are_bounded_by_their_integral(mu, steps):
+    """E_Q S^-theta over all outputs, by the trapezoid rule, whose integrand is analytic and falls fast."""
+    for theta in (0.3, 1.0, 5.0, 30.0):
+        x = np.arange(-12 - mu * theta, 12, 0.06 if steps == 2 else 0.2)
+        if x.size**steps > 2e7:
+            continue
+        ratio = total = mu * x - mu * mu / 2
+        mass = weight = -x * x / 2 + math.log((x[1] - x[0]) / math.sqrt(2 * math.pi))
+        for _ in range(steps - 1):
+            total, weight = np.logaddexp.outer(total, ratio), np.add.outer(weight, mass)
+        exponent = weight - theta * (total - math.log(steps))
+        value = exponent.max() + math.log(np.exp(exponent - exponent.max()).sum())
+        low, high = added_moment(mu, steps, theta)
+        assert low <= value * (1 + 1e-12)
+        assert value <= high <= value + 0.05 + 0.05 * mu * mu * theta  # log-concave: hardly more than the sum

@@ -321,8 +321,12 @@ class SmallestEpsilon(Inquiry):
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
         """All or none: unless Chernoff's bound for this direction is below what the other is known to cost."""
         try:
-            engine = ContourEngine.of(pairs)
-            below = engine is not None and np.all(engine.chernoff_epsilon(self.values, lower) <= lower * (1 - 1e-9))
+            engine, bound = ContourEngine.of(pairs), self.trivial()[1]
+            if engine is not None:
+                bound = engine.chernoff_epsilon(self.values, lower)
+            elif (log_mgf := moments.plain_moments(pairs)) is not None:
+                bound = moments.epsilon_bound(log_mgf, 0.0, self.values)
+            below = bool(np.all(bound <= lower * (1 - 1e-9)))
         except (TooCostly, OverflowError):
             below = False
         return np.full(self.values.size, not below)
@@ -384,8 +388,11 @@ class Divergence(Inquiry):
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
         """Unless Chernoff's bound for this direction is below what the other is known to cost."""
         try:
-            engine = ContourEngine.of(pairs)
-            bound = np.ones(self.values.size) if engine is None else engine.chernoff_delta(self.values)
+            engine, bound = ContourEngine.of(pairs), self.trivial()[1]
+            if engine is not None:
+                bound = engine.chernoff_delta(self.values)
+            elif (log_mgf := moments.plain_moments(pairs)) is not None:
+                bound = moments.delta_bound(log_mgf, 0.0, self.values)
         except (TooCostly, OverflowError):
             return super().undecided(pairs, lower)
         return ~(bound <= lower * (1 - 1e-9))

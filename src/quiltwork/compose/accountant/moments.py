@@ -52,6 +52,18 @@ def pair_moments(pairs: Counted) -> LogMoments | None:
     return moments
 
 
+def plain_moments(pairs: Counted) -> LogMoments | None:
+    """Bounds of K from above in closed form; None where they tell nothing."""
+    if not all(math.isfinite(pair.log_moment_bounds(1.0)[1]) for pair, _ in pairs) or Known.of(pairs).reveal[1] > 0:
+        return None
+
+    def moments(theta: FloatArray) -> FloatArray:
+        bounds = [math.fsum(count * pair.log_moment_bounds(one)[1] for pair, count in pairs) for one in theta.tolist()]
+        return np.array(bounds) * (1 + 4 * UNIT)
+
+    return moments
+
+
 def epsilon_ends(pairs: Counted, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What moments, reveal mass and largest loss alone certify of the smallest epsilon."""
     known, log_mgf = Known.of(pairs), pair_moments(pairs)

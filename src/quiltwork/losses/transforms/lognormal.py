@@ -34,7 +34,7 @@ Reference: theory, sampling, section 7.1; Trefethen and Weideman 2014, Theorem 5
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import attrs
@@ -361,6 +361,12 @@ def _log_one_plus(value: Complex, lost: FloatArray) -> tuple[Complex, FloatArray
     rounding = UNIT * (4 * (2 * np.abs(value.real) + square) / whole + 2 * FUNCTION * np.abs(log))
     rounding += 4 * UNIT * np.abs(value.imag) / np.sqrt(whole)
     return log, lost / np.sqrt(whole) * SAFE + rounding
+
+
+@lru_cache(maxsize=8)
+def lognormal(s: float) -> Lognormal:
+    """The law, with its table, which all that is asked of one noise shares."""
+    return Lognormal(s)
 
 
 def _second(a: FloatArray, less: FloatArray) -> FloatArray:

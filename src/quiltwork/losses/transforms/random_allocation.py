@@ -48,7 +48,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.transforms.lognormal import Complex, Lognormal
+from quiltwork.losses.transforms.lognormal import Complex, Lognormal, lognormal
 from quiltwork.numbers.rounding import UNIT
 
 STEP, LONG_STEP, LONG = 0.06, 0.3, 3.0  # of u, in sums of sizes; the latter from u = LONG on
@@ -408,7 +408,7 @@ class AllocationLaw:
     """The law of S under Q: one hyperbola for each range of means, made when it is asked for."""
 
     def __init__(self, s: float, steps: int) -> None:
-        self.base, self.steps = Lognormal(s), steps
+        self.base, self.steps = lognormal(s), steps
         self.ends, self.abscissas = self._ranges()
         self._made: dict[int, Hyperbola | None] = {}
 

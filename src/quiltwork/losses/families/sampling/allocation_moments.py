@@ -5,7 +5,12 @@ That is n! times the coefficient of y^n in (sum_k e^(s^2 k(k-1)/2) (y/t)^k / k!)
 terms: nothing is lost but rounding. K(a) = log E_Q S^a is convex with K(0) = K(1) = 0, so that between whole orders it
 lies under their chord and above the chords beside them, extended. At any order the sum of all outputs, N(s / sqrt t),
 loses no more and one step alone (Jensen) no less; adding the record, E_Q S^-theta is at most the moment of the
-geometric mean.
+geometric mean, and
+
+    E_Q S^-theta = 1/Gamma(theta) int z^(theta-1) (E e^(-z X/t))^t dz,
+
+whose integrand is log-concave in log z.  By the sum over a grid of y = log z, every cell at its end nearer to the peak:
+at most h times the sum of all values and of the peak, which is at most e^(theta h) of a value, since the power falls.
 
 Rounding: a coefficient of order n has n factors that are not 1; a product of two series adds one operation for each of
 its terms, of the size of their logarithms.
@@ -22,9 +27,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from quiltwork.checks import FloatArray
+from quiltwork.losses.transforms.lognormal import lognormal
 from quiltwork.numbers.rounding import UNIT
 
 LENGTHS = (16, 64, 256, 512)  # orders up to which moments are summed up; beyond, one step bounds them
+CELL, LEAST_POWER = 0.01, 1e-6  # of log z; up to which the power counts as 1
 Ends = tuple[float, float]
 
 
@@ -50,7 +57,36 @@ def added_moment(mu: float, steps: int, theta: float) -> Ends:
     low, high = _gaussian(mu, steps, theta * (1 + theta))
     if theta <= 0:
         return low, high
-    return low, min(high, mu * mu * theta * (1 + theta / steps) / 2 * (1 + 24 * UNIT))
+    high = min(high, mu * mu * theta * (1 + theta / steps) / 2 * (1 + 24 * UNIT), _inverse_moment(mu, steps, theta))
+    return low, max(low, high)
+
+
+def _inverse_moment(mu: float, steps: int, theta: float) -> float:
+    """log E_Q S^-theta from above, by the integral: for high orders, where closed forms are far off."""
+    y, power, fall = _laplace_powers(mu, steps)
+    exponents = theta * y + power
+    top = float(exponents.max())
+    inside = top + math.log(float(np.exp(exponents - top).sum()) + math.exp(min(theta * CELL, 700.0))) + math.log(CELL)
+    left = theta * float(y[0]) - math.log(theta)  # the power is at most 1
+    right = float(exponents[-1]) - math.log(fall - theta) if fall > theta * (1 + 1e-6) else math.inf
+    if not math.isfinite(right) or theta * CELL > 700.0:
+        return math.inf
+    size = abs(top) + abs(left) + theta * float(np.abs(y).max()) + float(gammaln(theta) + theta)
+    log = float(np.logaddexp.reduce([inside, left, right]) - gammaln(theta))
+    return log + 1e-9 + 64 * UNIT * size
+
+
+@lru_cache(maxsize=8)
+def _laplace_powers(mu: float, steps: int) -> tuple[FloatArray, FloatArray, float]:
+    """y = log z, bounds of log (E e^(-z X/t))^t from above, and how fast that falls at least beyond the last of them."""
+    law = lognormal(mu)
+    rates = law.rates
+    y = np.arange(math.log(rates[0]), math.log(rates[-1]), CELL)
+    r = np.exp(y)
+    power = steps * np.minimum(law.log_above(r), law.psi_above(r) - r * (1 - 8 * UNIT)) * (1 - 8 * UNIT)
+    kept = np.append(np.flatnonzero(power < -LEAST_POWER), y.size - 1)[0]
+    fall = steps * float(law.decline(r[-1:])[0])
+    return y[kept:] + math.log(steps), np.minimum(power[kept:], 0.0), fall
 
 
 def _gaussian(mu: float, steps: int, size: float) -> Ends:
