@@ -38,7 +38,7 @@ def visited(arguments: Sequence[str], rooms: Sequence[Room] | None) -> int:
     asked = parser().parse_args(arguments)
     try:
         found = chosen(checked(all_rooms() if rooms is None else rooms), asked.only)
-        effort = Effort(asked.quick, asked.seed)
+        effort = Effort(asked.quick, asked.seed, folder_of(asked.data))
         folder = usable(asked.out, effort)
     except Refused as refusal:
         print(f"gallery: {refusal}", file=sys.stderr)
@@ -72,8 +72,18 @@ def parser() -> argparse.ArgumentParser:
     add("--out", type=Path, default=OUT, help="the folder for the pages and the finished studies (%(default)s)")
     add("--workers", type=whole(1), default=cores(), help="processes at once (%(default)s here)")
     add("--seed", type=whole(0), default=Effort().seed, help="of all random numbers (%(default)s)")
+    add("--data", type=Path, default=None, metavar="DIR", help="a folder with adult.data, or the wheel that has it")
     add("--again", action="store_true", help="measure again what is already finished")
     return found
+
+
+def folder_of(data: Path | None) -> str:
+    """The folder of real files, whole, so that another process finds it; nothing if there is none."""
+    if data is None:
+        return ""
+    if not data.is_dir():
+        raise Refused(f"--data must be a folder with real files, and there is none at {data}")
+    return str(data.resolve())
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -9,7 +9,13 @@ import attrs
 from examples.gallery.item import Check, Finding, Item, Paper, Study, Verdict
 from quiltwork.document.blocks import Block, Cell, Details, Fact, Grid, Section, Terms, Tone
 
-TONES: dict[str, Tone] = {"agree": "good", "differ": "warm", "wrong in print": "bad", "not measured": "bad"}
+TONES: dict[str, Tone] = {
+    "agree": "good",
+    "not comparable": "",
+    "differ": "warm",
+    "wrong in print": "bad",
+    "not measured": "bad",
+}
 UNNAMED = "In numbers."
 WIDE = 75  # characters of a claim in a list
 LONG = 10  # rows of a table that is folded
@@ -57,6 +63,10 @@ def section(hung: Hung) -> Section:
         terms += [Fact("Measured", hung.finding.measured)]
         terms += [Fact("Verdict", hung.verdict, tone=TONES[hung.verdict])]
         terms += [Fact("Why", hung.finding.why)]
+        if hung.finding.verdict == "not comparable":
+            terms += [Fact("It would need", "; ".join(hung.finding.missing))]
+        if hung.finding.misprint:
+            terms += [Fact("Kind", "a misprint: what the paper proves or means stands")]
         below = [compared(hung.finding.checks), *(folded(block) for block in hung.finding.blocks)]
     if hung.item.errata:
         terms += [Fact("Erratum", f"{hung.item.errata} (in docs/errata.md)")]
@@ -84,7 +94,9 @@ def held(check: Check) -> Cell:
     """Whether a comparison holds; a failure that disproves the claim is told from one that does not."""
     if check.holds:
         return Cell("yes", tone="good")
-    return Cell("no", "disproves the claim", "bad") if check.disproves else Cell("no", tone="warm")
+    if check.disproves:
+        return Cell("no", "disproves the claim", "bad")
+    return Cell("no", f"needs {check.needs}") if check.needs else Cell("no", tone="warm")
 
 
 def folded(block: Block) -> Block:

@@ -13,7 +13,8 @@ import attrs
 from quiltwork.document.blocks import Block
 from quiltwork.document.page import block_from, block_json
 
-Verdict = Literal["agree", "differ", "wrong in print"]
+Verdict = Literal["agree", "not comparable", "differ", "wrong in print"]
+MISPRINTS = ("A misprint", "A slip of")  # how the reason of a claim begins that is wrong in print by a sign or a word
 
 
 @attrs.frozen
@@ -43,7 +44,8 @@ class Check:
     """One comparison. `disproves` marks those whose failure shows that the printed claim is false.
 
     Use it only where the failure is certain: exact arithmetic, a certified bracket, a proof.  Sampled numbers that do
-    not match make an item differ, and no more.
+    not match make an item differ, and no more.  `needs` names what a comparison would need and this run does not have
+    (the paper's people, its files, its size): when it fails, that is no disagreement.
     """
 
     says: str
@@ -51,6 +53,7 @@ class Check:
     printed: str = ""
     ours: str = ""
     disproves: bool = False
+    needs: str = ""
 
 
 @attrs.frozen
@@ -64,10 +67,23 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """Wrong in print if a check disproves the claim; else agree if all hold."""
-        if any(check.disproves and not check.holds for check in self.checks):
+        """Wrong in print if a check disproves the claim, agree if all hold; not comparable if what fails needs more."""
+        failed = [check for check in self.checks if not check.holds]
+        if any(check.disproves for check in failed):
             return "wrong in print"
-        return "agree" if all(check.holds for check in self.checks) else "differ"
+        if not failed:
+            return "agree"
+        return "not comparable" if all(check.needs for check in failed) else "differ"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the comparisons that could not be made would need."""
+        return tuple(dict.fromkeys(check.needs for check in self.checks if check.needs and not check.holds))
+
+    @property
+    def misprint(self) -> bool:
+        """Whether the claim is wrong in print by a sign, a word or a caption, and the theorem behind it stands."""
+        return self.verdict == "wrong in print" and self.why.startswith(MISPRINTS)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary."""
@@ -88,10 +104,11 @@ class Finding:
 
 @attrs.frozen
 class Effort:
-    """How much to do: `quick` asks for smaller samples, never for other questions."""
+    """How much to do: `quick` asks for smaller samples, never for other questions; `data` is a folder of real files."""
 
     quick: bool = False
     seed: int = 7
+    data: str = ""
 
     def pick(self, whole: Any, quick: Any) -> Any:
         return quick if self.quick else whole

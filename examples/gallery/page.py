@@ -24,9 +24,10 @@ SCHEMA = "quiltwork/gallery/1"
 TITLE = "Gallery: what five papers print, measured again"
 MEANING = {
     "agree": "Everything that was compared holds, up to the precision that the check names.",
-    "differ": "Something that was compared does not hold, and that does not show the paper to be wrong: samples and "
-    "data of our own stand in for the paper's, the paper leaves a parameter or an edge case open, or an argument has a "
-    "gap though its conclusion is true. The reason is given.",
+    "not comparable": "Numbers are not the printed ones, and could not be expected to be: the run does not have what "
+    "the paper measured on. What it would need is named; what does not depend on it was compared, and holds.",
+    "differ": "Something that was compared does not hold, and that does not show the paper to be wrong: it leaves a "
+    "parameter or an edge case open, or an argument has a gap though its conclusion is true. The reason is given.",
     "wrong in print": "A counterexample, exact arithmetic or a certified bracket shows that the claim as printed is "
     "false. The corrected form is in docs/errata.md, with its tests.",
     "not measured": "The study ended with an error in this run.",
@@ -122,7 +123,22 @@ def glance(rooms: Sequence[Room], walls: Mapping[str, Sequence[Hung]]) -> list[B
     ]
     columns = ["Paper", ("items", "number"), *((verdict, "number") for verdict in total)]
     table = Grid(columns, rows, "Verdicts by paper.", ["All", len(everything), *total.values()])
-    return [Facts(facts), table]
+    return [Facts(facts), table, *causes(everything)]
+
+
+def causes(hung: Sequence[Hung]) -> list[Block]:
+    """What stands behind verdicts that are no disagreement: misprints, and what the run did not have."""
+    rows: list[list[Any]] = []
+    slips = sum(one.finding is not None and one.finding.misprint for one in hung)
+    if slips:
+        rows.append(["wrong in print: a misprint, what is proved or meant stands", slips])
+        wrong = sum(one.verdict == "wrong in print" for one in hung)
+        rows.append(["wrong in print: false as a statement", wrong - slips])
+    needs = Counter(
+        need for one in hung if one.finding and one.verdict == "not comparable" for need in one.finding.missing
+    )
+    rows += [[f"not comparable: needs {need}", count] for need, count in sorted(needs.items())]
+    return [Grid(("Cause", ("items", "number")), rows, "Causes behind the verdicts.")] if rows else []
 
 
 def loud(visit: Visit) -> list[Block]:
@@ -222,5 +238,7 @@ def _item(hung: Hung) -> dict[str, Any]:
         **found,
         "measured": finding.measured,
         "why": finding.why,
+        "misprint": finding.misprint,
+        "missing": finding.missing,
         "checks": [attrs.asdict(c) for c in finding.checks],
     }

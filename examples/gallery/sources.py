@@ -43,6 +43,7 @@ def fingerprint(study: Study, effort: Effort) -> str:
         "items": [item.key for item in study.items],
         "quick": effort.quick,
         "seed": effort.seed,
+        "files": effort.data,
         "versions": versions(),
         "library": library(),
         "data": data(),

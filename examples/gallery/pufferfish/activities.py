@@ -173,8 +173,8 @@ def _majority(sample: Sample) -> Finding:
     fits = _wholes(cells)
     return Finding(
         f"The three most frequent activities of everybody are right at {sample.majority:.1%} of the places here.",
-        f"Printed is {fits[0]} of {cells} places (four age groups, three places). In the generator age groups share "
-        "most of their order, so that guessing is easier: that is the data, not the mechanisms."
+        f"Printed is {fits[0]} of {cells} places (four age groups, three places). The generator gives age groups "
+        "orders of their own, so that guessing from everybody is about as seldom right: it was made so."
         if fits
         else "The printed share is no whole number of places.",
         [
@@ -182,6 +182,7 @@ def _majority(sample: Sample) -> Finding:
             Check(
                 "guessing on simulated people is within five points of it",
                 abs(sample.majority - PRINTED_MAJORITY) < 0.05,
+                needs="the recordings of Capture24",
                 printed="16.67%",
                 ours=f"{sample.majority:.1%}",
             ),

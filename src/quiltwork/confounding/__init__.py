@@ -36,6 +36,7 @@ from quiltwork.confounding.posteriors import (
     smallest_tau,
     tight_epsilon_of_posterior_ratio,
 )
+from quiltwork.confounding.process import Process
 from quiltwork.confounding.world import World
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "NormalLaplace",
     "NormalVectors",
     "Penalised",
+    "Process",
     "Readout",
     "Release",
     "Uniform",
