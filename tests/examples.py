@@ -3,7 +3,7 @@
 import os
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-SHARES = {"ci": 0.25, "dev": 0.15, "default": 1.0, "campaign": 20.0}
+SHARES = {"ci": 0.15, "dev": 0.1, "default": 1.0, "campaign": 20.0}
 FEWEST = 5
 
 

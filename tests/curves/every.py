@@ -13,6 +13,7 @@ from quiltwork.curves import Guarantee, Profile
 from quiltwork.report.answers.change_sides import Unbounded
 from quiltwork.spec import parse_world
 
+NO_WIDTHS = [5, -1, 0, 1e-15, "x", True, None, float("nan"), float("inf"), [1e-3], 1j]
 FLAG = [["3/5", "2/5"], ["11/20", "9/20"], ["9/20", "11/20"], ["2/5", "3/5"]]
 MARKER = cf.World(secret=["9/10", "1/10"], data=[["1/2", "3/10", "3/20", "1/20"], ["1/20", "3/20", "3/10", "1/2"]])
 RELEASE = MARKER.release(FLAG, FLAG)

@@ -4,13 +4,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.curves.every import MAKERS, curve_classes
+from tests.curves.every import MAKERS, NO_WIDTHS, curve_classes
 
 from quiltwork.curves import Bracket, Curve, Guarantee
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.errors import Contradiction, InvalidParameter
 
-WIDTHS = [5, -1, 0, 1e-15, "x", True, None, float("nan"), float("inf"), [1e-3], 1j]
 NO_NUMBERS = [float("nan"), "x", "0.1", None, [], np.zeros((0, 2)), [0.1, float("nan")], 1j, True, {}]
 NO_CHANCES = [*NO_NUMBERS, -1e-9, 1.0000001, [0.5, 2.0], float("inf")]
 SHAPES = [((), 0.01), ((), np.array(0.01)), ((1,), [0.01]), ((3,), (0.01, 0.2, 1.0)), ((2, 1), [[0.01], [0.5]])]
@@ -62,7 +61,7 @@ def test_the_public_half_is_written_once():
 
 
 @curves
-@pytest.mark.parametrize("rtol", WIDTHS, ids=str)
+@pytest.mark.parametrize("rtol", NO_WIDTHS, ids=str)
 def test_widths_that_are_no_widths_are_refused_alike(name, rtol):
     curve = made(name)
     for ask, place in ((curve.epsilon, 1e-3), (curve.delta, 1.0)):

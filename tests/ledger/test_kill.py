@@ -33,12 +33,12 @@ PAUSE = 0.15  # mean seconds between two deaths
 
 @pytest.mark.slow
 def test_workers_die_on_sqlite(sqlite_url, tmp_path, capsys):
-    besieged(sqlite_url, tmp_path, capsys, ["worker"] * examples(30) + ["everybody"] * examples(6))
+    besieged(sqlite_url, tmp_path, capsys, ["worker"] * examples(46) + ["everybody"] * examples(6))
 
 
 @pytest.mark.slow
 def test_workers_and_server_die_on_postgresql(postgres, postgres_url, tmp_path, capsys):
-    besieged(postgres_url, tmp_path, capsys, ["worker"] * examples(50) + ["server"] * examples(24), postgres)
+    besieged(postgres_url, tmp_path, capsys, ["worker"] * examples(90) + ["server"] * examples(40), postgres)
 
 
 def besieged(url: str, folder: Path, capsys: Any, deaths: list[str], server: Any = None) -> None:

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.curves.every import NO_WIDTHS
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
@@ -78,6 +79,18 @@ SIMPLE["random_allocation_block"] = st.builds(
 
 def test_every_family_is_tried():
     assert set(SIMPLE) == set(families())
+
+
+@pytest.mark.parametrize("kind", SIMPLE)
+@given(data=st.data(), rtol=st.sampled_from(NO_WIDTHS))
+def test_widths_that_are_no_widths_are_refused_alike(kind, data, rtol):
+    """As tests/curves holds for one value of every class of curves: here every family, one direction, its promise."""
+    loss = data.draw(SIMPLE[kind])
+    for curve in (loss, 2 * loss, loss.direction("add"), loss.guarantee()):
+        for ask in (curve.epsilon, curve.delta):
+            with pytest.raises(InvalidParameter) as found:
+                ask(0.5, rtol=rtol)
+            assert (found.value.name, found.value.allowed) == ("rtol", "in [1e-12, 1)")
 
 
 @pytest.mark.parametrize("kind", SIMPLE)

@@ -20,7 +20,7 @@ CHEAP_TRUTHS += ("constraints", "declared", "finite_mixture")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_bracket_holds_the_truth(family):
     cheap = family in CHEAP_TRUTHS
-    cases = examples(15) if cheap else 1 if family == "subsampled_few" else 2
+    cases = examples(20) if cheap else 1 if family == "subsampled_few" else 2
     remember = None if cheap else TRUTHS
     results = [r for n in range(cases) for r in examine(family, f"test:{n}", tolerances=[None], remember=remember)]
     wrong = [r for r in results if isinstance(r, Failure) or (isinstance(r, Check) and not r.holds)]

@@ -46,7 +46,11 @@ COMMANDS: dict[str, dict[str, str]] = {
         "schema": "Print the JSON Schema of plan files.",
     },
 }
-ELSEWHERE = {"ledger": ("quiltwork.cli.ledger", "ledger_app"), "release": ("quiltwork.cli.release", "release")}
+ELSEWHERE = {  # those that act, instead of answering
+    "ledger": ("quiltwork.cli.ledger", "ledger_app"),
+    "release": ("quiltwork.cli.release", "release"),
+    "serve": ("quiltwork.cli.serve", "serve"),
+}
 
 
 class Loaded(UserDict[str, Any]):
