@@ -318,10 +318,10 @@ class SmallestEpsilon(Inquiry):
         return Ends(np.minimum(lower, upper), upper, moments.METHOD)
 
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
-        """All or none: unless Chernoff's bound for this direction is below what the other is known to cost."""
+        """All or none: unless this direction certainly costs less than what the other is known to cost."""
         try:
             engine = ContourEngine.of(pairs)
-            below = engine is not None and np.all(engine.chernoff_epsilon(self.values, lower) <= lower * (1 - 1e-9))
+            below = engine is not None and engine.stay_below(self.values, lower)
         except (TooCostly, OverflowError):
             below = False
         return np.full(self.values.size, not below)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol
 
 import attrs
@@ -26,6 +27,7 @@ from quiltwork.numbers.rounding import UNIT
 ComplexArray = np.ndarray[tuple[int], np.dtype[np.complex128]]
 TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (validated against 50-digit contours)
 BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
+REST_ERROR = 1e-14  # of one minus a sum of weights
 NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out
 MOST_WORK = 2e7  # frequencies times nodes beyond which a transform declines
 
@@ -110,6 +112,11 @@ class Nodes:
     quadrature: float = 0.0
     loss_error: float = 0.0  # what each loss may be off beyond its own rounding
 
+    @cached_property
+    def _masses(self) -> FloatArray:
+        masses: FloatArray = np.exp(self.log_masses)
+        return masses
+
     def _wrong(self, exponent: FloatArray) -> FloatArray:
         """Relative error of each tilted mass: its own, that of its logarithm, and that of its exponent."""
         wrong: FloatArray = self.relative + 3 * UNIT * (np.abs(self.log_masses) + np.abs(exponent))
@@ -128,7 +135,7 @@ class Nodes:
         exponent = np.multiply.outer(theta, self.losses)
         excess = self._excess(exponent)
         if excess is not None:
-            weights, log_mgf = np.exp(exponent) * np.exp(self.log_masses), np.log1p(excess)
+            weights, log_mgf = np.exp(exponent) * self._masses, np.log1p(excess)
         else:
             exponent += self.log_masses
             top = exponent.max(axis=1)
@@ -143,7 +150,7 @@ class Nodes:
         """M - 1 as a sum of expm1, whose error scales with the loss and not with 1; None where M is not of order 1."""
         if exponent.max() > 300 or self.log_masses.min() < -700:
             return None
-        excess: FloatArray = np.expm1(exponent) @ np.exp(self.log_masses) - self.missing
+        excess: FloatArray = np.expm1(exponent) @ self._masses - self.missing
         return excess if bool(np.all(excess > -0.5)) else None
 
     def tilted(self, theta: float) -> tuple[float, FloatArray, float]:
@@ -151,7 +158,7 @@ class Nodes:
         exponent = theta * self.losses
         excess = self._excess(exponent)
         if excess is not None:
-            masses = np.exp(self.log_masses)
+            masses = self._masses
             total = 1.0 + float(excess)
             wrong = float((self._wrong(exponent) * masses) @ np.abs(np.expm1(exponent)))
             error = (wrong + 4 * UNIT * self.missing) / total + abs(theta) * self.loss_error
@@ -262,8 +269,8 @@ def layered_decay(weights: FloatArray, lengths: FloatArray, counts: FloatArray) 
 
     def bound(cutoff: FloatArray) -> FloatArray:
         kept = 1.0 - sinc_envelope(cutoff[:, None, None] * (0.5 * lengths)[None])
-        rest = 1.0 - (weights[None] * kept).sum(axis=2)
-        logs: FloatArray = np.log(np.clip(rest, 1e-300, 1.0)) @ counts
+        rest = 1.0 - (weights[None] * kept).sum(axis=2) + REST_ERROR  # a small rest is a difference of rounded numbers
+        logs: FloatArray = np.log(np.clip(rest, REST_ERROR, 1.0)) @ counts
         return logs
 
     return bound
