@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Logs, View
+from quiltwork.compose.engines.engine import Declined, Logs, View
 from quiltwork.compose.engines.views.ladder import Aim, Ladder
 from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
@@ -50,6 +50,7 @@ SPREADS_SERVED = 3.0  # around the centre of a view
 BLOCK = 1 << 21
 MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
 SHARP = 1e-12  # of D, that a line for one question aims at
+FINE = 1e-6  # width of one answer, that is worth its price whatever was asked
 LINES = 2  # for one question
 CLOSE = 1e-8  # relative width of a bracket, from which on no other line is tried
 STEPS = 20  # of Newton
@@ -323,6 +324,11 @@ class ContourEngine(ViewEngine):
                 found = None
         if found is not None and found[1] - found[0] <= rtol * found[1]:
             return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
+        if delta.size == 1 and rtol > FINE:
+            try:
+                return super().epsilon(delta, FINE)
+            except (Declined, TooCostly, OverflowError):
+                pass  # too many frequencies
         return super().epsilon(delta, rtol)
 
     def _by_ladder(self, delta: float) -> tuple[float, float] | None:
