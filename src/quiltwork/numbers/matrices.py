@@ -7,8 +7,9 @@ is possible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any, TypeVar
 
 import attrs
@@ -139,16 +140,22 @@ class Powers:
 
 def powers(matrix: FloatArray, depth: int, entry_error: float = 4 * UNIT) -> Powers:
     """The first `depth` powers of a square matrix whose entries have this relative error."""
-    size = len(matrix)
-    found = np.empty((depth, size, size))
-    possible = np.empty((depth, size, size), dtype=bool)
-    step = matrix > 0
-    now, reach = np.eye(size), np.eye(size, dtype=bool)
-    for d in range(depth):
-        now = now @ matrix
-        reach = (reach.astype(np.float32) @ step.astype(np.float32)) > 0
-        found[d], possible[d] = now, reach
-    return Powers(found, possible, (size + 2) * UNIT + entry_error)
+    matrices, possible = zip(*islice(each_power(matrix), depth), strict=True)
+    return Powers(np.array(matrices), np.array(possible), power_error(matrix, entry_error))
+
+
+def each_power(matrix: FloatArray) -> Iterator[tuple[FloatArray, np.ndarray]]:
+    """P, P^2, ... without end, and which entries are possible."""
+    step = (matrix > 0).astype(np.float32)
+    now, reach = np.eye(len(matrix)), np.eye(len(matrix), dtype=bool)
+    while True:
+        now, reach = now @ matrix, (reach.astype(np.float32) @ step) > 0
+        yield now, reach
+
+
+def power_error(matrix: FloatArray, entry_error: float = 4 * UNIT) -> float:
+    """Relative error of every entry of the first power; that of power d is d times this."""
+    return (len(matrix) + 2) * UNIT + entry_error
 
 
 def log_ratios(matrix: FloatArray, possible: np.ndarray, error: float) -> FloatArray:

@@ -319,14 +319,15 @@ class SmallestEpsilon(Inquiry):
         return Ends(np.minimum(lower, upper), upper, moments.METHOD)
 
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
-        """All or none: unless Chernoff's bound for this direction is below what the other is known to cost."""
+        """All or none: unless this direction certainly costs less than what the other is known to cost."""
         try:
-            engine, bound = ContourEngine.of(pairs), self.trivial()[1]
+            engine = ContourEngine.of(pairs)
             if engine is not None:
-                bound = engine.chernoff_epsilon(self.values, lower)
-            elif (log_mgf := moments.plain_moments(pairs)) is not None:
-                bound = moments.epsilon_bound(log_mgf, 0.0, self.values)
-            below = bool(np.all(bound <= lower * (1 - 1e-9)))
+                below = engine.stay_below(self.values, lower)
+            else:
+                log_mgf = moments.plain_moments(pairs)
+                bound = self.trivial()[1] if log_mgf is None else moments.epsilon_bound(log_mgf, 0.0, self.values)
+                below = bool(np.all(bound <= lower * (1 - 1e-9)))
         except (TooCostly, OverflowError):
             below = False
         return np.full(self.values.size, not below)

@@ -26,10 +26,12 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.compose.engines.views.solve import ROOT2, landmarks, tilt_for_epsilon
+from quiltwork.compose.engines.engine import Declined, Logs, View
+from quiltwork.compose.engines.views.ladder import Aim, Ladder
+from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
+from quiltwork.curves.curve import Ends
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
@@ -47,6 +49,15 @@ LEFT = np.array([0.5, 0.75, 1.0])
 SPREADS_SERVED = 3.0  # around the centre of a view
 BLOCK = 1 << 21
 MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
+SHARP = 1e-12  # of D, that a line for one question aims at
+FINE = 1e-6  # width of one answer, that is worth its price whatever was asked
+LINES = 2  # for one question
+CLOSE = 1e-8  # relative width of a bracket, from which on no other line is tried
+STEPS = 20  # of Newton
+CUTOFFS = (6, 12, 12, 12, 12, 12, 6)  # tried at a time, each a fifth above the one before
+CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
+TILTS_NEAR = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5])  # of log(1/delta) / epsilon
+LOSS = 0.5  # in log D, of that bound
 MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 
 
@@ -136,6 +147,23 @@ class ContourView(View):
             if self.smoothing:
                 gap[i : i + rows] = self.smoothing * (cosine @ self.density.real + sine @ self.density.imag)
         return value, np.maximum(gap, 0.0)
+
+    def root(self, log_delta: float, start: float) -> tuple[float, float]:
+        """Newton's steps on log D from here, with the derivative of the integral: a root and the slope; they steer."""
+        x, u, real, imaginary = start, self.frequencies, self.kernel.real, self.kernel.imag
+        slope = -self.theta
+        for _ in range(STEPS):
+            angle = (x - self.centre) * u
+            cosine, sine = np.cos(angle), np.sin(angle)
+            value = float(cosine @ real + sine @ imaginary)
+            slope = float((cosine * u) @ imaginary - (sine * u) @ real) / value - self.theta if value > 0 else 0.0
+            if not slope < 0:
+                return start, -self.theta
+            move = (math.log(value) + self.log_mgf - self.theta * x - log_delta) / slope
+            x -= min(max(move, -self.spread), self.spread)
+            if abs(move) <= 1e-13 * (abs(x) + self.spread):
+                break
+        return x, slope
 
     def _polynomials(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """For many questions: the frequencies are multiples of one step, so use Horner's rule in e^(-i eta y)."""
@@ -243,6 +271,41 @@ class ContourEngine(ViewEngine):
         best: FloatArray = (found / theta).min(axis=1)
         return np.maximum(best + 1e-12 * (1 + np.abs(best)), 0.0)
 
+    def stay_below(self, delta: FloatArray, epsilon: FloatArray) -> bool:
+        """Whether all these deltas certainly cost less than these epsilons."""
+        if delta.size == 1 and not self.known.reveal[1] and 0 < epsilon[0] < math.inf:
+            return self._stays_below(float(delta[0]), float(epsilon[0]))
+        return bool(np.all(self.chernoff_epsilon(delta, epsilon) <= epsilon * (1 - 1e-9)))
+
+    def _stays_below(self, delta: float, epsilon: float) -> bool:
+        """Whether D(epsilon) < delta for certain, epsilon positive: by Chernoff's bound, or by the integral of |phi|.
+
+        D(eps) <= e^(K - theta eps) (1/pi) int_0^inf |phi(u)| / |z (z+1)| du, with |phi| bounded as for the truncation:
+        near the saddle point little is lost by that.
+        """
+        theta = np.log(1.0 / delta) / epsilon * TILTS_NEAR
+        log_mgf, mean, _ = self.moments(theta)
+        room, target = self.room(theta), math.log(delta) - 1e-9
+        if bool(np.any(nudged(log_mgf, room) + log_peak(theta) - theta * epsilon < target)):
+            return True
+        if not bool(np.all(np.isfinite(mean) & (np.diff(mean, prepend=-np.inf) > 0))):
+            return False
+        at = float(np.interp(epsilon, mean, theta))
+        found = self.moments(np.array([at]))
+        log_scale = float(nudged(found[0], self.room(np.array([at])))[0]) - at * epsilon
+        spread = math.sqrt(max(float(found[2][0]), 1e-300))
+        if log_scale + math.log(max(kernel_size(at, spread), 1e-300)) > target - LOSS:
+            return False
+        cells = CELLS / spread
+        if not all(math.isinf(transform.reach) for transform in self.transforms):
+            return False
+        logs = np.zeros(cells.size)
+        for transform in self.transforms:
+            logs = logs + transform.decay(at)(cells)
+        size = np.exp(np.minimum(logs, 0.0)) / np.hypot(at, cells) / np.hypot(at + 1.0, cells)
+        integral = float(size[:-1] @ np.diff(cells)) + math.exp(min(float(logs[-1]), 0.0)) / float(cells[-1])
+        return log_scale + math.log(integral / math.pi) + 1e-9 < target
+
     def chernoff_delta(self, epsilon: FloatArray) -> FloatArray:
         """An upper bound on delta from a few tilts between those of the least and of the greatest epsilon asked."""
         place = landmarks(self)
@@ -251,6 +314,59 @@ class ContourEngine(ViewEngine):
         logs = (self.log_mgf_bound(theta) + log_peak(theta))[None, :] - np.multiply.outer(epsilon, theta)
         bound: FloatArray = np.exp(np.minimum(logs.min(axis=1), 0.0)) * (1 + 1e-9) + self.known.reveal[1]
         return np.minimum(bound, 1.0)
+
+    def epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        found = None
+        if delta.size == 1 and not self.known.reveal[1]:
+            try:
+                found = self._by_ladder(float(delta[0]))
+            except (TooCostly, OverflowError, FloatingPointError):
+                found = None
+        if found is not None and found[1] - found[0] <= rtol * found[1]:
+            return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
+        if delta.size == 1 and rtol > FINE:
+            try:
+                return super().epsilon(delta, FINE)
+            except (Declined, TooCostly, OverflowError):
+                pass  # too many frequencies
+        return super().epsilon(delta, rtol)
+
+    def _by_ladder(self, delta: float) -> tuple[float, float] | None:
+        """Ends of epsilon from one ladder of tilts and one line, a second one where the first was aimed badly."""
+        log_delta = math.log(delta)
+        ladder = Ladder.of(self.moments, log_delta)
+        near = None if ladder is None else ladder.epsilon(log_delta)
+        found = None
+        for _ in range(LINES):
+            if ladder is None or near is None:
+                break
+            line = self._line(ladder, near, log_delta)
+            view = None if line is None else self._build(line)
+            if view is None:
+                break
+            root = view.root(log_delta, near)
+            upper, lower = log_targets(np.array([delta]), self.known.reveal)
+            ends = enclosures(view, upper, lower, start=root)
+            low, high = (float(end[0]) for end in ends)
+            low, high = max(low * (1 - 2 * UNIT), 0.0), min(high * (1 + 2 * UNIT), self.known.top)
+            if not (0 < low <= high):
+                break
+            found = (low, high) if found is None else (max(low, found[0]), min(high, found[1]))
+            near = root[0]
+            if high - low <= CLOSE * high:
+                break
+        return found
+
+    def _line(self, ladder: Ladder, epsilon: float, log_delta: float) -> Contour | None:
+        """The line that the ladder aims, with its aliases and its cutoff; None where phi decays too late."""
+        room = max(MOMENTS_ROOM, 2 * float(self.room(ladder.theta[-1:])[0]))
+        aim = ladder.aim(epsilon, log_delta, SHARP * min(1.0, 4 * epsilon), room)
+        if aim is None:
+            return None
+        decays = [(transform.decay(aim.theta), transform.reach) for transform in self.transforms]
+        cutoff, tail = _cutoff(decays, 0.0, aim.spread, math.exp(-aim.need))
+        line = Contour(aim.theta, aim.centre, aim.spread, _aliases(ladder, aim, room), cutoff, tail, 0.0)
+        return line if line.frequencies <= MAX_FREQUENCIES_UNSMOOTHED else None
 
     def view(self, theta: float, log_width: float) -> View | None:
         if not log_width > 0:  # a loss without any spread: nothing to integrate
@@ -363,6 +479,15 @@ class ContourEngine(ViewEngine):
         )
 
 
+def _aliases(ladder: Ladder, aim: Aim, room: float) -> Window:
+    """Chernoff's bounds with the other rungs as exponents, and on the left with theta = 0, where D <= 1."""
+    steps, logs = ladder.theta - aim.theta, ladder.log_mgf - ladder.log_mgf[aim.rung] + room
+    above, below = slice(aim.rung + 1, None), slice(0, aim.rung)
+    right = list(zip(steps[above], logs[above] + math.log(_peak(aim.theta)), strict=True))
+    left = list(zip(-steps[below], logs[below], strict=True))
+    return Window(aim.period, right, [*left, (aim.theta, room - float(ladder.log_mgf[aim.rung]))])
+
+
 def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
     """What the terms m != 0 add to H at each epsilon, at most."""
     above = (right[1][:, None] - np.multiply.outer(right[0], epsilon)).min(axis=0)
@@ -426,9 +551,11 @@ def _cutoff(
 
     beyond = float(tail(np.array([reach]), lasting)[0]) if math.isfinite(reach) else 0.0
     start = math.sqrt(-2 * math.log(target)) / spread
-    for _ in range(6):
-        u = start * 1.2 ** np.arange(12)
-        left = np.where(u < reach, tail(u, [decay for decay, _ in decays]) + beyond, tail(u, lasting))
+    for steps in CUTOFFS:
+        u = start * 1.2 ** np.arange(steps)
+        left = tail(u, [decay for decay, _ in decays]) + beyond
+        if math.isfinite(reach):
+            left = np.where(u < reach, left, tail(u, lasting))
         enough = np.nonzero(left <= target)[0]
         if enough.size:
             return float(u[enough[0]]), float(left[enough[0]])

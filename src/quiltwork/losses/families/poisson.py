@@ -34,11 +34,10 @@ class PoissonPair(Pair):
 
     def __init__(self, base: GaussianPair | LaplacePair, rate: float, removed: bool) -> None:
         self.base, self.rate, self.removed = base, rate, removed
-        ends = mixed_loss(np.array([max(base.low, -745.0), min(base.high, 1e308)]), rate)
-        low = math.log1p(-rate) if math.isinf(base.low) else float(ends[0])
-        high = math.inf if math.isinf(base.high) else float(ends[1])
-        if math.isinf(base.low):
-            low -= self._reading
+        if math.isinf(base.high):
+            low, high = math.log1p(-rate) - self._reading, math.inf
+        else:
+            low, high = mixed_loss(np.array([base.low, base.high]), rate).tolist()
         self.low, self.high = (low, high) if removed else (-high, -low)
         self.tail_mu = base.mu if isinstance(base, GaussianPair) else math.inf
 

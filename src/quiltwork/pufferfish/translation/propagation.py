@@ -13,7 +13,7 @@ Reference: theory/pufferfish.md 3.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -23,6 +23,8 @@ from quiltwork.checks import FloatArray
 from quiltwork.numbers.matrices import log_ratios
 from quiltwork.numbers.rounding import UNIT, up
 
+MANY_COLUMNS = 40  # from which on each two rows are sorted once
+FRONT_BLOCK = 1 << 18  # points whose hull is taken at a time
 MAX_EXPONENT = 600.0  # beyond this e^r overflows, and the limit is as good
 MAX_SLOPED_STATES, SLOPE_PASSES = 12, 6  # states up to which each pair's own slope is used, and how often
 ENDLESS_ENTRIES = 4000  # entries on one side, from which on it is taken as endless
@@ -48,16 +50,24 @@ class Spread:
         """Sort once."""
         rows, columns = matrix.shape
         above, below = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
-        first = np.empty((rows, rows), dtype=np.int64)
-        orders = np.empty((rows, rows, columns), dtype=np.int64)
-        own, other = np.empty((rows, rows, columns)), np.empty((rows, rows, columns))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for u in range(rows):
-                ratio = np.where(matrix[u] > 0, matrix[u] / matrix, 0.0)
-                order = np.argsort(-ratio, axis=1, kind="stable")
-                first[u], orders[u] = order[:, 0], order
-                own[u], other[u] = matrix[u][order], np.take_along_axis(matrix, order, 1)
-                above[u], below[u] = np.cumsum(own[u], axis=1), np.cumsum(other[u], axis=1)
+        first = np.zeros((rows, rows), dtype=np.int64)
+        ranked = None
+        if columns <= MAX_SLOPED_STATES:
+            ranked = np.empty(above.shape, dtype=np.int64), np.empty(above.shape), np.empty(above.shape)
+        half = columns > MANY_COLUMNS  # the order against a later row, read backwards, is that of the later row
+        for u in range(rows):
+            others = matrix[u:] if half else matrix
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                ratio = np.where(matrix[u] > 0, matrix[u] / others, 0.0)
+            order = np.argsort(-ratio, axis=1, kind="quicksort" if half else "stable")
+            own, other = matrix[u][order], np.take_along_axis(others, order, 1)
+            here = slice(rows - len(others), None)
+            above[u, here], below[u, here], first[u, here] = own.cumsum(axis=1), other.cumsum(axis=1), order[:, 0]
+            if half:
+                above[here, u], below[here, u] = other[:, ::-1].cumsum(axis=1), own[:, ::-1].cumsum(axis=1)
+                first[here, u] = order[:, -1]
+            if ranked is not None:
+                ranked[0][u], ranked[1][u], ranked[2][u] = order, own, other
         limit = np.maximum(log_ratios(matrix, possible, error), 0.0)
         return cls(
             above,
@@ -66,7 +76,7 @@ class Spread:
             limit,
             error + (columns + 4) * UNIT,
             _front(above, below),
-            (orders, own, other) if columns <= MAX_SLOPED_STATES else None,
+            ranked,
         )
 
     def largest(self, r: float) -> float:
@@ -81,7 +91,8 @@ class Spread:
         """Psi(r) for every ordered pair of rows, rounded up."""
         gain = np.full(self.limit.shape, r)
         if r <= MAX_EXPONENT:
-            gain = self._rounded(np.log1p(np.maximum(_gain(self.above, self.below, r).max(axis=-1), 0.0)), r)
+            rows = [_gain(above, below, r).max(axis=-1) for above, below in zip(self.above, self.below, strict=True)]
+            gain = self._rounded(np.log1p(np.maximum(rows, 0.0)), r)
         found = np.minimum(gain, self.limit)
         np.fill_diagonal(found, 0.0)
         return np.asarray(found)
@@ -135,8 +146,23 @@ def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray
     Whether (1 + z above) / (1 + z below) exceeds a level is linear in the point.  A point is dropped when it lies below
     a chord, up to a few units of rounding; one after another these may add up, and the third value bounds them.
     """
-    order = np.argsort(below, axis=None)
-    low, high = below.ravel()[order], above.ravel()[order]
+    corners: FloatArray = np.zeros((2, 0))
+    missed = 0.0
+    rows = max(1, FRONT_BLOCK // above[0].size)
+    for start in range(0, len(above), rows):
+        low, high = below[start : start + rows].ravel(), above[start : start + rows].ravel()
+        if start:  # only what lies above the corners so far
+            new = high > np.interp(low, corners[0], corners[1], left=-1.0) * (1 - 4 * UNIT)
+            low, high = np.concatenate((corners[0], low[new])), np.concatenate((corners[1], high[new]))
+        corners, lost = _corners(low, high)
+        missed += lost
+    return corners[1], corners[0], missed
+
+
+def _corners(low: FloatArray, high: FloatArray) -> tuple[FloatArray, float]:
+    """Corners of the concave hull in rising order, and what dropping one point after another may have missed."""
+    order = np.argsort(low)
+    low, high = low[order], high[order]
     kept = high > np.concatenate(([-1.0], np.maximum.accumulate(high)[:-1]))
     low, high, passes = _thinned(low[kept], high[kept])
     hull: list[tuple[float, float]] = []
@@ -144,8 +170,7 @@ def _front(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray
         while len(hull) > 1 and bool(_below(*hull[-2], *hull[-1], *point)):
             hull.pop()
         hull.append(point)
-    corners = np.array(hull)
-    return corners[:, 1], corners[:, 0], 8.0 * UNIT * (low.size + passes)
+    return np.array(hull).T, 8.0 * UNIT * (low.size + passes)
 
 
 def _thinned(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, int]:
@@ -176,7 +201,7 @@ class OneSide:
     up a little and checked, the infinite one.
     """
 
-    spreads: tuple[Spread, ...]
+    spreads: Sequence[Spread]
     steps: tuple[int, ...]
 
     @property
@@ -257,13 +282,18 @@ class OneSide:
             return np.zeros_like(own)
 
         def image(size: float) -> float:
-            return up(min((d - 1) * cost + s.largest(cost + size) for s, d in self._within(np.inf)), 2)
+            least = np.inf
+            for place, d in enumerate(self.steps):
+                if (d - 1) * cost >= least:
+                    break  # longer steps pay more for what they skip
+                least = min(least, (d - 1) * cost + self.spreads[place].largest(cost + size))
+            return up(least, 2)
 
         settled = _above_fixed_point(image, 0.0, ROOMS)
         return _infinite(own) if settled is None else self._each(cost, [settled] * (max(self.steps) + 1), np.inf)
 
-    def _within(self, count: float) -> Sequence[tuple[Spread, int]]:
-        return [(s, d) for s, d in zip(self.spreads, self.steps, strict=True) if d <= count]
+    def _within(self, count: float) -> Iterator[tuple[Spread, int]]:
+        return ((self.spreads[place], d) for place, d in enumerate(self.steps) if d <= count)
 
     def _each(self, cost: float, beyond: Sequence[float], count: float) -> FloatArray:
         """Every pair of a side of so many entries, after a step of d with at most beyond[d - 1] left behind it."""

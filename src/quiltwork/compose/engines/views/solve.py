@@ -215,14 +215,19 @@ def _secant(
     return x1, slope
 
 
-def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -> tuple[FloatArray, FloatArray]:
+def enclosures(
+    view: View, upper_target: FloatArray, lower_target: FloatArray, start: tuple[float, float] | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Epsilons (lower, upper) with certified log D(upper) <= upper_target and log D(lower) >= lower_target.
 
     For a complement view: log C(upper) >= upper_target and log C(lower) <= lower_target. -inf and +inf where a
-    certificate is not to be had.
+    certificate is not to be had. `start` is a root that is known already, and the slope there.
     """
     falling = view.theta > 0
-    x, slope = roots(view, 0.5 * (upper_target + lower_target))
+    if start is None:
+        x, slope = roots(view, 0.5 * (upper_target + lower_target))
+    else:
+        x, slope = np.array(start[:1]), np.array(start[1:])
     at = view.logs(x)
     with np.errstate(all="ignore"):
         over = np.where(falling, at.high - upper_target, upper_target - at.low)
@@ -230,26 +235,20 @@ def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -
         steep = np.maximum(-slope, 1e-300)
         step_up, step_down = (np.maximum(miss, 0.0) / steep * 1.1 + 4 * UNIT * np.abs(x) for miss in (over, under))
     step_up, step_down = (np.where(np.isfinite(step), step, view.spread) for step in (step_up, step_down))
-    upper, lower = x + step_up, x - step_down
+    ends = np.concatenate((x + step_up, x - step_down))
+    steps, size = np.concatenate((step_up, -step_down)), x.size
     for _ in range(MAX_ROUNDS):
-        at = view.logs(upper)
-        bad = ~(at.high <= upper_target) if falling else ~(at.low >= upper_target)
+        at = view.logs(ends)
+        above, below = (at.high, at.low) if falling else (-at.low, -at.high)
+        sign = 1.0 if falling else -1.0
+        bad = np.concatenate((~(above[:size] <= sign * upper_target), ~(below[size:] >= sign * lower_target)))
         if not bad.any():
             break
-        step_up = np.where(bad, 2 * step_up + 1e-300, step_up)
-        upper = np.where(bad, x + step_up, upper)
+        steps = np.where(bad, 2 * steps + np.copysign(1e-300, steps), steps)
+        ends = np.where(bad, np.tile(x, 2) + steps, ends)
     else:
-        upper = np.where(bad, np.inf, upper)
-    for _ in range(MAX_ROUNDS):
-        at = view.logs(lower)
-        bad = ~(at.low >= lower_target) if falling else ~(at.high <= lower_target)
-        if not bad.any():
-            break
-        step_down = np.where(bad, 2 * step_down + 1e-300, step_down)
-        lower = np.where(bad, x - step_down, lower)
-    else:
-        lower = np.where(bad, -np.inf, lower)
-    return lower, upper
+        ends = np.where(bad, np.copysign(np.inf, steps), ends)
+    return ends[size:], ends[:size]
 
 
 # ---- answers
@@ -394,17 +393,21 @@ class SteeredEngine(Engine):
                 hair = 4 * UNIT * (1 + np.abs(rest)) + 2 * UNIT * delta / (1 - delta)
             low, high = enclosures(view, rest + hair, rest - hair)
         else:
-            reveal = self.known.reveal
-            with np.errstate(divide="ignore", invalid="ignore"):
-                strict = np.log(np.maximum(delta - reveal[1] * (1 + 2 * UNIT), 1e-320))
-                loose = np.log(np.maximum(delta - reveal[0] * (1 - 2 * UNIT), 1e-320))
-            room = [4 * UNIT * (1 + np.abs(target)) for target in (strict, loose)]
-            low, high = enclosures(view, strict - room[0], loose + room[1])
+            strict, loose = log_targets(delta, self.known.reveal)
+            low, high = enclosures(view, strict, loose)
             # a delta that epsilon = 0 already meets may have no root at all
-            high = np.where(view.logs(np.zeros(1)).high[0] <= strict - room[0], np.minimum(high, 0.0), high)
+            high = np.where(view.logs(np.zeros(1)).high[0] <= strict, np.minimum(high, 0.0), high)
         high = np.minimum(np.maximum(high + 2 * UNIT * np.abs(high), 0.0), self.known.top)
         low = np.clip(low - 2 * UNIT * np.abs(low), 0.0, high)
         return low, high
+
+
+def log_targets(delta: FloatArray, reveal: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
+    """What log D must not exceed at an upper end of epsilon, and must reach at a lower one, beside the reveal mass."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        strict = np.log(np.maximum(delta - reveal[1] * (1 + 2 * UNIT), 1e-320))
+        loose = np.log(np.maximum(delta - reveal[0] * (1 - 2 * UNIT), 1e-320))
+    return strict - 4 * UNIT * (1 + np.abs(strict)), loose + 4 * UNIT * (1 + np.abs(loose))
 
 
 def left_log_space(logs: Logs) -> tuple[FloatArray, FloatArray]:

@@ -28,13 +28,14 @@ from quiltwork.numbers.matrices import (
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, ChainPrior, Translation
 from quiltwork.pufferfish.priors.chain.influence import (
+    FEW_STATES,
     Place,
     Sides,
     any_places,
     curve_at,
     given_laws,
     given_places,
-    sides,
+    sides_until_mixed,
     stationary_places,
 )
 from quiltwork.pufferfish.priors.chain.propagation import (
@@ -57,7 +58,6 @@ LOUD = (
 )
 QUIET = "fitted, not known beforehand: no guarantee if the private data were used"
 ANY, STATIONARY = "any", "stationary"
-FEW_STATES = 40
 FIRST_DEPTH, DEPTH, SMALL = 32, 256, 1e-6  # sizes are doubled until the curve is this small
 MOST_SIZES, MOST_ENTRIES = 4096, 100_000  # of a curve; of a chain whose first entry has a given law
 MOST_CELLS = 4e7  # numbers in the per-case table; more places are merged
@@ -205,7 +205,10 @@ class MarkovChain(ChainPrior):
     # ---- influence
 
     def influence(self, max_size: int | None = None, secrets: Secrets | None = None) -> InfluenceCurve:
-        """a(b) for b = 1 .. max_size; without it, until the curve is small."""
+        """a(b) for b = 1 .. max_size; without it, until the curve is small.
+
+        Of many states, sizes are left out from where a(b) stays the same.
+        """
         if max_size is None:
             return self._until_small(secrets)
         view = self._view(secrets)
@@ -227,18 +230,24 @@ class MarkovChain(ChainPrior):
         return self.joint().influence(None, secrets)
 
     def _curve(self, depth: int, view: AskedPairs) -> InfluenceCurve:
-        tables = self._sides(min(depth, self.length or depth))
-        reach = tables.depth
+        reach = min(depth, self.length or depth)
+        tables = self._sides(reach)
         places, status = self._places(reach, view)
+        found = [curve_at(tables, place, reach)[:, view.first, view.second].T for place in places]
+        whole = self.length is not None and depth >= self.length
+        columns = reach if whole else max(one.shape[1] for one in found)
         rows = []
-        for place in places:
-            found = curve_at(tables, place, reach)[:, view.first, view.second].T
-            rows.append(np.where(self._silent(place, view)[:, None], 0.0, found))
+        for place, one in zip(places, found, strict=True):
+            one = np.pad(one, ((0, 0), (0, columns - one.shape[1])), "edge") if one.shape[1] < columns else one
+            rows.append(np.where(self._silent(place, view)[:, None], 0.0, one))
         cases, names = np.concatenate(rows), [place.name for place in places]
-        if self.length is not None and depth >= self.length:
-            cases[:, self.length - 1] = 0.0  # H is everything
+        if whole:
+            cases[:, reach - 1] = 0.0  # H is everything
+        sizes = np.arange(1, columns + 1)
+        if columns < reach:  # nothing changes in between
+            sizes, cases = np.append(sizes, reach), np.concatenate((cases, cases[:, -1:]), axis=1)
         return InfluenceCurve(
-            np.arange(1, reach + 1),
+            sizes,
             cases,
             status,
             name_of=lambda index: view.name(index, names),
@@ -248,7 +257,7 @@ class MarkovChain(ChainPrior):
     def _sides(self, depth: int) -> Sides:
         if depth not in self._depths:
             self._depths.clear()
-            self._depths[depth] = sides(powers(self.matrix, depth))
+            self._depths[depth] = sides_until_mixed(self.matrix, depth)
         return self._depths[depth]
 
     def _silent(self, place: Place, view: AskedPairs) -> np.ndarray:
@@ -277,7 +286,7 @@ class MarkovChain(ChainPrior):
         view = self._view(secrets)
         if view is None:
             return self.joint().translations(secrets)
-        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        places, _ = self._places(int(self.influence(None, secrets).sizes[-1]), view)
         if self.is_stationary:
             return self._translator.translations(places, view.first, view.second)
         if isinstance(self.initial, str):
@@ -310,7 +319,7 @@ class MarkovChain(ChainPrior):
         view = self._view(secrets)
         if view is None or not self.is_stationary:
             return None
-        places, _ = self._places(self.influence(None, secrets).sizes.size, view)
+        places, _ = self._places(int(self.influence(None, secrets).sizes[-1]), view)
         place, pair = divmod(case, view.first.size)
         sides: tuple[int | None, int | None] = places[place].before, places[place].after
         if self.length is not None and sides[0] is None:  # the middle entry

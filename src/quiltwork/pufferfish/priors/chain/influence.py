@@ -21,14 +21,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.numbers.matrices import TINY, Powers, log_ratios, powers, stationary_error
+from quiltwork.numbers.matrices import TINY, Powers, each_power, log_ratios, power_error, powers, stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.translation.influence import Status
+
+FEW_STATES = 40  # up to which tables are as deep as they are asked for
 
 
 @attrs.frozen(eq=False)
@@ -66,8 +69,30 @@ def sides(steps: Powers, start: np.ndarray | None = None) -> Sides:
     return Sides(right, left)
 
 
+def sides_until_mixed(matrix: FloatArray, depth: int) -> Sides:
+    """The tables of both sides up to this distance, or up to where no more is to be gained.
+
+    What a neighbour tells falls with its distance (data processing), so that a nearer one bounds a farther one. For
+    many states the tables end where the rows of P^d are alike, and its columns settled, to a hundredth of what the
+    rounding of the stationary law costs.
+    """
+    right: list[FloatArray] = []
+    left: list[FloatArray] = []
+    close = 0.01 * stationary_error(len(matrix)) if len(matrix) > FEW_STATES else 0.0
+    for d, (power, possible) in enumerate(islice(each_power(matrix), depth), start=1):
+        error = d * power_error(matrix)
+        right.append(log_ratios(power, possible, error))
+        left.append(log_ratios(power.T, possible.T, error))
+        if d > 1 and float(right[-1].max()) <= close and bool(np.all(left[-2] - left[-1] <= close)):
+            break
+    return Sides(np.array(right), np.array(left))
+
+
 def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False) -> FloatArray:
     """a(b) of every ordered pair of states at this place, b = 1 .. depth: (depth, k, k).
+
+    Distances beyond the tables are read at their end, which bounds them. An entry far from both ends gains nothing from
+    sets larger than two tables: its curve ends there, and then stays.
 
     With `one_set` the interval may not depend on the pair: min over intervals of the max over pairs, the same for all.
     """
@@ -79,6 +104,9 @@ def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False) 
         shifted = np.where(np.isnan(shifted), np.inf, shifted)  # -inf + inf: nothing is known
     # no ratio of two laws stays below 1; this also makes merged places safe (theory 4.2, Lemma)
     shifted = np.maximum(shifted, 0.0)
+    known = tables.depth
+    if place.before is None and place.after is None:
+        depth = min(depth, 2 * known - 1)
     found = np.full((depth, size, size), np.inf)
 
     def told(table: FloatArray) -> FloatArray:
@@ -86,16 +114,16 @@ def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False) 
 
     for b in range(1, depth + 1):
         least = found[b - 2].copy() if b > 1 else found[0].copy()
-        low, high = int(max(1, b + 1 - after)), int(min(before, b))
+        low, high = int(max(1, b + 1 - min(after, known))), int(min(before, b, known))
         if low <= high:  # left distances low .. high, right distances b + 1 - left
             both = shifted[low - 1 : high] + tables.right[b - high : b + 1 - low][::-1]
             least = np.minimum(least, told(both).min(axis=0))
         if b >= before + 1:
             right = int(b - before)
-            least = np.minimum(least, told(tables.right[right - 1]) if right <= after else 0.0)
+            least = np.minimum(least, told(tables.right[min(right, known) - 1]) if right <= after else 0.0)
         if b >= after + 1:
             left = int(b - after)
-            least = np.minimum(least, told(shifted[left - 1]) if left <= before else 0.0)
+            least = np.minimum(least, told(shifted[min(left, known) - 1]) if left <= before else 0.0)
         found[b - 1] = least
     return np.maximum(up(found, 2), 0.0)
 

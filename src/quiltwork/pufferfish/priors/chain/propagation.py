@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import overload
 
 import attrs
 import numpy as np
@@ -40,9 +41,32 @@ def one_side(matrix: FloatArray, entry_error: float = 4 * UNIT) -> OneSide:
     """The tables of one direction: two states need single steps only, others gain from longer ones."""
     size = len(matrix)
     steps = (1,) if size == 2 else STEPS if size <= MANY_STATES else FEW_STEPS
-    found = powers(matrix, steps[-1], entry_error)
-    spreads = [Spread.of(found.matrices[d - 1], found.possible[d - 1], d * found.error) for d in steps]
-    return OneSide(tuple(spreads), steps)
+    return OneSide(LazySpreads(powers(matrix, steps[-1], entry_error), steps), steps)
+
+
+class LazySpreads(Sequence[Spread]):
+    """The tables of some powers, each made when it is looked up: long steps are seldom worth it."""
+
+    def __init__(self, found: Powers, steps: Sequence[int]) -> None:
+        self._powers, self._steps = found, steps
+        self._made: dict[int, Spread] = {}
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    @overload
+    def __getitem__(self, place: int) -> Spread: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Spread]: ...
+    def __getitem__(self, place: int | slice) -> Spread | Sequence[Spread]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        if place not in self._made:
+            d = self._steps[place]
+            self._made[place] = Spread.of(
+                self._powers.matrices[d - 1], self._powers.possible[d - 1], d * self._powers.error
+            )
+        return self._made[place]
 
 
 def reversed_chain(matrix: FloatArray, stationary: FloatArray) -> FloatArray:
