@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -12,7 +13,8 @@ import attrs
 from quiltwork.errors import InvalidParameter, MissingExtra
 
 BITS = 400
-LONGEST = 400  # characters of a number given as text, and size of its exponent
+LONGEST = 400  # characters of a number, and size of the exponent of one given as text
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 
 
 def flint() -> Any:
@@ -39,10 +41,14 @@ def stated(name: str, value: Any) -> Fraction:
     """A finite number as typed: a text by its digits, a double by its shortest decimal."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Fraction)):
         raise InvalidParameter(name, value, "a finite number, or its decimals as a text")
-    text = repr(float(value)) if isinstance(value, float) else str(value)
-    _, _, power = text.lower().partition("e")
+    if isinstance(value, Fraction):
+        return value
     try:
-        if isinstance(value, str) and (len(text) > LONGEST or abs(int(power or 0)) > LONGEST):
+        text = repr(float(value)) if isinstance(value, float) else str(value)
+        if not NUMBER.fullmatch(text) or len(text) > LONGEST:
+            raise ValueError
+        _, _, power = text.lower().partition("e")
+        if isinstance(value, str) and abs(int(power or 0)) > LONGEST:
             raise ValueError
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -77,10 +83,10 @@ class Enclosure:
     high: Any
     method: str
     bits: int = BITS
-    falls: bool | None = True  # whether D falls strictly just left of epsilon; None: not known
+    falls: bool | None = None  # whether D falls strictly just left of epsilon; None: not known
 
     @classmethod
-    def of(cls, value: Any, method: str, bits: int = BITS, falls: bool | None = True) -> Enclosure:
+    def of(cls, value: Any, method: str, bits: int = BITS, falls: bool | None = None) -> Enclosure:
         """Of a ball."""
         return cls(value.lower(), value.upper(), method, bits, falls)
 

@@ -26,8 +26,8 @@ ARGUMENTS = {"epsilon": "delta", "delta": "epsilon", "beta": "alpha"}  # of each
 
 def number_text(value: Any) -> str:
     """A number as it is written in a claim."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, (str, Decimal)):
+        return str(value)
     return repr(value) if isinstance(value, int) and not isinstance(value, bool) else repr(float(value))
 
 
@@ -101,9 +101,10 @@ class Claim:
         ):
             raise InvalidParameter("schema", _schema(data), f"{SCHEMA!r}, version {VERSION}")
         for quantity, argument in ARGUMENTS.items():
-            if isinstance(data.get(quantity), (list, tuple)):
-                return claim(data.get("loss"), quantity, data.get(argument), data[quantity])
-        raise InvalidParameter("claim", sorted(data), "one of epsilon, delta, beta with two ends")
+            if set(data) - {"schema", "version"} == {"loss", quantity, argument} and isinstance(data[quantity], list):
+                return claim(data["loss"], quantity, data[argument], data[quantity])
+        allowed = "a loss, one of epsilon, delta, beta with two ends, and where it is asked"
+        raise InvalidParameter("the members of a claim", sorted(map(str, data)), allowed)
 
     def __str__(self) -> str:
         return f"{self.quantity} in [{self.lower}, {self.upper}] at {ARGUMENTS[self.quantity]} {self.at}"

@@ -16,14 +16,15 @@ from fractions import Fraction
 from typing import Any
 
 from quiltwork.proof import discrete_gaussians, finite
-from quiltwork.proof.balls import Enclosure, ball, normal_tail, stated
-from quiltwork.proof.description import Composition, Refused, Release
+from quiltwork.proof.balls import Enclosure, ball, normal_tail
+from quiltwork.proof.description import Composition, Release
+from quiltwork.proof.fields import Refused
 
 
 def gaussian_square(release: Release) -> Fraction | None:
     """mu^2 of one release, exactly; None for what is no Gaussian."""
     if release.kind == "gaussian":
-        return (release.number("sensitivity", 1) / release.number("sigma")) ** 2
+        return (release.number("sensitivity") / release.number("sigma")) ** 2
     return release.number("mu") ** 2 if release.kind == "gdp" else None
 
 
@@ -66,12 +67,13 @@ def release_divergence(release: Release, epsilon: Any) -> Any:
     if square is not None:
         return gaussian(ball(square).sqrt(), epsilon) if square else _nothing(epsilon)
     if kind == "laplace":
-        return laplace(release.number("sensitivity", 1) / release.number("scale"), epsilon)
+        return laplace(release.number("sensitivity") / release.number("scale"), epsilon)
     if kind == "exponential":
         return bounded_range(release.number("epsilon"), epsilon)
     if kind == "mixture":
         return sum(
-            (ball(w) * release_divergence(release.inside(node), epsilon) for w, node in components(release)), ball(0)
+            (ball(w) * release_divergence(release.inside(node), epsilon) for w, node in release.node["components"]),
+            ball(0),
         )
     if kind == "discrete_gaussian":
         return discrete_gaussians.divergence(release, 1, epsilon)
@@ -79,13 +81,6 @@ def release_divergence(release: Release, epsilon: Any) -> Any:
         return _sampled(release, epsilon)
     law = finite.law_of(release)
     return finite.divergence(*finite.single(law), epsilon)
-
-
-def components(release: Release) -> list[tuple[Fraction, Any]]:
-    """Weights, as typed and then scaled to sum to 1 exactly, and what they weigh."""
-    found = [(stated("weight", weight), node) for weight, node in release.node["components"]]
-    total = sum(weight for weight, _ in found)
-    return [(weight / total, node) for weight, node in found]
 
 
 def _nothing(epsilon: Any) -> Any:

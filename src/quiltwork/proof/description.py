@@ -13,8 +13,10 @@ from typing import Any
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.proof.balls import stated
+from quiltwork.proof.fields import Node, Refused, read, whole
 
+SCHEMA, VECTOR = "quiltwork/loss/1", "worst_vector"
+MEMBERS = {"schema", "side", "releases", "neighbors"}
 OTHER = {"remove": "add", "add": "remove"}
 SYMMETRIC = (
     "gaussian", "gdp", "laplace", "discrete_gaussian", "discrete_laplace", "pure", "approximate", "constraints",
@@ -23,15 +25,11 @@ SYMMETRIC = (
 MAX_COMPOSITIONS = 1000
 
 
-class Refused(Exception):
-    """No method here can judge it."""
-
-
 @attrs.frozen
 class Release:
-    """One kind of release in one direction, and how often it occurs."""
+    """One kind of release in one direction, and how often it occurs; its parameters are exact."""
 
-    node: Mapping[str, Any]
+    node: Node
     direction: str
     count: int
 
@@ -40,13 +38,13 @@ class Release:
         """Its family."""
         return str(self.node["kind"])
 
-    def number(self, name: str, default: Any = None) -> Fraction:
-        """A parameter as typed."""
-        return stated(name, self.node.get(name, default))
+    def number(self, name: str) -> Fraction:
+        """A parameter."""
+        return Fraction(self.node[name])
 
-    def inside(self, node: Any, turned: bool = False) -> Release:
+    def inside(self, node: Node) -> Release:
         """A release inside of it, once."""
-        return directed(node, OTHER[self.direction] if turned else self.direction, 1)
+        return directed(node, self.direction, 1)
 
 
 @attrs.frozen
@@ -67,19 +65,16 @@ class Composition:
         return f"{self.name}{self.direction}"
 
 
-def directed(node: Any, direction: str, count: int) -> Release:
+def directed(node: Node, direction: str, count: int) -> Release:
     """A release with its turns undone; one that is the same both ways has the direction "both" in words only."""
-    if not isinstance(node, Mapping) or not isinstance(node.get("kind"), str):
-        raise InvalidParameter("a release of the loss", node, "an object with a kind")
     if node["kind"] == "turned":
-        return directed(node.get("base"), OTHER[direction], count)
-    return Release({name: field for name, field in node.items() if name != "count"}, direction, count)
+        return directed(node["base"], OTHER[direction], count)
+    return Release(node, direction, count)
 
 
 def compositions(loss: Any) -> list[Composition]:
     """Every composition that a loss stands for; directions that are the same test are asked once."""
-    if not isinstance(loss, Mapping) or not isinstance(loss.get("releases"), list):
-        raise InvalidParameter("loss", loss, "the JSON of a loss, with its releases")
+    _check(loss)
     side = loss.get("side", "worst")
     if side not in ("worst", *OTHER):
         raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
@@ -87,49 +82,72 @@ def compositions(loss: Any) -> list[Composition]:
     for name, items, exact in _vectors(loss["releases"]):
         same = all(_same_both_ways(node) for node, _ in items)
         for direction in ("remove", "add") if side == "worst" and not same else ("remove" if same else side,):
-            parts = tuple(directed(node, direction, count) for node, count in items if count)
+            parts = tuple(directed(node, direction, count) for node, count in items if count and not _still(node))
             found.append(Composition("both directions" if same else direction, parts, name, exact))
     return found
 
 
-Listed = tuple[str, list[tuple[Any, int]], bool]  # name, releases, and whether some neighbours reach it
+def _check(loss: Any) -> None:
+    if not isinstance(loss, Mapping) or not isinstance(loss.get("releases"), list):
+        raise InvalidParameter("loss", loss, "the JSON of a loss, with its releases")
+    other = sorted(map(str, set(loss) - MEMBERS))
+    if loss.get("schema") != SCHEMA or other:
+        raise InvalidParameter("loss", other or loss.get("schema"), f"an object of schema {SCHEMA!r}, of known members")
+
+
+Listed = tuple[str, list[tuple[Node, int]], bool]  # name, releases, and whether some neighbours reach it
 
 
 def _vectors(items: list[Any]) -> list[Listed]:
     """Each list of releases; a release that stands for several losses (of a table plan) is replaced by each in turn."""
     lists: list[Listed] = [("", [], True)]
     for item in items:
-        if not isinstance(item, Mapping):
-            raise InvalidParameter("a release of the loss", item, "an object with a kind")
-        count = item.get("count", 1)
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise InvalidParameter("count", count, "a whole number >= 0")
-        each: list[Listed] = [("", [(item, count)], True)]
-        if item.get("kind") == "worst_vector":
-            each = [
+        if isinstance(item, Mapping) and item.get("kind") == VECTOR:
+            count = whole(0)("count", item.get("count", 1))
+            each: list[Listed] = [
                 (f"vector {place}, ", [(node, n * count) for node, n in nodes], reached)
                 for place, step in enumerate(item["steps"], 1)
                 for nodes, reached in _step(step)
             ]
             if count > 1 and len(each) > 1:
                 raise Refused("several vectors released more than once: each release may take another one")
+        else:
+            each = [("", [_counted(item)], True)]
         lists = [(a + b, [*x, *y], i and j) for a, x, i in lists for b, y, j in each]
         if len(lists) > MAX_COMPOSITIONS:
             raise Refused(f"more than {MAX_COMPOSITIONS} compositions")
     return lists
 
 
-def _step(step: Mapping[str, Any]) -> list[tuple[list[tuple[Any, int]], bool]]:
+def _counted(item: Any) -> tuple[Node, int]:
+    """A release as it is read, and how often it occurs."""
+    if not isinstance(item, Mapping):
+        raise InvalidParameter("a release of the loss", item, "an object with a kind")
+    return read({name: field for name, field in item.items() if name != "count"}), whole(0)(
+        "count", item.get("count", 1)
+    )
+
+
+def _step(step: Any) -> list[tuple[list[tuple[Node, int]], bool]]:
     """What bounds one vector, and what neighbours attain: one list where they are the same."""
+    if not isinstance(step, Mapping) or not isinstance(step.get("losses"), list) or not step["losses"]:
+        raise InvalidParameter("a vector of the loss", step, "an object with losses and attained")
     bound, attained = step["losses"][0], step.get("attained")
-    if any(one.get("side", "worst") != "worst" for one in (bound, attained or {})):
-        raise Refused("a vector of one direction only")
     listed = [(bound, attained == bound)] + ([(attained, True)] if attained not in (None, bound) else [])
-    return [([(node, node.get("count", 1)) for node in one["releases"]], reached) for one, reached in listed]
+    for one, _ in listed:
+        _check(one)
+        if one.get("side", "worst") != "worst":
+            raise Refused("a vector of one direction only")
+    return [([_counted(item) for item in one["releases"]], reached) for one, reached in listed]
 
 
-def _same_both_ways(node: Any) -> bool:
-    kind = node.get("kind") if isinstance(node, Mapping) else None
+def _still(node: Node) -> bool:
+    """A sample in which nobody ever is."""
+    return node["kind"] in ("poisson", "sampled_group") and node["rate"] == 0
+
+
+def _same_both_ways(node: Node) -> bool:
+    kind = node["kind"]
     if kind == "mixture":
         return all(_same_both_ways(one) for _, one in node["components"])
     if kind == "turned":

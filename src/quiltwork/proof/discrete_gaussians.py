@@ -20,7 +20,8 @@ from fractions import Fraction
 from typing import Any
 
 from quiltwork.proof.balls import BITS, Enclosure, ball, flint, guess
-from quiltwork.proof.description import Composition, Refused, Release
+from quiltwork.proof.description import Composition, Release
+from quiltwork.proof.fields import Refused
 
 MAX_TERMS = 100_000
 DIGITS = 40  # of D that are wanted
@@ -28,7 +29,7 @@ DIGITS = 40  # of D that are wanted
 
 class _Law:
     def __init__(self, release: Release, count: int) -> None:
-        sigma, shift = release.number("sigma"), release.number("sensitivity", 1)
+        sigma, shift = release.number("sigma"), release.number("sensitivity")
         if not Fraction(1, 5) <= sigma <= 10**9:
             raise Refused("a discrete Gaussian this narrow or wide")
         self.sigma, self.shift, self.count = sigma, int(shift), count
@@ -136,9 +137,7 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     first = composition.releases[0]
     if first.kind != "discrete_gaussian":
         return None
-    laws = {
-        (r.kind, r.number("sigma"), r.number("sensitivity", 1)) for r in composition.releases if r.kind == first.kind
-    }
+    laws = {(r.kind, r.number("sigma"), r.number("sensitivity")) for r in composition.releases if r.kind == first.kind}
     if len(laws) > 1 or any(r.kind != first.kind for r in composition.releases):
         return None
     count = sum(release.count for release in composition.releases)

@@ -16,12 +16,11 @@ from typing import Any
 
 import attrs
 
-from quiltwork.errors import InvalidParameter
-from quiltwork.proof.balls import Enclosure, ball, flint, stated
-from quiltwork.proof.description import Composition, Refused, Release
+from quiltwork.proof.balls import Enclosure, ball, flint
+from quiltwork.proof.description import Composition, Release
+from quiltwork.proof.fields import Refused
 
 MAX_ATOMS = 200_000
-SLIP = Fraction(1, 10**9)  # by which decimals of a law may miss 1: they are scaled
 KINDS = ("pure", "approximate", "constraints", "profile", "pair", "discrete_laplace", "randomized_response")
 
 
@@ -59,8 +58,7 @@ def _reveal(weight: Any) -> Law:
 def _constraints(points: Any) -> Law:
     """The slope jumps of the lower convex hull of (e^eps, delta) with the anchor (-1, 1) weigh randomized responses."""
     best: dict[Fraction, Fraction] = {}
-    for epsilon, delta in points:
-        e, d = stated("epsilon", epsilon), stated("delta", delta)
+    for e, d in points:
         best[e] = min(d, best.get(e, Fraction(1)))
     falling: list[tuple[Fraction, Fraction]] = []
     for e, d in sorted(best.items()):
@@ -90,14 +88,8 @@ def _below(left: Any, middle: Any, right: Any) -> bool:
 
 
 def _pair(release: Release) -> Law:
-    masses = [[stated("p and q", mass) for mass in release.node[name]] for name in ("p", "q")]
-    totals = [sum(column) for column in masses]
-    near = all(-SLIP <= total - 1 <= SLIP for total in totals)
-    if len(masses[0]) != len(masses[1]) or not near or min(map(min, masses)) < 0:
-        raise InvalidParameter("p and q", "two lists", "probabilities of the same outcomes that sum to 1")
     law = []
-    for p, q in zip(*masses, strict=True):
-        p, q = p / totals[0], q / totals[1]
+    for p, q in zip(release.node["p"], release.node["q"], strict=True):
         known = None if not p or not q else Fraction(0) if p == q else ball(p / q).log()
         law.append(Atom(ball(p), ball(q), known))
     return law
@@ -105,7 +97,7 @@ def _pair(release: Release) -> Law:
 
 def _discrete_laplace(release: Release) -> Law:
     """P(x) = c t^|x| with t = e^(-1/scale): losses from -shift/scale to shift/scale."""
-    unit, shift = 1 / release.number("scale"), int(release.number("sensitivity", 1))
+    unit, shift = 1 / release.number("scale"), int(release.number("sensitivity"))
     if shift > MAX_ATOMS:
         raise Refused("a list of losses that is too long")
     t = (-ball(unit)).exp()
@@ -125,22 +117,21 @@ def law_of(release: Release) -> Law:
         delta = release.number("delta")
         law = _response(release.number("epsilon"), ball(1 - delta)) + _reveal(ball(delta))
     elif base == "randomized_response":
-        law = _response(release.number("epsilon"), ball(1), int(release.number("values", 2)))
+        law = _response(release.number("epsilon"), ball(1), int(release.number("values")))
     elif base in ("constraints", "profile"):
         law = _constraints(node["points"])
     elif base == "discrete_laplace":
         law = _discrete_laplace(release)
     elif base == "pair":
         law = _pair(release)
-    elif base == "mixture":
-        total = sum(stated("weight", w) for w, _ in node["components"])
+    elif base == "mixture":  # its parts are in this direction already
         return [
-            Atom(atom.p * ball(stated("weight", w) / total), atom.q * ball(stated("weight", w) / total), atom.loss)
-            for w, one in node["components"]
+            Atom(atom.p * ball(weight), atom.q * ball(weight), atom.loss)
+            for weight, one in node["components"]
             for atom in law_of(release.inside(one))
         ]
     elif base == "poisson":
-        law = _sampled(law_of(Release(release.inside(node["base"]).node, "remove", 1)), release.number("rate"))
+        law = _sampled(law_of(Release(node["base"], "remove", 1)), release.number("rate"))
     else:
         raise Refused(f"no finite list of losses for {base}")
     return law if release.direction == "remove" else [atom.turned() for atom in law]

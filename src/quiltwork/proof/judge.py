@@ -3,7 +3,7 @@
 epsilon in [l, u] at delta:  upper: D(u) <= delta in every composition;  lower: D(x) > delta for every x < l in one.
 delta in [l, u] at epsilon:  upper: D(epsilon) <= u in every one;  lower: D(epsilon) >= l in one.
 beta in [l, u] at alpha:  g(t) = 1 - D(log t) - t alpha is concave in t, and f(alpha) its largest value; lower: some t
-has g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued to the top.
+has g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued.
 
 Reference: theory/proof.md sections 1 and 5.
 """
@@ -19,7 +19,8 @@ import attrs
 
 from quiltwork.proof.balls import BITS, Enclosure, ball, guess, precision, shown
 from quiltwork.proof.claims import Claim
-from quiltwork.proof.description import Composition, Refused, compositions
+from quiltwork.proof.description import Composition, compositions
+from quiltwork.proof.fields import Refused
 from quiltwork.proof.methods import enclose
 
 Truth = bool | None
@@ -200,14 +201,18 @@ class _Test:
         return centre, at, ball(1)
 
     def _above(self, centre: Fraction, width: Fraction) -> Any | None:
-        """Where the outer chords rise on the left and fall on the right, the top is between: continue them."""
+        """Above every g by four points: g rises from the first to the second and falls from the third to the last, so
+        that its top is between the outer ones, and in each of the three gaps it lies below the chord beside it.
+        """
         epsilons = [centre - 3 * width, centre - width, centre + width, centre + 3 * width]
         t, g = [ball(e).exp() for e in epsilons], [self.gain(e) for e in epsilons]
-        rise, fall = (g[1] - g[0]) / (t[1] - t[0]), (g[3] - g[2]) / (t[3] - t[2])
+        rise, middle, fall = ((g[i + 1] - g[i]) / (t[i + 1] - t[i]) for i in range(3))
         if not (rise >= 0 and fall <= 0):
             return None
-        ends = g[1] + rise * (t[2] - t[1]), g[2] - fall * (t[2] - t[1])
-        return ends[0].min(ends[1])
+        left = g[1] + (-middle).max(ball(0)) * (t[1] - t[0])
+        right = g[2] + middle.max(ball(0)) * (t[3] - t[2])
+        between = (g[1] + rise * (t[2] - t[1])).min(g[2] - fall * (t[2] - t[1]))
+        return left.max(right).max(between)
 
 
 __all__ = ["Judgement", "judge"]

@@ -8,19 +8,29 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from quiltwork.proof import closed_forms, discrete_gaussians, finite, renyi
+import attrs
+
+from quiltwork.errors import InvalidParameter
+from quiltwork.proof import closed_forms, discrete_gaussians, finite, largest, renyi
 from quiltwork.proof.balls import BITS, Enclosure, ball, precision
-from quiltwork.proof.description import Composition, Refused
+from quiltwork.proof.description import Composition
+from quiltwork.proof.fields import Refused
 
 Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11)
-CONTOUR_WORK = 3e8
+CONTOUR_WORK = 1e8  # products of balls, at each accuracy: about a minute
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
 
-METHODS: tuple[Method, ...] = (renyi.judge, closed_forms.judge, discrete_gaussians.judge, finite.judge)
+METHODS: tuple[Method, ...] = (
+    renyi.judge,
+    largest.judge,
+    closed_forms.judge,
+    discrete_gaussians.judge,
+    finite.judge,
+)
 
 
 def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure | None:
@@ -29,14 +39,14 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -
         return None
     divergence: Any = import_module(CONTOUR).divergence
     parts = [({"loss": dict(r.node), "direction": r.direction}, r.count) for r in composition.releases]
-    found = None
+    found, falls = None, largest.falls(composition, epsilon)
     for accuracy in CONTOUR_ACCURACIES:
         with precision(BITS):
             e = ball(epsilon)
         value = divergence(parts, 0, e, accuracy, CONTOUR_WORK)
         if value is None:
             break
-        found = Enclosure.of(value, "contour sums in balls", 128)
+        found = Enclosure.of(value, "contour sums in balls", 128, falls)
         if decides(found):
             break
     return found
@@ -51,11 +61,16 @@ def enclose(composition: Composition, epsilon: Fraction, decides: Decides) -> En
         try:
             with precision(BITS):
                 found = method(composition, epsilon)
+        except InvalidParameter:
+            raise
         except Refused as reason:
             reasons.append(str(reason))
             continue
+        except (ArithmeticError, ValueError):
+            reasons.append("numbers too large or too small to steer by")
+            continue
         if found is not None and _finite(found):
-            return found
+            return found if found.falls is not None else attrs.evolve(found, falls=largest.falls(composition, epsilon))
     found = _by_contour(composition, epsilon, decides)
     if found is not None and _finite(found):
         return found

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from quiltwork.proof import finite
 from quiltwork.proof.balls import Enclosure, ball, guess
-from quiltwork.proof.balls import stated as stated_number
 from quiltwork.proof.closed_forms import gaussian, gaussian_square
-from quiltwork.proof.description import Composition, Refused, Release
+from quiltwork.proof.description import Composition, Release
+from quiltwork.proof.fields import Refused
 
 Moment = Callable[[Fraction], Any]  # (a - 1) R(a) of an order, as a ball
 ORDERS = (
@@ -29,7 +30,29 @@ ORDERS = (
 
 def _table(release: Release) -> dict[Fraction, Fraction]:
     pairs = zip(release.node["orders"], release.node["epsilons"], strict=True)
-    return {stated_number("orders", a): stated_number("epsilons", e) for a, e in pairs if str(e) != "inf"}
+    return {a: e for a, e in pairs if e is not None}
+
+
+def _chords(table: dict[Fraction, Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """(a - 1) R(a) is convex in a and 0 at a = 1: it lies below the chords of its least points."""
+    hull = [(Fraction(1), Fraction(0))]
+    for a, e in sorted(table.items()):
+        here = a, (a - 1) * e
+        while len(hull) > 1 and _rise(hull[-2], hull[-1]) >= _rise(hull[-2], here):
+            hull.pop()
+        hull.append(here)
+    return hull
+
+
+def _rise(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:
+    return (other[1] - one[1]) / (other[0] - one[0])
+
+
+def _on_chords(hull: list[tuple[Fraction, Fraction]], a: Fraction) -> Fraction:
+    for left, right in pairwise(hull):
+        if left[0] <= a <= right[0]:
+            return left[1] + _rise(left, right) * (a - left[0])
+    raise Refused("an order above all that are stated")
 
 
 def _moment(release: Release) -> Moment:
@@ -38,8 +61,8 @@ def _moment(release: Release) -> Moment:
         rho = release.number("rho") if square is None else square / 2
         return lambda a: ball((a - 1) * a * rho)
     if release.kind == "rdp":
-        table = _table(release)
-        return lambda a: ball((a - 1) * table[a])
+        hull = _chords(_table(release))
+        return lambda a: ball(_on_chords(hull, a))
     listed, reveal = finite.single(finite.law_of(release))
     if not reveal.is_zero():
         raise Refused("a Rényi bound beside a release that may reveal everything")
@@ -60,8 +83,12 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     stated = [release for release in composition.releases if release.kind in ("zcdp", "rdp")]
     if not stated:
         return None
-    tables = [set(_table(release)) for release in stated if release.kind == "rdp"]
-    orders = sorted(set.intersection(*tables)) if tables else [1 + x for x in ORDERS]
+    tables = [_table(release) for release in stated if release.kind == "rdp"]
+    if not all(tables):
+        raise Refused("a table without a finite order")
+    top = min((max(table) for table in tables), default=None)
+    known = {1 + x for x in ORDERS} | {a for table in tables for a in table}
+    orders = sorted(a for a in known if top is None or a <= top)
     moments = [(_moment(release), release.count) for release in composition.releases]
     e = ball(epsilon)
 
@@ -70,20 +97,16 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
         share = ball(1 - 1 / a).log() * ball(a - 1) - ball(a).log()
         return total - ball(a - 1) * e + share
 
-    usable = [a for a in orders if a > 1]
-    if not usable:
-        return None
-    best = min(usable, key=lambda a: _or_infinite(guess(bound(a))))
-    if not tables:  # between the two neighbours
-        place = usable.index(best)
-        low, high = usable[max(place - 1, 0)], usable[min(place + 1, len(usable) - 1)]
-        fine = [low + (high - low) * i / 200 for i in range(201)]
-        best = min(fine, key=lambda a: _or_infinite(guess(bound(a))))
-    high = bound(best).exp().min(ball(1))
+    best = min(orders, key=lambda a: _or_infinite(guess(bound(a))))
+    place = orders.index(best)  # and between the two neighbours
+    low, high = orders[max(place - 1, 0)], orders[min(place + 1, len(orders) - 1)]
+    fine = [best, *(low + (high - low) * i / 200 for i in range(201))]
+    best = min(fine, key=lambda a: _or_infinite(guess(bound(a))))
+    most = bound(best).exp().min(ball(1))
     square = sum((_attained(release) * release.count for release in composition.releases), Fraction(0))
-    low = gaussian(ball(square).sqrt(), epsilon) if square else ball(0)
+    least = gaussian(ball(square).sqrt(), epsilon) if square else ball(0)
     words = f"Rényi order {float(best):g}, and the Gaussian that is allowed"
-    return Enclosure(low.lower(), high.upper(), words, falls=None)
+    return Enclosure(least.lower(), most.upper(), words, falls=None)
 
 
 def _or_infinite(number: float) -> float:

@@ -29,7 +29,7 @@ from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.line import line
 
 RATIOS = (1.4, 2.0, 3.0, 4.5, 7.0, 11.0, 17.0)
-WIDTHS = (0.12, 0.05)
+WIDTHS = (0.12, 0.05, 0.02)
 
 
 class Kept(MovedGaussians):
@@ -135,15 +135,15 @@ def cut(whole: MovedGaussians, count: int, eps: arb, accuracy: float, budget: Bu
     if whole.smallest is None or not whole.v.trivial or not eps > 0:
         raise Undecided("no cut")
     best: arb | None = None
-    for width in WIDTHS:
-        for ratio in RATIOS:
-            try:
-                found = _cut_at(whole, count, eps, accuracy, width, ratio, ratio == RATIOS[-1], budget)
-            except (Undecided, OverflowError, ValueError):
-                continue
-            best = found if best is None else between(lo(best).max(lo(found)), hi(best).min(hi(found)))
-            if hi(best) - lo(best) <= 2 * accuracy * hi(best):
-                return best
+    cuts = [(width, ratio, False) for width in WIDTHS for ratio in RATIOS]
+    for width, ratio, anyway in cuts + [(width, RATIOS[-1], True) for width in WIDTHS]:
+        try:
+            found = _cut_at(whole, count, eps, accuracy, width, ratio, anyway, budget)
+        except (Undecided, OverflowError, ValueError):
+            continue
+        best = found if best is None else between(lo(best).max(lo(found)), hi(best).min(hi(found)))
+        if hi(best) - lo(best) <= 2 * accuracy * hi(best):
+            return best
     if best is None:
         raise Undecided("no cut was good enough")
     return best
@@ -161,7 +161,14 @@ def _place(whole: MovedGaussians, loss: float) -> float:
 
 
 def _cut_at(
-    whole: MovedGaussians, count: int, eps: arb, accuracy: float, width: float, ratio: float, last: bool, budget: Budget
+    whole: MovedGaussians,
+    count: int,
+    eps: arb,
+    accuracy: float,
+    width: float,
+    ratio: float,
+    anyway: bool,
+    budget: Budget,
 ) -> arb:
     if whole.smallest is None:
         raise Undecided("no smallest loss")
@@ -186,7 +193,7 @@ def _cut_at(
     above = total([p * normal_below((c1 - c) / root) for p, c in means])
     mass = (count * (-beyond).log1p()).exp() - above**count
     mass_q = (count * (-beyond_q).log1p()).exp() - normal_below(c1 / root) ** count
-    if not last and not _negligible(below, middle, count, near(eps), accuracy):
+    if not anyway and not _negligible(below, middle, count, near(eps), accuracy):
         raise Undecided("losses below the cut matter")
     low, high = _jumps(below, middle, count, eps, accuracy, bottom, mass, mass_q, near(jump), budget)
     sofar = lo(low + jump)

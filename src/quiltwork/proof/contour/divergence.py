@@ -14,12 +14,14 @@ from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
 from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, Law
-from quiltwork.proof.contour.line import Parts, line, steer
+from quiltwork.proof.contour.line import Parts, line, rough, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
+from quiltwork.proof.contour.random_allocation import one_epoch
 from quiltwork.proof.contour.single import one_release
 
 BITS = 128
+MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
 POWER = 250
 Described = Sequence[tuple[dict[str, Any], int]]
@@ -37,6 +39,8 @@ def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, wor
     with precision(BITS):
         try:
             merged = _merged(parts)
+            if len(merged) == 1 and merged[0][1] == 1 and merged[0][0]["loss"]["kind"] == "random_allocation":
+                return _allocated(merged[0][0]["loss"], merged[0][0]["direction"] == "remove", epsilon)
             if all("bound" in law or not two_sided(law["loss"]) for law, _ in merged):
                 return _bounded(merged, True, epsilon, accuracy, work)
             if sum(count for _, count in merged) == 1 and epsilon >= 0:
@@ -47,6 +51,19 @@ def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, wor
             return between(low, high)
         except (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError):
             return None
+
+
+def _allocated(node: dict[str, Any], removed: bool, epsilon: arb) -> arb:
+    """One epoch: the law of a mean, not of a sum."""
+    base = node["base"]
+    if base["kind"] not in ("gaussian", "gdp"):
+        raise Undecided("random allocation of " + base["kind"])
+    move = (
+        fraction(base["mu"])
+        if base["kind"] == "gdp"
+        else fraction(base.get("sensitivity", 1)) / fraction(base["sigma"])
+    )
+    return one_epoch(move, int(node["steps"]), removed, epsilon)
 
 
 def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
@@ -61,21 +78,25 @@ def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
 
 
 def _bounded(parts: Described, upper: bool, eps: arb, accuracy: float, work: float) -> arb:
-    laws = []
-    for law, count in parts:
-        if law["direction"] not in ("remove", "add"):
-            raise Undecided("direction")
-        bound = law.get("bound")
-        laws.append(
-            (law_of(law["loss"], law["direction"] == "remove", upper if bound is None else bound == "upper"), count)
-        )
+    def made() -> list[tuple[Law, int]]:
+        """The laws with as many bits as are asked for now."""
+        return [(_law(law, upper), count) for law, count in parts]
+
+    laws = made()
     if not laws:
         ball = 1 - eps.exp()
         return between(lo(ball) if lo(ball) > 0 else arb(0), hi(ball) if hi(ball) > 0 else arb(0))
     keep = total([count * (-law.reveal).log1p() for law, count in laws])
-    value = _compose(laws, parts, eps, accuracy, work)
+    value = _compose(laws, made, parts, eps, accuracy, work)
     result = value - keep.expm1()
     return between(lo(result) if lo(result) > 0 else arb(0), lo(hi(result).min(arb(1))))
+
+
+def _law(law: dict[str, Any], upper: bool) -> Law:
+    if law["direction"] not in ("remove", "add"):
+        raise Undecided("direction")
+    bound = law.get("bound")
+    return law_of(law["loss"], law["direction"] == "remove", upper if bound is None else bound == "upper")
 
 
 def _gathered(parts: Parts) -> list[tuple[Law, int]]:
@@ -89,7 +110,9 @@ def _gathered(parts: Parts) -> list[tuple[Law, int]]:
     return [*others, (one, 1)]
 
 
-def _compose(laws: list[tuple[Law, int]], parts: Described, eps: arb, accuracy: float, work: float) -> arb:
+def _compose(
+    laws: list[tuple[Law, int]], made: Callable[[], Parts], parts: Described, eps: arb, accuracy: float, work: float
+) -> arb:
     """The methods in order; balls are intersected, the first that is narrow enough ends the search."""
     gathered = _gathered(laws)
     methods: list[Callable[[Budget], arb]] = []
@@ -107,14 +130,13 @@ def _compose(laws: list[tuple[Law, int]], parts: Described, eps: arb, accuracy: 
     if not all(isinstance(law, Finite) for law, _ in gathered):
         methods.append(lambda budget: line(gathered, eps, accuracy, budget))
     if all(isinstance(law, MovedGaussians) and law.v.trivial for law, _ in gathered) and len(gathered) == 1:
-        only, count = gathered[0]
-        if isinstance(only, MovedGaussians):
-            methods.append(lambda budget: cut(only, count, eps, accuracy, budget))
+        methods.append(lambda budget: _cut(gathered, made, eps, accuracy, budget))
     methods.append(lambda budget: _smoothed(gathered, eps, accuracy, budget))
     best: arb | None = None
+    budget = Budget(work)  # of all methods together
     for method in methods:
         try:
-            found = method(Budget(work))
+            found = method(budget)
         except (Undecided, OverflowError, ZeroDivisionError, ValueError):
             continue
         if not found.is_finite():
@@ -125,6 +147,17 @@ def _compose(laws: list[tuple[Law, int]], parts: Described, eps: arb, accuracy: 
     if best is None:
         raise Undecided("no method")
     return best
+
+
+def _cut(parts: Parts, made: Callable[[], Parts], eps: arb, accuracy: float, budget: Budget) -> arb:
+    """Jumps are a difference of two near 1: as many more bits as D is small."""
+    at = steer(parts, near(eps))
+    small = at.theta * near(eps) - rough(parts, at.theta)
+    with precision(BITS + min(max(math.ceil(small / math.log(2)), 0), MORE_BITS)):
+        law, count = made()[0]
+        if not isinstance(law, MovedGaussians):
+            raise Undecided("no cut")
+        return cut(law, count, eps, accuracy, budget)
 
 
 def _has_power(laws: Parts) -> bool:

@@ -31,6 +31,14 @@ def shared_lattice(parts: Parts) -> tuple[Fraction, Fraction] | None:
     return (offset, common(steps)) if steps else None
 
 
+def _first_above(place: arb) -> int:
+    """A whole number above every number of the ball, and none but the one before may be above some."""
+    low, high = lo(place).floor().unique_fmpz(), hi(place).floor().unique_fmpz()
+    if low is None or high is None or high - low > 1:
+        raise Undecided("epsilon is not known to a step of the lattice")
+    return int(high) + 1
+
+
 def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
     """A ball of the divergence without reveal mass."""
     found = shared_lattice(parts)
@@ -55,11 +63,7 @@ def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
     points = max(math.ceil(1.02 * max(period, at.spread) / near(step)) + 1, 2)
     width = points * step
     turn = 2 * arb.pi() / width
-    place = math.floor(near((eps - start) / step)) + 1
-    first = start + step * place
-    if not first > eps:
-        place += 1
-        first = start + step * place
+    first = start + step * _first_above((eps - start) / step)
     count = points // 2 + 1
     smooth = all(isinstance(law, DiscreteGaussian) for law, _ in parts)
     if smooth and len({law.steps for law, _ in parts}) == 1:

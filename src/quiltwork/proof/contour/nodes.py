@@ -26,6 +26,8 @@ def two_sided(node: Node) -> bool:
     """Whether this release is known between two pairs only."""
     if node["kind"] == "mixture":
         return any(two_sided(part) for _, part in node["components"])
+    if node["kind"] == "turned":
+        return two_sided(node["base"])
     return node["kind"] in BETWEEN
 
 

@@ -1,0 +1,105 @@
+"""The largest finite loss: from there on D is the mass that reveals the world, and up to there it falls.
+
+D(x) - D(epsilon) > 0 for every x < epsilon if and only if some finite losses lie above x, so D falls strictly just left
+of epsilon where epsilon is at most the largest finite loss (its essential supremum), and only there.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from quiltwork.proof import finite
+from quiltwork.proof.balls import Enclosure, ball
+from quiltwork.proof.closed_forms import gaussian_square
+from quiltwork.proof.description import Composition, Release
+from quiltwork.proof.fields import Refused
+
+INFINITE = ("discrete_gaussian", "fixed_size", "random_allocation")  # of Gaussian noise
+
+
+def of_release(release: Release) -> tuple[Any, Any]:
+    """(the largest finite loss, exact where it is stated; P(loss = inf)) in its direction."""
+    node, kind = release.node, release.kind
+    square = gaussian_square(release)
+    if square is not None:
+        return (_infinite() if square else Fraction(0)), ball(0)
+    if kind in ("laplace", "exponential"):
+        stated = kind == "exponential"
+        return release.number("epsilon") if stated else release.number("sensitivity") / release.number("scale"), ball(0)
+    if kind == "mixture":
+        found = [(weight, *of_release(release.inside(one))) for weight, one in node["components"] if weight]
+        return _most([top for _, top, _ in found]), sum((ball(w) * reveal for w, _, reveal in found), ball(0))
+    if kind == "poisson":
+        return _sampled(release.direction, release.number("rate"), *of_release(release.inside(node["base"])))
+    if kind == "gaussian_mixture":
+        moved = [w for c, w in zip(node["sensitivities"], node["weights"], strict=True) if c]
+        return _of_rate(release.direction, sum(moved, Fraction(0))), ball(0)
+    if kind in INFINITE and node.get("base", node).get("sigma") and node.get("base", node)["sensitivity"]:
+        return _infinite(), ball(0)
+    law = finite.law_of(release)
+    listed, reveal = finite.single(law)
+    return (_most([loss for _, loss in listed]) if listed else Fraction(0)), reveal
+
+
+def _infinite() -> Any:
+    return ball(0).exp() * float("inf")
+
+
+def _most(losses: list[Any]) -> Any:
+    if all(isinstance(loss, Fraction) for loss in losses):
+        return max(losses)
+    found = ball(losses[0])
+    for loss in losses[1:]:
+        found = found.max(ball(loss))
+    return found
+
+
+def _of_rate(direction: str, rate: Fraction) -> Any:
+    """A sample of unbounded losses."""
+    if not rate:
+        return Fraction(0)
+    return _infinite() if direction == "remove" or rate == 1 else -ball(1 - rate).log()
+
+
+def _sampled(direction: str, rate: Fraction, top: Any, reveal: Any) -> tuple[Any, Any]:
+    if rate == 1:
+        return top, reveal
+    if not reveal.is_zero() or not ball(top).is_finite():
+        # an infinite loss of the base ends at that of the chance to be left out
+        return _of_rate(direction, rate), ball(rate) * reveal if direction == "remove" else ball(0)
+    grown = ball(top).expm1() if direction == "remove" else (-ball(top)).expm1()
+    found = (ball(rate) * grown).log1p()
+    return (found if direction == "remove" else -found), ball(0)
+
+
+def of_composition(composition: Composition) -> tuple[Any, Any]:
+    """The same of all releases together."""
+    top: Any = Fraction(0)
+    kept = ball(1)
+    for release in composition.releases:
+        one, reveal = of_release(release)
+        both = isinstance(top, Fraction) and isinstance(one, Fraction)
+        top = top + release.count * one if both else ball(top) + release.count * ball(one)
+        kept *= (1 - reveal) ** release.count
+    return top, 1 - kept
+
+
+def falls(composition: Composition, epsilon: Fraction) -> bool | None:
+    """Whether D falls strictly just left of epsilon; None where that is not known."""
+    try:
+        top, _ = of_composition(composition)
+    except Refused:
+        return None
+    if isinstance(top, Fraction):
+        return epsilon <= top
+    e = ball(epsilon)
+    return True if e <= top else False if e > top else None
+
+
+def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
+    """The enclosure where no finite loss is above epsilon, or None."""
+    top, reveal = of_composition(composition)
+    if epsilon >= top if isinstance(top, Fraction) else ball(epsilon) >= top:
+        return Enclosure.of(reveal, "no finite loss is larger")
+    return None
