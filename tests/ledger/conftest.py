@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.ledger.servers import PostgresServer, need_postgres
-from tests.tokens import cheap_tokens  # noqa: F401 - for every test of this folder
 
 
 @pytest.fixture(scope="session")

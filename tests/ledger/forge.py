@@ -15,12 +15,14 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from quiltwork.ledger import Receipt, Verification
-from quiltwork.ledger.chain.entries import GENESIS, digest, message
+from quiltwork.ledger.chain.entries import GENESIS, digest
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.proof.verify import verified
+from quiltwork.ledger.chain.statements import HEAD, Facts
+from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.proof.verify import Elsewhere, verified
 from quiltwork.ledger.store import schema
 
-TABLES = tuple(schema.metadata.tables)
+TABLES = tuple(name for name in schema.metadata.tables if name != "ledger_tiles")  # which few entries leave empty
 COLUMNS = {name: tuple(column.name for column in table.columns) for name, table in schema.metadata.tables.items()}
 FIELDS = COLUMNS["ledger_entries"]
 Row = dict[str, Any]
@@ -79,7 +81,7 @@ class Forger:
 
     def verified(self, receipts: tuple[Receipt, ...] = ()) -> Verification:
         try:
-            return verified(self.connection, None, receipts)
+            return verified(self.connection, None, Elsewhere(receipts=receipts))
         finally:  # a connection that reads in parts cannot change rows
             self.connection.execution_options(yield_per=None, stream_results=False)
 
@@ -165,12 +167,30 @@ def chained(entries: Iterable[Row], start: int = 1, previous: str = GENESIS) -> 
 def forged(forger: Forger, entries: list[Row], key: SigningKey | None = None, identity: str = "") -> None:
     """Put a chain and a head that fits it; signed when there is a key, else the old signature stays."""
     forger.rewrite(entries)
-    last = entries[-1]
-    forger.head(seq=last["seq"], hash=last["hash"], time=last["time"])
+    put_head(forger, entries, identity)
     if key is not None:
         signed(forger, entries, key, identity)
 
 
+def put_head(forger: Forger, entries: list[Row], identity: str = "") -> Facts:
+    """Everything of the head that can be computed without the key: number, time, hash and tree, and its tiles."""
+    last, tree = entries[-1], Tree()
+    for row in entries:
+        with contextlib.suppress(TypeError, ValueError):  # a hash that is none has no leaf
+            tree.append(bytes.fromhex(row["hash"]))
+    peaks = "".join(peak.hex() for peak in tree.peaks)
+    forger.head(seq=last["seq"], hash=last["hash"], time=last["time"], root=tree.root.hex(), peaks=peaks)
+    forger.run("DELETE FROM ledger_tiles")
+    for level, place, root in tree.tiles:
+        forger.insert("ledger_tiles", {"level": level, "place": place, "root": root.hex()})
+    access = forger.rows("ledger_head")[0]["access"]
+    return Facts(identity, last["seq"], last["time"], last["hash"], tree.root.hex(), access)
+
+
 def signed(forger: Forger, entries: list[Row], key: SigningKey, identity: str) -> None:
     """Sign the head of a chain."""
-    forger.head(signature=key.signature(message(identity, entries[-1]["hash"])), public_key=key.public)
+    facts = put_head(forger, entries, identity)
+    signature = None
+    with contextlib.suppress(TypeError):  # cells of other types make no statement
+        signature = key.signature(facts.message(HEAD))
+    forger.head(signature=signature, public_key=key.public)

@@ -20,8 +20,6 @@ import quiltwork as qw
 from quiltwork.errors import LedgerUnavailable, QuiltworkError, Unsupported
 from quiltwork.ledger import Ledger
 from quiltwork.ledger.store import migrations, schema
-from quiltwork.ledger.store.addresses import address
-from quiltwork.ledger.store.store import Store
 
 FOLDER = Path(migrations.__file__).parent
 
@@ -131,7 +129,7 @@ def version(engine: Engine, *values: str | None) -> None:
             connection.execute(text(f"INSERT INTO {schema.VERSION_TABLE} VALUES (:value)"), {"value": value})
 
 
-@pytest.mark.parametrize("found", ["0000", "0002", "9999", "zzzz", "", " 0001", "0001x", "ä"])
+@pytest.mark.parametrize("found", ["0000", "0003", "9999", "zzzz", "", " 0001", "0001x", "ä"])
 def test_an_unknown_version(ledger_url, engine, found):
     """Older or newer: nothing is read, nothing is changed, and the error says what to do."""
     hashes = made(ledger_url)
@@ -150,7 +148,7 @@ def test_an_unknown_version(ledger_url, engine, found):
         assert ledger.verify().holds
 
 
-@pytest.mark.parametrize("rows", [(), (schema.HEAD, "0002")])
+@pytest.mark.parametrize("rows", [(), (schema.HEAD, "0003")])
 def test_no_version_or_two(ledger_url, engine, rows):
     """A table of versions that says nothing, or two things, is not taken for a new database."""
     made(ledger_url)
@@ -178,22 +176,18 @@ def test_tables_without_a_version(ledger_url, engine):
 
 def test_upgrade_of_the_newest_changes_nothing(ledger_url, engine):
     hashes = made(ledger_url)
-    store = Store(address(ledger_url), 5.0, None)
-    store.upgrade()
-    store.dispose()
+    assert Ledger.upgrade(ledger_url) == schema.HEAD
     assert differences(engine) == []
     with Ledger(ledger_url) as ledger:
         assert [entry.hash for entry in ledger.history()] == hashes
 
 
-@pytest.mark.parametrize("found", ["0002", "zzzz"])
+@pytest.mark.parametrize("found", ["0003", "zzzz"])
 def test_upgrade_of_an_unknown_version(ledger_url, engine, found):
     made(ledger_url)
     version(engine, found)
-    store = Store(address(ledger_url), 5.0, None)
     with pytest.raises(QuiltworkError):
-        store.upgrade()
-    store.dispose()
+        Ledger.upgrade(ledger_url)
     version(engine, schema.HEAD)
     with Ledger(ledger_url) as ledger:
         assert ledger.verify().holds

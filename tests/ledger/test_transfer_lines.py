@@ -17,7 +17,9 @@ from tests.ledger.rich import Rich, rich
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger import Ledger, SigningKey
-from quiltwork.ledger.chain.entries import canonical, message
+from quiltwork.ledger.chain.entries import canonical
+from quiltwork.ledger.chain.statements import HEAD, Facts
+from quiltwork.ledger.chain.tree import Tree
 
 
 @pytest.fixture(scope="module")
@@ -188,14 +190,16 @@ def test_nan_and_twice_the_same_key(lines, target):
 def test_header_and_closing_line(lines, target):
     last = len(lines) - 2
     for changes in (
-        {"schema": "quiltwork/ledger-export/2"}, {"schema": None}, {"entries": last + 1}, {"entries": last - 1},
+        {"schema": "quiltwork/ledger-export/1"}, {"schema": "quiltwork/ledger-export/3"}, {"schema": None},
+        {"entries": last + 1}, {"entries": last - 1},
         {"entries": None}, {"entries": "42"}, {"entries": True}, {"entries": []},
     ):  # fmt: skip
         target.refuses(replaced(lines, 0, **changes))
     closing = value_of(lines[-1])
     other = closing["signature"].swapcase()
     for changes in (
-        {"schema": "x"}, {"seq": last - 1}, {"seq": str(last)}, {"seq": None}, {"hash": "0" * 64}, {"hash": None},
+        {"schema": "x"}, {"time": "x"}, {"root": "0" * 64}, {"access": "0" * 64}, {"access": None},
+        {"seq": last - 1}, {"seq": str(last)}, {"seq": None}, {"hash": "0" * 64}, {"hash": None},
         {"signature": other}, {"signature": None}, {"signature": ""}, {"signature": 7}, {"signature": "\ud800"},
         {"signature": closing["signature"] + " "}, {"signature": []},
     ):  # fmt: skip
@@ -234,7 +238,12 @@ def test_what_the_key_signed_must_still_keep_the_limit(source, lines, target):
 
     forged = rechained(lines, spent)
     closing = value_of(forged[-1])
-    closing["signature"] = signer.signature(message(made.ledger.identity, closing["hash"]))
+    tree = Tree()
+    for line in forged[1:-1]:
+        tree.append(bytes.fromhex(value_of(line)["hash"]))
+    closing |= {"time": value_of(forged[-2])["time"], "root": tree.root.hex()}
+    facts = Facts(made.ledger.identity, *(closing[name] for name in ("seq", "time", "hash", "root", "access")))
+    closing["signature"] = signer.signature(facts.message(HEAD))
     error = target.refuses("".join([*forged[:-1], canonical(closing) + "\n"]))
     assert isinstance(error, BrokenChain)
     assert len(lines) - 2 < (error.seq or 0) <= len(lines) + 18

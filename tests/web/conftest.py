@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.tokens import cheap_tokens  # noqa: F401 - for every test of this folder
 
 if TYPE_CHECKING:
     from tests.web.served import House

@@ -4,6 +4,7 @@ Ledger(url)          the facade: open, spend, reserve, balance, history, verify,
 Blocks               a partition of the domain, each part with the whole budget
 TableSession         queries on one table admitted one by one, charged to the blocks that they read
 Receipt, Entry       what was written, and what vouches for it
+Checkpoint           the end of the chain, signed, for others to keep
 
 ledger -> requests (price) -> rules (fits?) -> writer (chain, head) -> store (transaction)
 book (what entries change)  <- verify, transfer (replay)
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance, Budget
     from quiltwork.ledger.book.rules import Forecast
     from quiltwork.ledger.book.terms import Blocks
+    from quiltwork.ledger.chain.batches import BatchReceipt
     from quiltwork.ledger.chain.entries import Entry, Receipt
     from quiltwork.ledger.chain.keys import SigningKey
+    from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
     from quiltwork.ledger.ledger import Ledger
     from quiltwork.ledger.proof.verify import Verification
     from quiltwork.ledger.table_session import TableSession, blocks_by
 
 __all__ = [
     "Balance",
+    "BatchReceipt",
     "Blocks",
     "Budget",
+    "Checkpoint",
+    "ConsistencyProof",
     "Entry",
     "Forecast",
     "Ledger",
@@ -43,8 +49,11 @@ __all__ = [
 
 _HOMES = {
     "Balance": "book.balances",
+    "BatchReceipt": "chain.batches",
     "Blocks": "book.terms",
     "Budget": "book.balances",
+    "Checkpoint": "chain.statements",
+    "ConsistencyProof": "chain.statements",
     "Entry": "chain.entries",
     "Forecast": "book.rules",
     "Ledger": "ledger",

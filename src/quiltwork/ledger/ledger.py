@@ -12,11 +12,11 @@ from typing import Any, Self, TextIO, TypeVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.errors import BrokenChain, InvalidParameter
+from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import managing, results, spending
-from quiltwork.ledger.acts.connection import connect
+from quiltwork.ledger.acts import managing, many, results, spending
+from quiltwork.ledger.acts.connection import connect, examined, upgrade
 from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.fixed import TableQueries, correlated
@@ -32,8 +32,16 @@ from quiltwork.ledger.book.terms import (
     protected,
 )
 from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
+from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
 from quiltwork.ledger.proof import transfer
-from quiltwork.ledger.proof.verify import Verification, public_key_of, receipts_of, verified
+from quiltwork.ledger.proof.verify import (
+    Elsewhere,
+    Verification,
+    checkpoints_of,
+    public_key_of,
+    receipts_of,
+    verified,
+)
 from quiltwork.ledger.store.addresses import shown
 from quiltwork.ledger.table_session import TableSession
 from quiltwork.tables.plan import Plan
@@ -78,7 +86,7 @@ class Ledger:
     @property
     def guarded(self) -> bool:
         """Whether tokens rule, that is whether anybody was admitted."""
-        return bool(self._session.head().guarded)
+        return self._session.believed().guarded
 
     # ---- whole budgets
 
@@ -205,6 +213,15 @@ class Ledger:
         """
         return spending.take(self._session, self._request(name, "spend", loss, release, times, blocks), note, key)
 
+    def spend_many(self, asks: Iterable[Any], *, together: bool = False) -> list[Receipt | QuiltworkError]:
+        """Many spends in one transaction; each ask is (budget, loss), or a mapping with the keywords of `spend`.
+
+        The answers come in the same order: a receipt, or the error that `spend` would raise, which leaves no trace.
+        Each ask is held against what those before it left. With `together` all are granted or none, and the first
+        refusal is raised. The receipts share one signature, with a path for each (`BatchReceipt`).
+        """
+        return many.spend_many(self._session, asks, together)
+
     def reserve(
         self,
         name: str,
@@ -330,20 +347,31 @@ class Ledger:
         public_key: str | None = None,
         progress: Callable[[int, int], None] | None = None,
         receipts: Iterable[Receipt] = (),
+        since: Any = (),
     ) -> Verification:
-        """Whether every entry and every row is as it was written; receipts kept elsewhere must be in the chain too.
+        """Whether every entry and every row is as it was written; what was kept elsewhere must be in the chain too.
 
         `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
-        chain that somebody signed anew with a key of his own looks fine.
+        chain that somebody signed anew with a key of his own looks fine. `receipts` and `since`, a checkpoint or
+        several, show a chain that was cut, put back or written anew.
         """
         kept, session = receipts_of(receipts), self._session
         if progress is not None and not callable(progress):
             raise InvalidParameter("progress", progress, "a function of two numbers")
-        known = public_key_of(public_key) or (None if session.key is None else session.key.public)
+        public = public_key_of(public_key) or (None if session.key is None else session.key.public)
+        known = Elsewhere(public, session.trust.known, kept, checkpoints_of(since))
         try:
-            return session.read(lambda book, now: verified(book.connection, progress, kept, known))
+            return session.examine(lambda connection: verified(connection, progress, known))
         except BrokenChain as error:
             return Verification(False, 0, error.seq, error.problem)
+
+    def checkpoint(self) -> Checkpoint:
+        """Where the chain ends now, signed: keep it elsewhere, and hold the ledger against it later."""
+        return self._session.read(lambda book, now: self._session.checkpoint(book.connection))
+
+    def consistency(self, since: Any) -> ConsistencyProof:
+        """That the chain continues that of an older checkpoint; BrokenChain when it does not."""
+        return self._session.consistency(Checkpoint.read(since))
 
     def rotate(self, key: str | os.PathLike[str]) -> Receipt:
         """Let another key sign from now on: the one of this file, which is made when it does not exist.
@@ -363,7 +391,7 @@ class Ledger:
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
         """Write the chain as JSON lines; returns how many entries."""
-        return self._session.read(lambda book, now: transfer.export(book.connection, stream, progress))
+        return self._session.examine(lambda connection: transfer.export(connection, stream, progress))
 
     @classmethod
     def restore(
@@ -382,6 +410,18 @@ class Ledger:
         """
         transfer.restore(url, lines, key, public_key, receipts)
         return cls(url, key=key)
+
+    @classmethod
+    def examine(cls, url: str) -> Self:
+        """An existing ledger, to verify or export it: nobody is believed, nothing is refused, nothing is written."""
+        made = cls.__new__(cls)
+        made._session = examined(url, 30.0)
+        return made
+
+    @staticmethod
+    def upgrade(url: str, *, key: str | os.PathLike[str] | None = None) -> str:
+        """Bring a ledger of an older version to this one, after a full verification; returns the version it had."""
+        return upgrade(url, key)
 
     # ---- who may use it
 

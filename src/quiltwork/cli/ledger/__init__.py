@@ -15,6 +15,6 @@ __all__ = ["budgets", "ledger_app", "principals", "spend", "upkeep"]
 
 LISTED = (  # how help lists them: those used daily first
     " open open-all spend reserve start settle refund reservations forecast balance budgets history pause resume close "
-    "verify export import receipt key rotate accept-clock admit revoke principals upgrade "
+    "verify checkpoint export import receipt key rotate accept-clock admit revoke principals upgrade "
 )
 ledger_app.registered_commands.sort(key=lambda command: LISTED.index(f" {command.name} "))

@@ -140,23 +140,16 @@ class Where:
             raise InvalidParameter("token-file", str(self.token_file), "a file that holds one token")
         return found.decode("ascii", "replace").strip()
 
-    def version(self, upgrade: bool = False) -> str | None:
-        """The version of the ledger's tables; None when there is no ledger. A file that is not there stays so.
-
-        With `upgrade` tables of an older version are brought to the newest then.
-        """
+    def version(self) -> str | None:
+        """The version of the ledger's tables; None when there is no ledger. A file that is not there stays so."""
         from quiltwork.ledger.store.addresses import address
-        from quiltwork.ledger.store.schema import HEAD
         from quiltwork.ledger.store.store import Store
 
         if self.file is not None and not _has_tables(self.file):
             return None
         store = Store(address(self.url), 30.0, None)
         try:
-            found = store.version()
-            if upgrade and found != HEAD:
-                store.upgrade()
-            return found
+            return store.version()
         finally:
             store.dispose()
 

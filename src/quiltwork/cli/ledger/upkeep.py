@@ -1,4 +1,4 @@
-"""`quiltwork ledger verify`, `export`, `import`, `receipt`, `key`, `rotate`, `accept-clock`, `upgrade`."""
+"""`quiltwork ledger verify`, `checkpoint`, `export`, `import`, `receipt`, `key`, `rotate`, `upgrade`, ..."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from quiltwork.progress import reporting
 
 if TYPE_CHECKING:
     from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.proof.verify import Verification
 
 
-@ledger_command("quiltwork ledger verify --receipt kept-elsewhere.json", "quiltwork ledger verify --public-key kG7...=")
+@ledger_command("quiltwork ledger verify --since checkpoint.json", "quiltwork ledger verify --public-key kG7...=")
 def verify(
     where: Where,
+    since: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A checkpoint that the chain must continue; repeat.")
+    ] = None,
     receipt: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A receipt that must be in the chain; repeat.")
     ] = None,
@@ -32,10 +36,43 @@ def verify(
 ) -> int:
     """Check that every entry and every row is as it was written; exit code 1 if not."""
     kept = _kept(receipt or [], public_key)
-    with where.reached() as ledger, reporting("verifying") as advance:
-        found = ledger.verify(progress=advance, receipts=kept, public_key=public_key)
+    known: dict[str, Any] = {"receipts": kept, "public_key": public_key, "since": since or ()}
+    try:
+        with where.reached() as ledger, reporting("verifying") as advance:
+            found = ledger.verify(progress=advance, **known)
+    except BrokenChain:  # what keeps everybody out must not keep anybody from looking
+        found = _examined(where.url, known)
+        if found:
+            raise
     where.answer(found.to_json(), lambda view: view.say(found.explain(), "" if found else "bold red"))
     return 0 if found else 1
+
+
+def _examined(url: str, known: dict[str, Any]) -> Verification:
+    """What a ledger says in which nobody is believed."""
+    from quiltwork.ledger.ledger import Ledger
+
+    with Ledger.examine(url) as ledger, reporting("verifying") as advance:
+        return ledger.verify(progress=advance, **known)
+
+
+@ledger_command("quiltwork ledger checkpoint --save checkpoint.json")
+def checkpoint(
+    where: Where,
+    target: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save it, to be kept where nobody can write both.")
+    ] = None,
+) -> None:
+    """Where the chain ends, signed: keep it elsewhere, and verify the ledger since then later."""
+    if target is not None:
+        where.check_target(target)
+    with where.reached() as ledger:
+        found = ledger.checkpoint()
+    if target is not None:
+        found.save(target)
+    signed = "not signed" if found.signature is None else f"signed by {found.public_key}"
+    words = f"entry {found.seq:,} of {found.time}, {signed}" + ("" if target is None else f"; wrote {target}")
+    where.answer(found.to_json(), lambda view: view.say(words))
 
 
 def _kept(files: Sequence[Path], public_key: str | None) -> list[Receipt]:
@@ -226,13 +263,14 @@ def accept_clock(
     return where.act(lambda ledger: ledger.accept_clock(note), receipt)
 
 
-@ledger_command("quiltwork ledger upgrade --ledger budgets.db", without=("token_file", "key_file"))
+@ledger_command("quiltwork ledger upgrade --ledger budgets.db", without=("token_file",))
 def upgrade(where: Where) -> None:
-    """Bring the tables of an older ledger to this release."""
+    """Bring an older ledger to this release: it is verified as a whole, then its head is signed anew."""
+    from quiltwork.ledger.ledger import Ledger
     from quiltwork.ledger.store.schema import HEAD
 
     where.check_there()
-    before = where.version(upgrade=True)
+    before = Ledger.upgrade(where.url, key=where.key_file)
     words = "is up to date" if before == HEAD else f"was brought from version {before} to"
     value = {"schema": "quiltwork/upgraded/1", "before": before, "after": HEAD}
     where.answer(value, lambda view: view.say(f"the ledger {words} (version {HEAD})"))

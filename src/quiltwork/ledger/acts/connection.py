@@ -10,47 +10,35 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import attrs
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert
 
 from quiltwork import checks
 from quiltwork.errors import AccessDenied, BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.ledger import names as words
 from quiltwork.ledger import tokens
+from quiltwork.ledger.acts.trust import Trust
+from quiltwork.ledger.acts.turns import Act, Turns, result_of
 from quiltwork.ledger.book import rules
-from quiltwork.ledger.book.book import Principal
+from quiltwork.ledger.book.changes import FORMAT
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, message
+from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.mark import MARK_VARIABLE, Mark, Point
+from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof, Facts
+from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.proof.upgrade import upgraded
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.addresses import address, file_of
-from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, first_entries, in_batches, newest_entries
-from quiltwork.ledger.store.store import Clock, Store, read_head
+from quiltwork.ledger.store.addresses import address, file_of, shown
+from quiltwork.ledger.store.heads import Believed, Ended, access_of
+from quiltwork.ledger.store.rows import LiveBook, entry_at, first_entries, in_batches, newest_entries
+from quiltwork.ledger.store.store import Clock, Locked, Store, read_head
+from quiltwork.ledger.store.tiles import StoredTree
+from quiltwork.ledger.store.writer import Writer
 
 KEY_VARIABLE = "QUILTWORK_LEDGER_KEY"
 MOST_LAST = 100_000  # entries that are read in one view
 KeyFile = str | os.PathLike[str]
 Result = TypeVar("Result")
-
-
-class Seen:
-    """The newest head that a ledger showed: it must not show an earlier one later."""
-
-    def __init__(self) -> None:
-        self.newest: tuple[int, str] = (0, "")
-
-    def check(self, head: Any, before: tuple[int, str]) -> None:
-        """BrokenChain for a head that is older than one seen before, or as old and another."""
-        if head.seq < before[0] or (head.seq == before[0] and head.hash != before[1]):
-            raise BrokenChain(
-                f"the ledger was put back to an earlier state: entry {before[0]} was seen, now it ends with {head.seq}",
-                head.seq + 1 if head.seq < before[0] else head.seq,
-            )
-        self.note(head.seq, head.hash)
-
-    def note(self, seq: int, hash: str) -> None:
-        """Remember a head, or an entry that was the head for a moment."""
-        if seq > self.newest[0]:
-            self.newest = (seq, hash)
 
 
 def connect(url: str, key: KeyFile | None, token: str | None, clock: Clock | None, timeout: float) -> Session:
@@ -61,11 +49,62 @@ def connect(url: str, key: KeyFile | None, token: str | None, clock: Clock | Non
         store.make(lambda connection: _begin(connection, store, key))
     else:
         store.check_version(found)
+    identity, head = _seen(store)
+    signing = _signing_key(store, key, head.public_key)
+    folder = _mark_folder(store, key) if signing is not None or os.environ.get(MARK_VARIABLE) else None
+    mark = None if folder is None else Mark(folder, identity, shown(store.url))
+    session = Session(store, identity, signing, Trust.of(identity, head, mark))
+    return session if token is None else session.signed_in(token)
+
+
+def examined(url: str, timeout: float) -> Session:
+    """Reach a ledger to examine it: nobody is believed, nothing is refused for what it says, nothing is written."""
+    store = Store(address(url), timeout, None)
+    found = store.version()
+    if found is None:
+        raise InvalidParameter("url", shown(store.url), "a database with a ledger")
+    store.check_version(found)
+    identity, head = _seen(store)
+    return Session(store, identity, None, Trust.of(identity, head, None), examining=True)
+
+
+def upgrade(url: str, key: KeyFile | None, clock: Clock | None = None) -> str:
+    """Bring a ledger of an older version to this one, after a full verification; the version that it had."""
+    store = Store(address(url), 30.0, clock)
+    try:
+        before = store.version()
+
+        def work(connection: Connection) -> Ended:
+            first = entry_at(connection, 1)
+            identity = "" if first is None else str(first.content.get("id"))
+            place = _key_file(store, key)
+            signing = SigningKey.load(place) if place is not None and os.path.exists(place) else None
+            public = None if first is None else first.content.get("public_key")
+            if signing is None and public is not None:
+                hint = "its head is signed anew; name it by --key-file or QUILTWORK_LEDGER_KEY"
+                raise InvalidParameter("key", None, "the file of the key that signs for this ledger", hint)
+            folder = _mark_folder(store, key)
+            mark = None if folder is None else Mark(folder, identity, shown(store.url))
+            point = None if mark is None else mark.read()[0]
+            return upgraded(connection, store.now(connection), signing, point)
+
+        store.upgrade(work)
+        return str(before)
+    finally:
+        store.dispose()
+
+
+def _seen(store: Store) -> tuple[str, Any]:
+    """What a ledger calls itself, and its head: nothing of it is believed yet."""
     with store.reading() as connection:
         first, head = entry_at(connection, 1), read_head(connection)
-    identity = str(first.content["id"]) if first is not None else ""
-    session = Session(store, identity, _signing_key(store, key, head.public_key))
-    return session if token is None else session.signed_in(token)
+    return "" if first is None else str(first.content.get("id")), head
+
+
+def _mark_folder(store: Store, key: KeyFile | None) -> str | None:
+    """Beside the key, or where it is said."""
+    place = _key_file(store, key)
+    return os.environ.get(MARK_VARIABLE) or (None if place is None else f"{os.fspath(place)}.mark")
 
 
 def _begin(connection: Connection, store: Store, key: KeyFile | None) -> None:
@@ -76,12 +115,13 @@ def _begin(connection: Connection, store: Store, key: KeyFile | None) -> None:
     public = None if signing is None else signing.public
     entry = Entry.made(
         previous=GENESIS, seq=1, time=store.now(connection), kind="ledger",
-        budget=None, principal=None, key=None, body={"id": identity, "public_key": public},
+        budget=None, principal=None, key=None, body={"id": identity, "public_key": public, "format": FORMAT},
     )  # fmt: skip
     connection.execute(insert(schema.entries), attrs.asdict(entry))
-    signature = None if signing is None else signing.signature(message(identity, entry.hash))
-    made = {"id": 1, "seq": 1, "time": entry.time, "hash": entry.hash, "signature": signature}
-    connection.execute(insert(schema.head), {**made, "public_key": public, "guarded": 0})
+    tree = Tree()
+    tree.append(bytes.fromhex(entry.hash))
+    facts = Facts(identity, 1, entry.time, entry.hash, tree.root.hex(), access_of(()))
+    Ended.of(facts, tree, {}, public, signing).begin(connection)
 
 
 def _key_file(store: Store, key: KeyFile | None) -> KeyFile | None:
@@ -117,9 +157,11 @@ class Session:
     store: Store
     identity: str
     key: SigningKey | None
+    trust: Trust
     who: rules.Who | None = None
-    seen: Seen = attrs.Factory(Seen)
     known: dict[str, Terms] = attrs.Factory(dict)
+    turns: Turns = attrs.Factory(Turns)
+    examining: bool = False  # nothing is believed then, and nothing written
 
     @property
     def name(self) -> str | None:
@@ -128,17 +170,28 @@ class Session:
 
     def signed_in(self, token: str) -> Session:
         """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
+        before = self.trust.known
         try:
             with self.store.reading() as connection:
-                return attrs.evolve(self, who=_sign_in(connection, token, self.store.now(connection)))
+                believed = self.trust.follow(connection, read_head(connection), before, self.key)
+                return attrs.evolve(self, who=_sign_in(believed, token, self.store.now(connection)))
         except AccessDenied as denied:
-            self._note_denial(denied, None)
+            self.note_denial(denied, None)
             raise
 
     def head(self) -> Any:
-        """Where the chain ends, for whoever asks."""
+        """Where the chain ends, for whoever asks, once it is believed."""
+        return self._looked()[0]
+
+    def believed(self) -> Believed:
+        """What the head stands for, for whoever asks."""
+        return self._looked()[1]
+
+    def _looked(self) -> tuple[Any, Believed]:
+        before = self.trust.known
         with self.store.reading() as connection:
-            return read_head(connection)
+            head = read_head(connection)
+            return head, self.trust.follow(connection, head, before, self.key)
 
     def write(
         self,
@@ -147,33 +200,21 @@ class Session:
         *,
         budget: str | None = None,
         key: str | None = None,
-        again: bool = True,
+        alone: bool = False,
         backwards: bool = False,
     ) -> Receipt:
         """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
-        made: list[Entry] = []
-        try:
-            with self.store.writing(key) as locked:
-                self._check_key(locked.head.public_key)
-                self.seen.check(locked.head, self.seen.newest)
-                writer = Writer(locked, self.identity, self.key, self.name, backwards)
-                account = None if budget is None else writer.book.account(budget)
-                rules.check_right(writer.book, writer.guarded, self.who, act, writer.now, account)
-                made.append(work(writer))
-                writer.finish()
-        except AccessDenied as denied:
-            self._note_denial(denied, budget)
-            raise
-        except LedgerUnavailable as error:
-            if not error.certain:
-                self._look_again(error, made[0])
-            elif again and _stale(error):
-                self.store.dispose()
-                return self.write(act, work, budget=budget, key=key, again=False, backwards=backwards)
-            else:
-                raise
-        self.seen.note(made[0].seq, made[0].hash)
-        return Receipt.issued(self.identity, made[0], self.key)
+        waits = Act(self, act, work, budget, key, alone or backwards, backwards)
+        self.turns.run([waits])
+        return Receipt.issued(self.identity, result_of(waits), self.key)
+
+    def writer(self, locked: Locked, before: Point | None, backwards: bool = False) -> Writer:
+        """Onto a head that is believed."""
+        if self.examining:
+            raise InvalidParameter("ledger", "one that is examined", "one that is opened", "nothing is written to it")
+        self._check_key(locked.head.public_key)
+        believed = self.trust.follow(locked.connection, locked.head, before, self.key)
+        return Writer(locked, believed, self.key, self.name, backwards)
 
     def _check_key(self, public: str | None) -> None:
         if public is None and self.key is not None:
@@ -183,54 +224,93 @@ class Session:
                 "key", None, "the file of the key that signs for this ledger", "without it the ledger can only be read"
             )
 
-    def _look_again(self, error: LedgerUnavailable, mine: Entry) -> None:
-        """After a connection broke while committing: return when the very same entry was written, else raise.
-
-        Waiting for the lock of the head means waiting for the end of the transaction that held it.
-        """
-        try:
-            with self.store.writing() as locked:
-                found = entry_at(locked.connection, mine.seq)
-        except LedgerUnavailable:
-            raise error from None
-        if found is None or found.hash != mine.hash:
-            raise LedgerUnavailable(error.problem, error.hint) from None
-
     def read(self, work: Callable[[LiveBook, datetime], Result], *, act: str = "read", again: bool = True) -> Result:
         """One consistent view, for those who may read; `act` is what it is needed for."""
-        before = self.seen.newest
+        before = self.trust.known
         try:
             with self.store.reading() as connection:
-                now, head = self.store.now(connection), read_head(connection)
-                self.seen.check(head, before)
-                book = LiveBook(connection)
-                rules.check_right(book, bool(head.guarded), self.who, "read", now)
+                now = self.store.now(connection)
+                if self.examining:
+                    return work(LiveBook(connection), now)
+                believed = self.trust.follow(connection, read_head(connection), before, self.key)
+                book = LiveBook(connection, believed.people)
+                rules.check_right(book, believed.guarded, self.who, "read", now)
                 return work(book, now)
         except AccessDenied as refused:
             denied = AccessDenied(act, refused.why)
-            self._note_denial(denied, None)
+            self.note_denial(denied, None)
             raise denied from None
         except LedgerUnavailable as error:
-            if again and _stale(error):
+            if again and self.is_stale(error):
                 self.store.dispose()
                 return self.read(work, act=act, again=False)
             raise
 
-    def _note_denial(self, denied: AccessDenied, budget: str | None) -> None:
+    @staticmethod
+    def is_stale(error: LedgerUnavailable) -> bool:
+        """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
+        cause = error.__cause__
+        code = getattr(getattr(cause, "orig", None), "sqlstate", None)
+        return bool(getattr(cause, "connection_invalidated", False)) or code in ("57P01", "57P02")
+
+    def standing(self, writer: Writer, entry: Entry) -> Entry:
+        """An entry that was there before, once it is vouched for; one of this very transaction needs no look."""
+        return entry if writer.added(entry) else self.vouched(writer.connection, entry).entry
+
+    def examine(self, work: Callable[[Connection], Result]) -> Result:
+        """One consistent view for whoever checks it: what is to be found there must not keep anybody from looking."""
+        with suppress(BrokenChain):
+            self.read(lambda book, now: None)
+        with self.store.reading() as connection:
+            return work(connection)
+
+    def begin_mark(self, key: KeyFile) -> None:
+        """Keep the mark beside another key from now on."""
+        folder, known = _mark_folder(self.store, key), self.trust.known
+        if folder is not None and known is not None:
+            self.trust.mark = Mark(folder, self.identity, shown(self.store.url))
+            self.trust.mark.rise(known)
+
+    def note_denial(self, denied: AccessDenied, budget: str | None) -> None:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
-        with suppress(QuiltworkError), self.store.writing() as locked:
-            self._check_key(locked.head.public_key)
-            writer = Writer(locked, self.identity, self.key, self.name)
-            known = None if budget is None or writer.book.account(budget) is None else budget
-            writer.append("denied", known, {"act": denied.act, "why": denied.why})
-            writer.finish()
+        before = self.trust.known
+        with suppress(QuiltworkError):
+            with self.store.writing() as locked:
+                writer = self.writer(locked, before)
+                known = None if budget is None or writer.book.account(budget) is None else budget
+                writer.append("denied", known, {"act": denied.act, "why": denied.why})
+                ended = writer.finish()
+            if ended is not None:
+                self.trust.wrote(ended)
 
     def vouched(self, connection: Connection, entry: Entry) -> Receipt:
         """The receipt of an entry that stands in the chain: a row that was only put there is not signed."""
-        after, head = entry_at(connection, entry.seq + 1), read_head(connection)
-        if not entry.sound() or entry.hash != (head.hash if after is None else after.previous):
-            raise BrokenChain("it is not as it was written: run verify", entry.seq)
+        head = read_head(connection)
+        facts = self.trust.follow(connection, head, None, self.key).facts
+        StoredTree(connection).check_included(entry, facts)
         return Receipt.issued(self.identity, entry, self.key)
+
+    def checkpoint(self, connection: Connection) -> Checkpoint:
+        """Where the chain ends in this view."""
+        facts = self.trust.follow(connection, read_head(connection), None, self.key).facts
+        if self.key is None and self.trust.public_key is not None:
+            raise InvalidParameter("key", None, "the file of the key that signs for this ledger")
+        return Checkpoint.issued(facts, self.key)
+
+    def consistency(self, older: Checkpoint) -> ConsistencyProof:
+        """That the chain of now continues the one of a checkpoint."""
+        older.check(allow_unsigned=True)
+
+        def work(book: LiveBook, now: datetime) -> ConsistencyProof:
+            connection = book.connection
+            facts = self.trust.follow(connection, read_head(connection), None, self.key).facts
+            if older.ledger != facts.ledger:
+                raise BrokenChain(f"the checkpoint is of another ledger, {older.ledger!r}")
+            if older.seq > facts.seq:
+                raise BrokenChain(f"the ledger ends with entry {facts.seq}: it was put back", facts.seq + 1)
+            return StoredTree(connection).proof(older.seq, older.root, facts)
+
+        return self.read(work)
 
     def terms(self, name: Any, act: str = "read") -> Terms:
         """What was fixed when a budget was opened; kept, once nothing is left to be chosen with its first release."""
@@ -279,21 +359,11 @@ class Session:
         return in_batches(batch, after, limit)
 
 
-def _sign_in(connection: Connection, token: Any, now: datetime) -> rules.Who:
-    """Whose token this is; every refusal costs as much time as a match."""
+def _sign_in(believed: Believed, token: Any, now: datetime) -> rules.Who:
+    """Whose token this is."""
     identity = tokens.identity_of(token)
-    asked = select(schema.principals).where(schema.principals.c.identity == (identity or ""))
-    row = connection.execute(asked).first()
-    found = None if row is None else Principal(*row)
-    fits = tokens.matches(token, tokens.decoy() if found is None else found.stored)
-    if found is None or not fits:
+    found = next((one for one in believed.people.values() if one.identity == identity), None)
+    if found is None or not tokens.matches(token, found.stored, believed.facts.ledger):
         raise AccessDenied("signing in", "the token is not known")
     rules.check_valid(found, now)
     return found.name, found.identity
-
-
-def _stale(error: LedgerUnavailable) -> bool:
-    """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
-    cause = error.__cause__
-    code = getattr(getattr(cause, "orig", None), "sqlstate", None)
-    return bool(getattr(cause, "connection_invalidated", False)) or code in ("57P01", "57P02")

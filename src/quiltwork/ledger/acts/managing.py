@@ -6,8 +6,6 @@ import os
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
-
 from quiltwork.errors import InvalidParameter, NotOpen
 from quiltwork.ledger import names as words
 from quiltwork.ledger import tokens
@@ -18,8 +16,7 @@ from quiltwork.ledger.book.rules import ROLES
 from quiltwork.ledger.book.terms import Terms, check_plan
 from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
 from quiltwork.ledger.chain.keys import SigningKey
-from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.rows import Writer
+from quiltwork.ledger.store.writer import Writer
 
 STATES = {"pause": ("open",), "resume": ("paused",), "close": ("open", "paused")}  # in which each can be done
 
@@ -58,7 +55,7 @@ def admit(session: Session, name: str, role: Any, expires: datetime | None) -> s
     if not isinstance(role, str) or role not in ROLES:
         raise InvalidParameter("role", role, "one of " + ", ".join(ROLES))
     until = None if expires is None else stamp(words.moment("expires", expires))
-    token, identity, stored = tokens.new_token()
+    token, identity, stored = tokens.new_token(session.identity)
 
     def work(writer: Writer) -> Entry:
         if not writer.guarded and role != "admin":
@@ -71,7 +68,6 @@ def admit(session: Session, name: str, role: Any, expires: datetime | None) -> s
         if before is not None and (role != "admin" or until is not None):
             _keep_one(writer, before)
         body = {"name": name, "role": role, "identity": identity, "stored": stored, "expires": until}
-        writer.guarded = True
         return writer.append("admit", None, body)
 
     session.write("manage", work)
@@ -96,9 +92,8 @@ def _keep_one(writer: Writer, principal: Principal) -> None:
     """Refuse to take away the last admin whose token never ends."""
     if principal.role != "admin" or principal.revoked or principal.expires is not None:
         return
-    columns = schema.principals.c
-    lasting = select(func.count()).where(columns.role == "admin", columns.revoked == 0, columns.expires.is_(None))
-    if writer.connection.execute(lasting).scalar_one() <= 1:
+    people = writer.book.principals.values()
+    if sum(one.role == "admin" and not one.revoked and one.expires is None for one in people) <= 1:
         raise InvalidParameter("principal", principal.name, "not the last admin", "admit another one first")
 
 
@@ -114,6 +109,7 @@ def rotate(session: Session, key: KeyFile) -> Receipt:
         writer.signing_key = new
         return writer.append("key", None, {"public_key": new.public, "agreed": agreed})
 
-    made = session.write("manage", work)
+    made = session.write("manage", work, alone=True)
     session.key = SigningKey.load(place)
+    session.begin_mark(place)  # whoever comes with the new key knows what was seen with the old one
     return Receipt.issued(session.identity, made.entry, session.key)

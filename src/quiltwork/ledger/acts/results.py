@@ -16,7 +16,8 @@ from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.acts.spending import TAB
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.ledger.store.rows import LiveBook, Writer, entry_with_key
+from quiltwork.ledger.store.rows import LiveBook, entry_with_key
+from quiltwork.ledger.store.writer import Writer
 from quiltwork.spec.files.file import loads
 from quiltwork.spec.objects.documents import dumps
 
@@ -50,10 +51,10 @@ def keep(session: Session, budget: str, key: str, value: Any) -> Any:
         )
 
     def work(writer: Writer) -> Entry:
-        before = entry_with_key(writer.connection, budget, place)
+        before = writer.with_key(budget, place)
         if before is not None:
-            return session.vouched(writer.connection, before).entry
-        spent = entry_with_key(writer.connection, budget, paid)
+            return session.standing(writer, before)
+        spent = writer.with_key(budget, paid)
         if spent is None or spent.kind != "spend":
             raise NotOpen(f"key {key!r} of budget {budget!r}", "paid for nothing", "spend under the key first")
         return writer.append("result", budget, {"paid": spent.seq, "document": text}, place)

@@ -6,7 +6,7 @@ And the questions about it, which spend nothing and wait for no writer.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,7 +29,8 @@ from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.fixed import notion_of, priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
-from quiltwork.ledger.store.rows import LiveBook, Writer, entry_at, entry_with_key
+from quiltwork.ledger.store.rows import LiveBook, entry_at
+from quiltwork.ledger.store.writer import Writer
 from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.worst_step.worst import Worst
 
@@ -176,8 +177,10 @@ def _planned(terms: Terms, loss: Any, release: Any) -> str:
     return same[0]
 
 
-def take(session: Session, asked: Request, note: str, key: str | None, lease: timedelta | None = None) -> Receipt:
-    """Spend a request; with a lease it is only held."""
+def taking(
+    session: Session, asked: Request, note: str, key: str | None, lease: timedelta | None = None
+) -> tuple[str, Callable[[Writer], Entry]]:
+    """The key of a spend, and what is done for it in a transaction; with a lease it is only held."""
     note = words.note(note)
     chosen = uuid.uuid4().hex if key is None else words.name("key", key)
     kind = "spend" if lease is None else "reserve"
@@ -188,7 +191,7 @@ def take(session: Session, asked: Request, note: str, key: str | None, lease: ti
         used, before = (chosen, None) if key is None else _under_key(writer, asked.budget, chosen)
         if before is not None:
             asked.check_same(before, kind, charge, writer.principal)
-            return session.vouched(writer.connection, before).entry
+            return session.standing(writer, before)
         rules.check_open(account, writer.now)
         rules.admit(writer.book, account, charge)
         body = asked.body(charge, note)
@@ -196,6 +199,12 @@ def take(session: Session, asked: Request, note: str, key: str | None, lease: ti
             body["until"] = stamp(min(words.later(writer.now, lease), *account.ends(writer.now)))
         return writer.append(kind, asked.budget, body, used)
 
+    return chosen, work
+
+
+def take(session: Session, asked: Request, note: str, key: str | None, lease: timedelta | None = None) -> Receipt:
+    """Spend a request; with a lease it is only held."""
+    chosen, work = taking(session, asked, note, key, lease)
     try:
         return session.write("spend", work, budget=asked.budget, key=chosen)
     except BudgetExceeded as refused:
@@ -224,7 +233,7 @@ def _under_key(writer: Writer, budget: str, key: str) -> tuple[str, Entry | None
     The next one is written under the key, a tab and a number: nobody can ask for such a key.
     """
     used, number = key, 1
-    while (found := entry_with_key(writer.connection, budget, used)) is not None:
+    while (found := writer.with_key(budget, used)) is not None:
         held = writer.book.reservation(found.seq) if found.kind == "reserve" else None
         if held is None or held.status not in (LAPSED, REFUNDED):
             return used, found

@@ -173,6 +173,7 @@ class Book(ABC):
         self.identity = ""
         self.public_key: str | None = None
         self.keys: set[str] = set()  # every key that signed for the ledger
+        self.signs_heads = False  # whether heads are statements of their own kind, as they are since version 0.2
 
     # ---- what is stored elsewhere: nothing, unless a book says so
 
@@ -190,10 +191,6 @@ class Book(ABC):
 
     def load_reservation(self, seq: int) -> Reservation | None:
         """A reservation's row."""
-        return None
-
-    def load_principal(self, name: str) -> Principal | None:
-        """A principal's row."""
         return None
 
     # ---- what is known
@@ -226,7 +223,7 @@ class Book(ABC):
         return _known(self.reservations, seq, self.load_reservation)
 
     def principal(self, name: str) -> Principal | None:
-        return _known(self.principals, name, self.load_principal)
+        return self.principals.get(name)
 
     def mark(self, kind: str, place: Any) -> None:
         """Remember that a row must be written back."""

@@ -6,7 +6,7 @@ that nobody wrote cannot stay unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -18,6 +18,8 @@ from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reserva
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, moment, stamp
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
+
+FORMAT = {"head": 1, "tree": 1}  # of the head's statement and of the tree over the entries
 
 
 def apply(book: Book, entry: Entry) -> None:
@@ -47,6 +49,14 @@ def _ledger(book: Book, entry: Entry, content: dict[str, Any]) -> None:
         raise BrokenChain("a ledger begins once", entry.seq)
     book.identity, book.public_key = str(content["id"]), content["public_key"]
     book.keys.update({book.public_key} - {None})
+    book.signs_heads = "format" in content
+
+
+def _format(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """From here on heads are statements of their own kind: an older kind is never taken again."""
+    if book.signs_heads or content != FORMAT:
+        raise BrokenChain("heads are signed in this way already, or in another", entry.seq)
+    book.signs_heads = True
 
 
 def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
@@ -57,6 +67,19 @@ def _key(book: Book, entry: Entry, content: dict[str, Any]) -> None:
         raise BrokenChain("the key before did not sign for this one", entry.seq)
     book.public_key = public
     book.keys.add(public)
+
+
+def handed_over(identity: str, before: str | None, after: str, entries: Iterable[Entry]) -> bool:
+    """Whether these entries, in order, lead from one key to another, each agreed to by the key before."""
+    for entry in entries:
+        try:
+            public, agreed = entry.content["public_key"], entry.content["agreed"]
+        except (BrokenChain, KeyError):
+            return False
+        if not entry.sound() or (before is not None and not signed_by(before, handover(identity, public), agreed)):
+            return False
+        before = public
+    return before == after
 
 
 def handover(identity: str, public: str) -> bytes:
@@ -177,6 +200,7 @@ def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:
 _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "ledger": _ledger,
     "key": _key,
+    "format": _format,
     "open": _open,
     "spend": _spend,
     "reserve": _reserve,

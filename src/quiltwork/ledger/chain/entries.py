@@ -327,8 +327,12 @@ class Receipt:
             raise BrokenChain("half signed: a signature and a public key belong together", seq)
         if public_key is not None and public_key != self.public_key:
             raise BrokenChain(f"signed by another key ({self.public_key!r:.60})", seq)
-        if not signed_by(self.public_key, _signed_bytes(self.ledger, self.hash), self.signature):
+        if not self._fits():
             raise BrokenChain("the signature does not fit: the receipt was changed or not written by its ledger", seq)
+
+    def _fits(self) -> bool:
+        """Whether the signature is one of this entry by the key that the receipt names."""
+        return signed_by(self.public_key, _signed_bytes(self.ledger, self.hash), self.signature)
 
     def show(self) -> str:
         """A few lines for people; control characters, also forged ones, reach no terminal."""
@@ -356,6 +360,10 @@ class Receipt:
     @classmethod
     def from_json(cls, value: Any) -> Receipt:
         """Reads what `to_json` wrote; unknown, missing or mistyped fields are refused. `check` it before use."""
+        from quiltwork.ledger.chain.batches import BATCH_SCHEMA, BatchReceipt
+
+        if isinstance(value, Mapping) and value.get("schema") == BATCH_SCHEMA:
+            return BatchReceipt.from_json(value)
         return cls(**json_fields(value, RECEIPT_SCHEMA, tuple(field.name for field in attrs.fields(cls))))
 
     def to_text(self) -> str:

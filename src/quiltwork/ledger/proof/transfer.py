@@ -2,6 +2,9 @@
 
 The first line is a header, then one line an entry, the last line is the signed head. A file that was cut, reordered or
 edited is refused, with the line's entry named, and nothing is imported.
+
+Exports of version 0.1 end with a signature like that of any receipt, so that one which was cut may look whole: they are
+read where the key is at hand that signs the new head, and only a receipt or a checkpoint says that nothing is missing.
 """
 
 from __future__ import annotations
@@ -10,19 +13,24 @@ from collections.abc import Callable, Iterable, Iterator
 from io import TextIOBase
 from typing import Any, TextIO
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, update
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
 from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, parsed
+from quiltwork.ledger.chain.entries import message as receipt_message
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.statements import HEAD
+from quiltwork.ledger.proof.upgrade import begin_anew
 from quiltwork.ledger.proof.verify import Checker, Kept, public_key_of, receipts_of
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, shown
+from quiltwork.ledger.store.heads import Ended
 from quiltwork.ledger.store.rows import LiveBook, entries_after
 from quiltwork.ledger.store.store import Store, read_head
 
-SCHEMA = "quiltwork/ledger-export/1"
+SCHEMA = "quiltwork/ledger-export/2"
+OLD_SCHEMA = "quiltwork/ledger-export/1"
 BATCH = 2000
 
 
@@ -37,7 +45,8 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
         stream.write(canonical(entry.to_json()) + "\n")
         if progress is not None and count % 1000 == 0:
             progress(count, head.seq)
-    closing = {"schema": SCHEMA, "seq": head.seq, "hash": head.hash, "signature": head.signature}
+    facts = {name: getattr(head, name) for name in ("seq", "time", "hash", "root", "access", "signature")}
+    closing = {"schema": SCHEMA, **facts}
     stream.write(canonical(closing) + "\n")
     return count
 
@@ -52,8 +61,9 @@ def restore(url: str, lines: Iterable[str], key: Any, public_key: Any, receipts:
         made = [False]
 
         def fill(connection: Connection) -> None:
-            public = load(connection, lines, kept, public_key)
-            if key is not None and SigningKey.load(key).public != public:
+            signing = None if key is None else SigningKey.load(key)
+            public = load(connection, lines, kept, public_key, signing)
+            if signing is not None and signing.public != public:
                 raise InvalidParameter("key", str(key), "the file of the key that signs for this ledger")
             if public_key is not None and public_key != public:
                 raise BrokenChain("another key signed this export than the one that is known")
@@ -67,7 +77,11 @@ def restore(url: str, lines: Iterable[str], key: Any, public_key: Any, receipts:
 
 
 def load(
-    connection: Connection, lines: Iterable[str], receipts: Iterable[Receipt] = (), public: str | None = None
+    connection: Connection,
+    lines: Iterable[str],
+    receipts: Iterable[Receipt] = (),
+    public: str | None = None,
+    key: SigningKey | None = None,
 ) -> str | None:
     """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
@@ -79,7 +93,7 @@ def load(
         if closing is not None:
             raise BrokenChain("lines follow the head of the export", checker.seq)
         value = _value(line, checker.seq + 1)
-        if value.get("schema") == SCHEMA:
+        if value.get("schema") == header["schema"]:
             closing = value
             continue
         try:
@@ -96,7 +110,12 @@ def load(
     kept.check_met()
     if waiting:
         connection.execute(insert(schema.entries), waiting)
-    _write_rows(connection, checker, closing or {})
+    _write_rows(connection, checker)
+    if header["schema"] == SCHEMA:
+        Ended.of(checker.facts, checker.tree, {}, checker.book.public_key, None).begin(connection)
+        connection.execute(update(schema.head).values(signature=(closing or {}).get("signature")))
+    else:
+        begin_anew(connection, checker, key)
     return checker.book.public_key
 
 
@@ -104,7 +123,7 @@ def _header(lines: Iterable[str]) -> tuple[dict[str, Any], Iterator[str]]:
     rest = _texts(lines)
     first = next(rest, "")
     value = _value(first, 0)
-    if value.get("schema") != SCHEMA or "entries" not in value:
+    if value.get("schema") not in (SCHEMA, OLD_SCHEMA) or "entries" not in value:
         raise InvalidParameter("the export", first[:80], f"JSON lines that begin with a header of schema {SCHEMA!r}")
     return value, rest
 
@@ -137,10 +156,19 @@ def _check_end(checker: Checker, header: dict[str, Any], closing: dict[str, Any]
         raise BrokenChain("the export was cut off: entries or its last line are missing", checker.seq + 1)
     if (closing.get("seq"), closing.get("hash")) != (checker.seq, checker.hash):
         raise BrokenChain("the export's last line names another last entry", checker.seq)
-    checker.check_signature(closing.get("signature"), "the export")
+    if header["schema"] == SCHEMA:
+        facts, named = checker.facts, ("time", "root", "access")
+        if any(closing.get(name) != getattr(facts, name) for name in named):
+            raise BrokenChain("the export's last line names another end", checker.seq)
+        checker.check_signature(closing.get("signature"), "the export", facts.message(HEAD))
+        return
+    if checker.book.signs_heads:
+        raise BrokenChain("the export's last line is of an older kind than its entries", checker.seq)
+    old = receipt_message(checker.book.identity, checker.hash)
+    checker.check_signature(closing.get("signature"), "the export", old)
 
 
-def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any]) -> None:
+def _write_rows(connection: Connection, checker: Checker) -> None:
     book, replayed = LiveBook(connection), checker.book
     for account in replayed.accounts.values():
         book.put_account(account)
@@ -151,9 +179,6 @@ def _write_rows(connection: Connection, checker: Checker, closing: dict[str, Any
     for principal in replayed.principals.values():
         book.put_principal(principal)
     book.flush()
-    head = {"id": 1, "seq": checker.seq, "time": checker.time, "hash": checker.hash}
-    signed = {"signature": closing.get("signature"), "public_key": replayed.public_key}
-    connection.execute(insert(schema.head), {**head, **signed, "guarded": int(bool(replayed.principals))})
 
 
 class _Retiring(MemoryBook):

@@ -4,13 +4,14 @@ A changed byte breaks the hash of its entry, a missing or moved entry breaks the
 derived row differs from the replay. One signature, of the head, then vouches for all of it. Memory does not grow with
 the number of entries.
 
-What it cannot see without help: a database put back to an earlier state, head and signature included. A receipt that
-was kept elsewhere shows it: give `receipts`.
+What it cannot see without help: a database put back to an earlier state, head and signature included. The mark beside
+the key shows it, and so does a receipt or a checkpoint that was kept elsewhere: give `receipts` or `since`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -24,9 +25,13 @@ from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, canonical, message, moment
+from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, canonical, moment
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
+from quiltwork.ledger.chain.mark import Point
+from quiltwork.ledger.chain.statements import HEAD, Checkpoint, Facts
+from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.heads import access_of
 from quiltwork.ledger.store.rows import entries_after
 
 Progress = Callable[[int, int], None]
@@ -84,12 +89,19 @@ def receipts_of(given: Any) -> tuple[Receipt, ...]:
     return found
 
 
+def checkpoints_of(given: Any) -> tuple[Checkpoint, ...]:
+    """One checkpoint or several, as objects, JSON or files."""
+    one = isinstance(given, (Checkpoint, Mapping, str, os.PathLike))
+    return tuple(map(Checkpoint.read, (given,) if one else words.listed("since", given, "checkpoints of this ledger")))
+
+
 class Checker:
     """Entries one by one, from the first: each must follow from those before."""
 
     def __init__(self, book: MemoryBook | None = None) -> None:
         self.book = MemoryBook() if book is None else book
         self.seq, self.hash, self.time = 0, GENESIS, ""
+        self.tree = Tree()
 
     def take(self, entry: Entry) -> None:
         """BrokenChain when this is not the next entry."""
@@ -110,16 +122,23 @@ class Checker:
             raise
         except QuiltworkError as error:
             raise BrokenChain(f"its content cannot be read ({error})", entry.seq) from None
+        self.tree.append(bytes.fromhex(entry.hash))
         self.seq, self.hash, self.time = entry.seq, entry.hash, entry.time
 
-    def check_signature(self, signature: Any, what: str) -> bool:
+    @property
+    def facts(self) -> Facts:
+        """What a head says that ends here."""
+        access = access_of(self.book.principals.values())
+        return Facts(self.book.identity, self.seq, self.time, self.hash, self.tree.root.hex(), access)
+
+    def check_signature(self, signature: Any, what: str, message: bytes) -> bool:
         """Whether the ledger signs; BrokenChain when `what` ends here and is not signed as its key says."""
         public = self.book.public_key
         if public is None:
             if signature is not None:
                 raise BrokenChain(f"{what} is signed by nobody's key", self.seq)
             return False
-        if not signed_by(public, message(self.book.identity, self.hash), signature):
+        if not signed_by(public, message, signature):
             raise BrokenChain(f"{what} is not signed by the ledger's key", self.seq)
         return True
 
@@ -149,7 +168,7 @@ class Checker:
         guarded = bool(self.book.principals)
         principal = self.book.principal(entry.principal) if entry.principal is not None else None
         who = None if principal is None else (principal.name, principal.identity)
-        if entry.kind == "denied":
+        if entry.kind in ("denied", "format"):
             return
         try:
             rules.check_right(self.book, guarded, who, _ACTS.get(entry.kind, "manage"), moment(entry.time), account)
@@ -202,26 +221,75 @@ class Kept:
             raise BrokenChain(f"the receipt of entry {receipt.seq} is not signed by a key of this ledger: {doubt}")
 
 
-def verified(
-    connection: Connection, progress: Progress | None, receipts: Iterable[Receipt], public: str | None = None
-) -> Verification:
-    """The whole ledger in one consistent view; `public` is the key that must have signed it, when one is known."""
-    checker = Checker()
+@attrs.frozen
+class Elsewhere:
+    """What is known of a ledger from elsewhere: its key, an end of its chain, receipts and checkpoints of it."""
+
+    public_key: str | None = None
+    point: Point | None = None  # of the mark, or of this process
+    receipts: tuple[Receipt, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+
+class Ends:
+    """Ends of the chain that were seen before: each must be met on the way."""
+
+    def __init__(self, known: Elsewhere, checker: Checker) -> None:
+        self._checker, self._known = checker, known
+        self._waiting: dict[int, list[tuple[str, str | None, str]]] = {}
+        if known.point is not None:
+            self._waiting[known.point.seq] = [(known.point.hash, None, "what was seen here before")]
+        for one in known.checkpoints:
+            one.check(allow_unsigned=True)
+            self._waiting.setdefault(one.seq, []).append((one.hash, one.root, "the checkpoint"))
+
+    def meet(self, entry: Entry) -> None:
+        """BrokenChain when another history was seen up to this number."""
+        for hash, root, what in self._waiting.pop(entry.seq, ()):
+            if hash != entry.hash or root not in (None, self._checker.tree.root.hex()):
+                self._check_own()
+                raise BrokenChain(f"it is not the entry of {what}: the chain up to here was written anew", entry.seq)
+
+    def check_met(self) -> None:
+        """BrokenChain when the chain ends before one of them."""
+        self._check_own()
+        for seq, ends in sorted(self._waiting.items()):
+            first = self._checker.seq + 1
+            problem = f"entries {first} to {seq} are missing: {ends[0][2]} ends with entry {seq}"
+            raise BrokenChain(f"{problem}. It was put back to an earlier state", first)
+
+    def _check_own(self) -> None:
+        """Only a checkpoint that this ledger signed says anything about it."""
+        book = self._checker.book
+        keys = book.keys | ({self._known.public_key} - {None})
+        for one in self._known.checkpoints:
+            if one.ledger != book.identity:
+                raise BrokenChain(f"the checkpoint of entry {one.seq} is of another ledger, {one.ledger!r}")
+            if keys and one.public_key not in keys:
+                raise BrokenChain(f"the checkpoint of entry {one.seq} is not signed by a key of this ledger")
+
+
+def verified(connection: Connection, progress: Progress | None, known: Elsewhere | None = None) -> Verification:
+    """The whole ledger in one consistent view, held against what is known of it from elsewhere."""
+    checker, known = Checker(), Elsewhere() if known is None else known
+    public = known.public_key
     total = int(connection.execute(select(func.count()).select_from(schema.entries)).scalar_one())
     try:
-        kept = Kept(receipts, checker.book, public)
+        kept, ends = Kept(known.receipts, checker.book, public), Ends(known, checker)
         for entry in entries_after(connection, None):
             checker.take(entry)
             kept.meet(entry)
+            ends.meet(entry)
             if progress is not None and entry.seq % 1000 == 0:
                 progress(entry.seq, total)
         kept.check_met()
+        ends.check_met()
         if checker.seq != total:
             raise BrokenChain("there are entries without a place in the chain", checker.seq + 1)
         if public is not None and checker.book.public_key != public:
             raise BrokenChain("another key signs for this chain than the one that is known", checker.seq)
         signed = _head(connection, checker)
-        _rows(connection, checker)
+        check_rows(connection, checker)
     except BrokenChain as error:
         return Verification(False, checker.seq, error.seq, error.problem)
     except QuiltworkError as error:
@@ -235,18 +303,23 @@ def _head(connection: Connection, checker: Checker) -> bool:
     heads = connection.execute(select(schema.head)).all()
     if len(heads) != 1 or heads[0].id != 1:
         raise BrokenChain("the head of the chain is missing or not alone", checker.seq)
-    head, last = heads[0], checker.seq
+    head, last, facts = heads[0], checker.seq, checker.facts
     if (head.seq, head.hash, head.time) != (last, checker.hash, checker.time):
         first = last + 1 if isinstance(head.seq, int) and head.seq > last else last
         raise BrokenChain("the head of the chain names another last entry", first)
     if head.public_key != checker.book.public_key:
         raise BrokenChain("the head of the chain names another key", last)
-    if _odd(head.guarded, int(bool(checker.book.principals))):
-        raise BrokenChain("the head of the chain says otherwise whether tokens are asked for", last)
-    return checker.check_signature(head.signature, "the head of the chain")
+    peaks = "".join(peak.hex() for peak in checker.tree.peaks)
+    if (head.root, head.peaks) != (facts.root, peaks):
+        raise BrokenChain("the head of the chain names another tree", last)
+    if head.access != facts.access:
+        raise BrokenChain("the head of the chain says otherwise who may use the ledger", last)
+    if head.signature is None and not checker.book.signs_heads:
+        return False  # a copy of an old export, imported without its key
+    return checker.check_signature(head.signature, "the head of the chain", facts.message(HEAD))
 
 
-def _rows(connection: Connection, checker: Checker) -> None:
+def check_rows(connection: Connection, checker: Checker, *, kept_tiles: bool = True) -> None:
     """Every derived row against the replay; a difference is laid at the last entry that could have written it."""
     book, last = checker.book, checker.seq
     for row in connection.execute(select(schema.budgets)):
@@ -260,6 +333,9 @@ def _rows(connection: Connection, checker: Checker) -> None:
         name, account = min(book.accounts.items())
         raise BrokenChain(f"the row of budget {name!r} is missing", account.standing.last)
     _compare(connection, schema.tallies, {place: {"amount": value} for place, value in book.amounts.items()}, last)
+    tiles = {(level, place): {"root": root.hex()} for level, place, root in checker.tree.tiles}
+    if kept_tiles:
+        _compare(connection, schema.tiles, tiles, last)
     _compare(connection, schema.principals, {(one.name,): attrs.asdict(one) for one in book.principals.values()}, last)
     status = schema.reservations.c.status
     active = {(one.seq,): reservation_row(one) for one in book.reservations.values()}

@@ -1,13 +1,9 @@
-"""One transaction on the chain: entries are added to its end, rows follow from them, and the new head is signed.
-
-Derived rows are read for the transaction, and written back where they changed.
-"""
+"""The rows of a ledger: entries read back, and derived rows, read for a transaction and written where they changed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +11,10 @@ import attrs
 from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from quiltwork.errors import BrokenChain, ClockWentBack
 from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
-from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry, canonical, message, moment, parsed, stamp
-from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.entries import Entry, canonical, parsed
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.store import Locked
 
 
 def _where(table: Table, *names: str) -> Select[Any]:
@@ -40,7 +32,6 @@ _WAITING = (
     .where(schema.reservations.c.status == "held", schema.reservations.c.until <= bindparam("now"))
     .order_by(schema.reservations.c.seq)
 )
-_PRINCIPAL = _where(schema.principals, "name")
 _ENTRY = _where(schema.entries, "seq")
 _KEY = _where(schema.entries, "budget", "key")
 STANDING = (
@@ -114,9 +105,10 @@ def entries_after(
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, people: Mapping[str, Principal] | None = None) -> None:
         super().__init__()
         self.connection = connection
+        self.principals.update(people or {})  # those that the head is signed for, never what rows say
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
         self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
@@ -150,10 +142,6 @@ class LiveBook(Book):
         self._stored.add(("reservation", seq))
         return _reservation(row)
 
-    def load_principal(self, name: str) -> Principal | None:
-        row = self.connection.execute(_PRINCIPAL, {"name": name}).first()
-        return None if row is None else Principal(*row)
-
     def over(self, budget: str, now: str) -> list[Reservation]:
         """Reservations that never started and whose lease has ended."""
         found = [_reservation(row) for row in self.connection.execute(_WAITING, {"budget": budget, "now": now})]
@@ -176,8 +164,7 @@ class LiveBook(Book):
 
     def everybody(self) -> tuple[Principal, ...]:
         """Everybody who was admitted, without the hashes of their tokens."""
-        rows = self.connection.execute(select(schema.principals).order_by(schema.principals.c.name))
-        return tuple(attrs.evolve(Principal(*row), stored="") for row in rows)
+        return tuple(attrs.evolve(self.principals[name], stored="") for name in sorted(self.principals))
 
     # ---- writing back
 
@@ -202,6 +189,11 @@ class LiveBook(Book):
         self.changed.clear()
         if tallies:
             self._upsert(schema.tallies, tallies)
+
+    @property
+    def changed_people(self) -> bool:
+        """Whether somebody was admitted or revoked in this transaction."""
+        return any(kind == "principal" for kind, _ in self.changed)
 
     def only_standing(self) -> dict[str, str] | None:
         """The parameters of STANDING when nothing else is to be written."""
@@ -240,72 +232,3 @@ class LiveBook(Book):
 
 def _reservation(row: Row[Any]) -> Reservation:
     return Reservation(row.seq, row.budget, row.status, row.until, Charge.read(parsed(row.charge)))
-
-
-TOLERANCE = timedelta(minutes=1)  # clocks of several machines differ a little; times in the chain never go back
-
-_HEAD = ("new_seq", "new_time", "new_hash", "new_signature", "new_public_key", "new_guarded")
-_NEW_HEAD = (
-    update(schema.head)
-    .where(schema.head.c.id == 1)
-    .values({name.removeprefix("new_"): bindparam(name) for name in _HEAD})
-)
-# a spend in one round trip: the lock of the head is held for as short as can be
-_ALL_AT_ONCE = _NEW_HEAD.add_cte(
-    insert(schema.entries).values({name: bindparam(name) for name in schema.entries.c.keys()}).cte("new_entry"),  # noqa: SIM118
-    STANDING.cte("new_standing"),
-)
-
-
-class Writer:
-    """Adds entries; nothing is written until `finish`."""
-
-    def __init__(
-        self, locked: Locked, identity: str, key: SigningKey | None, principal: str | None, backwards: bool = False
-    ) -> None:
-        head, self.connection = locked.head, locked.connection
-        self.now = locked.now if backwards else _not_before(locked.now, moment(head.time))
-        if key is not None and head.signature != key.signature(message(identity, head.hash)):
-            # signing on top of it would vouch for whatever somebody without the key put there
-            raise BrokenChain("the head of the chain is not signed by the ledger's key: run verify", int(head.seq))
-        self.principal, self.guarded = principal, bool(head.guarded)
-        self.book = LiveBook(self.connection)
-        self.book.public_key, self.book.identity = head.public_key, identity
-        self.signing_key = key
-        self._seq, self._hash = int(head.seq), str(head.hash)
-        self._entries: list[Entry] = []
-
-    def append(self, kind: str, budget: str | None, body: Mapping[str, Any], key: str | None = None) -> Entry:
-        """One more entry, already applied to the book."""
-        entry = Entry.made(
-            previous=self._hash, seq=self._seq + 1, time=self.now, kind=kind,
-            budget=budget, principal=self.principal, key=key, body=body,
-        )  # fmt: skip
-        apply(self.book, entry)
-        self._entries.append(entry)
-        self._seq, self._hash = entry.seq, entry.hash
-        return entry
-
-    def finish(self) -> None:
-        """Write the entries, what follows from them, and the signed head."""
-        if not self._entries:
-            return
-        public = self.book.public_key
-        signature = None
-        if public is not None and self.signing_key is not None:
-            signature = self.signing_key.signature(message(self.book.identity, self._hash))
-        values = (self._seq, stamp(self.now), self._hash, signature, public, int(self.guarded))
-        head = dict(zip(_HEAD, values, strict=True))
-        alone = len(self._entries) == 1 and self.connection.dialect.name == "postgresql"
-        if alone and (standing := self.book.only_standing()) is not None:
-            self.connection.execute(_ALL_AT_ONCE, {**attrs.asdict(self._entries[0]), **standing, **head})
-            return
-        self.connection.execute(insert(schema.entries), [attrs.asdict(entry) for entry in self._entries])
-        self.book.flush()
-        self.connection.execute(_NEW_HEAD, head)
-
-
-def _not_before(now: datetime, last: datetime) -> datetime:
-    if now < last - TOLERANCE:
-        raise ClockWentBack(stamp(now), stamp(last))
-    return max(now, last)

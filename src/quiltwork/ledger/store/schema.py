@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 VERSION_TABLE = "ledger_version"
-OLDER: tuple[str, ...] = ()  # revisions that `upgrade` can bring to the newest
-HEAD = "0001"  # the revision of migrations/versions that this code reads and writes
+OLDER: tuple[str, ...] = ("0001",)  # revisions that `upgrade` can bring to the newest
+HEAD = "0002"  # the revision of migrations/versions that this code reads and writes
 
 metadata = MetaData(
     naming_convention={
@@ -47,7 +47,14 @@ head = Table(
     _number("seq"),
     *_texts("time", "hash"),
     *_texts("signature", "public_key", nullable=True),
-    Column("guarded", Integer, nullable=False),
+    *_texts("root", "peaks", "access"),
+)
+tiles = Table(
+    "ledger_tiles",
+    metadata,
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    _number("place", key=True),
+    *_texts("root"),
 )
 budgets = Table("ledger_budgets", metadata, *_texts("name", key=True), _number("opened"), *_texts("terms", "standing"))
 tallies = Table(

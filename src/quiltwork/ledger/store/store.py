@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, select, text
@@ -27,6 +27,7 @@ from quiltwork.ledger.store.addresses import connect_arguments, file_of, shown
 from quiltwork.ledger.store.database_errors import trouble
 
 Clock = Callable[[], datetime]
+Result = TypeVar("Result")
 LOST_LOCKS = "this process lost its locks on the ledger's file: something in it opened and closed that file"
 MAKING = 0x7175696C74  # number of the PostgreSQL lock under which tables are made
 
@@ -219,19 +220,19 @@ class Store:
         else:
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
 
-    def upgrade(self) -> None:
-        """Bring an older schema to the newest; one that is not known is refused."""
-        from quiltwork.ledger.store.migrations import upgrade
-
+    def upgrade(self, work: Callable[[Connection], Result]) -> Result | None:
+        """Let older tables be brought to the newest form; None when they are. A form that is not known is refused."""
         found = self.version()
         if found is None:
             raise InvalidParameter("url", shown(self.url), "a database with a ledger")
         if found not in schema.OLDER:
             self.check_version(found)
+            return None
         with self._connected() as connection:
             self._claim(connection)
-            upgrade(connection)
+            made = work(connection)
             connection.commit()
+        return made
 
     def check_version(self, found: str) -> None:
         """Refuse a schema that this release does not know."""

@@ -97,6 +97,12 @@ def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
     return written(found)
 
 
+@router.get("/checkpoint")
+def checkpoint(who: Asks) -> Document:
+    """Where the chain ends, signed and without any name: keep it elsewhere, and verify the ledger since then later."""
+    return who.book.checkpoint().to_json()
+
+
 @router.get("/verify")
 def verify(request: Request, who: Reads) -> Document:
     """Check the whole chain, from its first entry; slow on a long one. It runs beside the service, not in it."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.proof.verify import Verification, verified
+from quiltwork.ledger.proof.verify import Elsewhere, Verification, verified
 from quiltwork.web.service.problems import NoLedger
 from quiltwork.web.service.workers import Workers
 from quiltwork.web.settings import Settings
@@ -44,9 +44,9 @@ class Walks:
         began = time.time()
         try:
             session = self._ledger._session
-            public = None if session.key is None else session.key.public
+            known = Elsewhere(None if session.key is None else session.key.public, session.trust.known)
             address = session.store.url.render_as_string(hide_password=False)
-            found: Verification = self._workers.run(f"{__name__}:walk", address, public)
+            found: Verification = self._workers.run(f"{__name__}:walk", address, known)
         except BaseException as error:
             running.set_exception(error)
             raise
@@ -63,13 +63,13 @@ class Walks:
         self._workers.close()
 
 
-def walk(address: str, public: str | None) -> Verification:
+def walk(address: str, known: Elsewhere) -> Verification:
     """In the process of its own."""
     if hasattr(os, "setpriority"):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    with Ledger(address) as ledger, ledger._session.store.reading() as connection:
-        try:
-            return verified(connection, None, (), public)
-        except BrokenChain as error:
-            return Verification(False, 0, error.seq, error.problem)
+    try:
+        with Ledger.examine(address) as ledger:
+            return ledger._session.examine(lambda connection: verified(connection, None, known))
+    except BrokenChain as error:
+        return Verification(False, 0, error.seq, error.problem)

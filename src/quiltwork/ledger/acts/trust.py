@@ -1,0 +1,126 @@
+"""What a process believes of a database: a head that the key signed as one, that continues what was known before.
+
+Whoever may write the database can change every row of it. So nothing is done on a head before three questions are
+answered: did the ledger's key sign it, as a head; does its tree continue the tree of the newest end that is known, in
+this process or by the mark beside the key (the *follow rule*: the hashes of the entries since are read, and must lead
+from the known peaks to the signed root); and do the rows about people have the digest that it signs. The head that was
+believed is remembered, the whole row of it, and costs nothing the next time.
+
+Reference: theory/ledger.md sections 2.1, 2.3 (Lemma 3) and 2.4 (Theorem 4).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import attrs
+from sqlalchemy import Connection
+
+from quiltwork.errors import BrokenChain
+from quiltwork.ledger.book.changes import handed_over
+from quiltwork.ledger.chain.keys import SigningKey, signed_by
+from quiltwork.ledger.chain.mark import Mark, Point
+from quiltwork.ledger.chain.statements import HEAD, Facts
+from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.store.heads import Believed, Ended, hashes_between, head_facts, head_row, key_entries, people_of
+
+STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
+
+
+@attrs.define(eq=False)
+class Trust:
+    """What is known of one ledger, shared by all who use it in this process."""
+
+    identity: str
+    public_key: str | None  # as it was when the ledger was reached
+    signed: bool  # whether the head was signed then: a copy without its key may not be
+    mark: Mark | None = None
+    known: Point | None = None
+    since: int = 0  # the first entry that the mark was kept for
+    _row: tuple[Any, ...] | None = None
+    _last: Believed | None = None
+    _lock: threading.Lock = attrs.Factory(threading.Lock)
+
+    @classmethod
+    def of(cls, identity: str, head: Any, mark: Mark | None) -> Trust:
+        """As the mark says, or nothing known yet."""
+        known, since = (None, 0) if mark is None else mark.read()
+        return cls(identity, head.public_key, head.signature is not None, mark, known, since)
+
+    def follow(self, connection: Connection, head: Any, before: Point | None, key: SigningKey | None) -> Believed:
+        """What this head stands for; BrokenChain when it is not to be believed. `before`: known before it was read."""
+        row = head_row(head)
+        with self._lock:
+            if row == self._row and self._last is not None:
+                return self._last
+            last = self._last
+        facts, peaks = head_facts(self.identity, head)
+        self._check_signed(connection, head, facts, before, key)
+        point = Point(facts.seq, facts.hash, peaks)
+        _check_continues(connection, facts, point, before)
+        people = (
+            people_of(connection, facts.access) if last is None or last.facts.access != facts.access else last.people
+        )
+        if people is None:
+            raise BrokenChain(STALE)
+        found = Believed(facts, point, people)
+        self._learn(row, found, head.public_key)
+        return found
+
+    def wrote(self, ended: Ended) -> None:
+        """The head that was just committed here."""
+        self._learn(ended.row, ended.believed, ended.public_key)
+
+    def _learn(self, row: tuple[Any, ...], found: Believed, public_key: str | None) -> None:
+        """Remember it, here and in the mark, unless something newer is known."""
+        with self._lock:
+            if self._last is not None and found.point.seq < self._last.point.seq:
+                return
+            self._row, self._last, self.known = row, found, found.point
+            self.public_key, self.signed = public_key, self.signed or row[4] is not None
+            self.since = self.since or found.point.seq
+        if self.mark is not None:
+            self.mark.rise(found.point)
+
+    def _check_signed(
+        self, connection: Connection, head: Any, facts: Facts, before: Point | None, key: SigningKey | None
+    ) -> None:
+        """The key of the ledger, or one that it handed over to, signed this as a head."""
+        public = head.public_key
+        if public is None and self.public_key is None:
+            return
+        if public is None:
+            raise BrokenChain("the ledger is not signed any more: it was replaced")
+        if public != self.public_key:
+            handed = key_entries(connection, 0 if before is None else before.seq, facts.seq)
+            if not handed_over(self.identity, self.public_key, public, handed):
+                raise BrokenChain(
+                    "another key signs for this ledger, and the key before did not agree: it was replaced"
+                )
+        if head.signature is None and not self.signed and key is None:
+            return  # a copy whose key is elsewhere: it can only be read
+        message = facts.message(HEAD)
+        mine = key is not None and key.public == public
+        if head.signature != key.signature(message) if mine and key else not signed_by(public, message, head.signature):
+            # to act on it, or to sign on top of it, would vouch for whatever somebody without the key put there
+            raise BrokenChain("the head of the chain is not signed by the ledger's key: run verify", facts.seq)
+
+
+def _check_continues(connection: Connection, facts: Facts, point: Point, before: Point | None) -> None:
+    """The follow rule."""
+    if before is None:
+        return
+    if facts.seq < before.seq or (facts.seq == before.seq and point != before):
+        raise BrokenChain(
+            f"the ledger was put back to an earlier state: entry {before.seq} was seen, now it ends with {facts.seq}",
+            facts.seq + 1 if facts.seq < before.seq else facts.seq,
+        )
+    tree = Tree(before.seq, before.peaks)
+    for hash in hashes_between(connection, before.seq, facts.seq):
+        tree.append(hash)
+    if tree.size != facts.seq or tree.peaks != point.peaks:
+        raise BrokenChain(
+            f"the ledger was put back to an earlier state and written to since: what it signs up to entry {facts.seq} "
+            f"does not continue what was seen up to entry {before.seq}"
+        )
