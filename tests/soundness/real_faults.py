@@ -233,6 +233,7 @@ ABOUT: dict[Patch, Callable[[Any], bool]] = {
     narrow_range: lambda case: case["scheme"] == "range",
     lost_move: lambda case: case["scheme"] == "random sensitivity",
     lost_alias: lambda case: case["epochs"] == 1,  # of several epochs no integral is known
+    narrow_cut: lambda case: case["epochs"] == 1,
 }
 REAL: dict[str, tuple[str, Patch]] = {
     patch.__name__: (title, patch)

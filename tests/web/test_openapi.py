@@ -22,7 +22,7 @@ from tests.web.served import House, Service, furnished
 pytestmark = needs("schemathesis")
 METHODS = ("get", "put", "post", "delete", "patch", "trace")
 SHARE = 20 if PROFILE == "campaign" else 1
-EXAMPLES = {"admin": SHARE, "open": SHARE, "spender": SHARE, "viewer": SHARE, "none": SHARE}
+EXAMPLES = dict.fromkeys(("admin", "open", "spender", "viewer", "none"), SHARE)
 LOSSES = [
     {"gaussian": {"sigma": 40}},
     {"laplace": {"scale": 100.0}},
