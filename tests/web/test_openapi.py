@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.examples import PROFILE
 from tests.needs import needs
-from tests.web.served import House, Service, furnished
+from tests.web.served import PATIENCE, House, Service, furnished
 
 pytestmark = needs("schemathesis")
 METHODS = ("get", "put", "post", "delete", "patch", "trace")
 SHARE = 20 if PROFILE == "campaign" else 1
-EXAMPLES = {"admin": SHARE, "open": SHARE, "spender": SHARE, "viewer": SHARE, "none": SHARE}
+EXAMPLES = dict.fromkeys(("admin", "open", "spender", "viewer", "none"), SHARE)
 LOSSES = [
     {"gaussian": {"sigma": 40}},
     {"laplace": {"scale": 100.0}},
@@ -144,7 +144,7 @@ def asked(operation: Any, mode: Any, examples: int, session: Any, headers: dict[
             for part in (case.query, case.body):
                 if isinstance(part, dict):
                     fill(part, known, draw)
-        answer = case.call(session=session)
+        answer = case.call(session=session, timeout=PATIENCE)
         answers[answer.status_code] += 1
         assert answer.status_code < 500 or answer.status_code == 503, (answer.status_code, answer.content[:500])
         case.validate_response(answer, checks=every)

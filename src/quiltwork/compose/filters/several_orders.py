@@ -30,7 +30,6 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from scipy.optimize import brentq
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
@@ -84,6 +83,8 @@ class _State:
         if start < end and self._rise(start, epsilon) > 0:
             peak = end
             if self._rise(end, epsilon) < 0:
+                from scipy.optimize import brentq
+
                 peak = float(brentq(self._rise, start, end, args=(epsilon,), xtol=1e-300, rtol=1e-9))
             for near in NEAR:
                 low, high = peak * (1 - near), min(peak * (1 + near), end)
@@ -260,6 +261,8 @@ class SeveralOrdersFilter(Filter):
 
         def over(epsilon: float) -> float:
             return max(state.need(epsilon), -1e300) - most
+
+        from scipy.optimize import brentq
 
         root = float(brentq(over, low, high, xtol=1e-300, rtol=1e-14))
         raised = (min(root * (1 + more), high) for more in OUTWARD)

@@ -20,7 +20,6 @@ from functools import cached_property
 
 import attrs
 import numpy as np
-from scipy.optimize import brentq
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
@@ -73,6 +72,8 @@ class Shift:
             low = high
         else:
             return pure
+        from scipy.optimize import brentq
+
         found, step = float(brentq(excess, low, high, xtol=1e-12, rtol=max(1e-2 * rtol, 1e-9))), 1e-9
         while excess(found) > 0.0:
             found, step = min(found * (1.0 + step), high), 4.0 * step

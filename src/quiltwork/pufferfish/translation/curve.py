@@ -22,7 +22,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from quiltwork.checks import FloatArray
@@ -129,6 +128,8 @@ class BySize:
 
     def _refined(self, case: int, size: int, delta: float, above: float, floor: float, rtol: float) -> float:
         """The smallest epsilon from `floor` to `above` whose sum is at most delta, from the safe side."""
+        from scipy.optimize import brentq
+
         best = above
         for near in (size, size + 1, size + 2):
             atoms = self._law(case, near) if near <= self.sizes[-1] else None

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import attrs
 import numpy as np
-from scipy.optimize import brentq
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
@@ -98,6 +97,8 @@ class Translator:
             return 0.0
         if self._excess(safe, target) >= 0.0:  # Theorem 6 cannot be beaten
             return low
+        from scipy.optimize import brentq
+
         near = TOLERANCE if len(self.curve.cases) <= MANY else COARSE  # with many cases every look is dear
         found = brentq(self._excess, safe, top, args=(target,), xtol=near, rtol=16 * UNIT)
         back = near
