@@ -2,8 +2,8 @@
 
     python -m benchmarks.soundness.counted "ledger: filters" --cases 20000 --seed 24
 
-The campaign (`python -m benchmarks.soundness`) asks all kinds for so many minutes instead. Exit code 1: a violation. Its
-case is printed, and can be asked again by its number with --first.
+The campaign (`python -m benchmarks.soundness`) asks all kinds for so many minutes instead. Exit code 1: a violation.
+Its case is printed, and can be asked again by its number with --first.
 """
 
 from __future__ import annotations

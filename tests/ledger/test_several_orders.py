@@ -42,6 +42,20 @@ def test_what_plain_addition_allows_fits(ledger):
     assert ledger.verify()
 
 
+def test_one_release_of_exactly_the_budget_fits(ledger):
+    whole = qw.approximate(1.0, 1e-6)
+    ledger.open("b", epsilon=1.0, delta=1e-6, protects="x")
+    ledger.spend("b", whole)
+    assert (ledger.balance("b").epsilon, ledger.balance("b").epsilon_left) == (1.0, 0.0)
+    with pytest.raises(BudgetExceeded):
+        ledger.spend("b", qw.pure(1e-9))
+    ledger.open("c", epsilon=1.0, delta=1e-6, protects="x")
+    ledger.spend("c", qw.gaussian(40.0))  # the share was fixed with this one
+    with pytest.raises(Unsupported, match="set aside"):
+        ledger.spend("c", qw.approximate(0.01, 5e-7))
+    assert ledger.verify().holds
+
+
 def test_a_small_release_reads_small_and_never_above_the_budget(ledger):
     opened(ledger)
     ledger.spend("b", qw.gaussian(40.0))

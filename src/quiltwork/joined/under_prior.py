@@ -132,7 +132,8 @@ class UnderPrior(FromDelta):
 
     def revealed(self, epsilon: float, enough: float = 0.0) -> float:
         """delta of the worst case, each by coupling or by revealing; no more than `enough` is not told apart."""
-        coupled, known = self._each_coupled(np.array([min(epsilon, FARTHEST)]))[:, 0], dict[Revealed, float]()
+        epsilon = min(epsilon, FARTHEST)
+        coupled, known = self._each_coupled(np.array([epsilon]))[:, 0], dict[Revealed, float]()
         worst = enough
         for case in np.argsort(-coupled, kind="stable").tolist():
             if coupled[case] <= worst:

@@ -191,22 +191,24 @@ class Hidden(Listed):
 
     @property
     def told(self) -> tuple[int, ...]:  # type: ignore[override]
-        shown = self.prior.secret == "emission" and bool((self._emitted > 0).any(axis=0).all())
+        shown = self.prior.secret == "emission" and bool((self.emitted > 0).any(axis=0).all())
         all_told = shown and self.patterns.contents == len(self.prior.symbols)
         return tuple(range(len(self.patterns.ticks))) if all_told else ()
 
     @property
-    def _emitted(self) -> FloatArray:
+    def emitted(self) -> FloatArray:
+        """The law of what each state that occurs emits."""
         return np.asarray(self.prior.emission[self.prior.chain.occurring])
 
     @cached_property
-    def _sides(self) -> Sides:
+    def sides(self) -> Sides:
+        """The hidden chain from an entry outward."""
         return Sides(self.prior.chain, len(self.patterns.ticks))
 
     @cached_property
-    def _given(self) -> tuple[list[tuple[int, int]], FloatArray, float]:
+    def given(self) -> tuple[list[tuple[int, int]], FloatArray, float]:
         """The pairs of secrets at any entry, the law of the hidden state given each secret, and its error."""
-        size, emitted = len(self._emitted), self._emitted
+        size, emitted = len(self.emitted), self.emitted
         if self.prior.secret == "hidden":
             return _pairs(range(size)), np.eye(size), 0.0
         weights = self.prior.chain.stationary[:, None] * emitted
@@ -216,15 +218,15 @@ class Hidden(Listed):
         return _pairs(seen), posterior, 2.2 * stationary_error(size) + (size + 8) * UNIT
 
     def _revealed(self, case: int) -> tuple[Revealed, ...]:
-        pairs, laws, error = self._given
+        pairs, laws, error = self.given
         i, (first, second) = case // len(pairs), pairs[case % len(pairs)]
-        left, right = self._sides.left(i), self._sides.right(i)
+        left, right = self.sides.left(i), self.sides.right(i)
         return windows(self.patterns, left, right, i, laws[first], laws[second], error)
 
     @cached_property
     def laws(self) -> list[tuple[str, Law]]:
-        prior, length, sides = self.prior, len(self.patterns.ticks), self._sides
-        emitted = self._emitted
+        prior, length, sides = self.prior, len(self.patterns.ticks), self.sides
+        emitted = self.emitted
         apart = 0.5 * np.abs(emitted[:, None, :] - emitted[None, :, :]).sum(axis=2) + (emitted.shape[1] + 8) * UNIT
         neighbours = [[t for t in (i - 1, i + 1) if 0 <= t < length] for i in range(length)]
 
@@ -242,14 +244,14 @@ class Hidden(Listed):
     def _hidden(self, meeting: Meeting) -> list[tuple[str, Law]]:
         states, found = [self.prior.states[i] for i in self.prior.chain.occurring], []
         for i in range(len(self.patterns.ticks)):
-            for u, v in self._given[0]:
+            for u, v in self.given[0]:
                 law: Law = {}
                 _add(law, meeting.around(i, u, v), meeting.own(i, u, v), 1.0)
                 found.append((self.named(i, states[u], states[v]), law))
         return found
 
     def _shown(self, meeting: Meeting, emitted: FloatArray) -> list[tuple[str, Law]]:
-        pairs_seen, posterior, error = self._given
+        pairs_seen, posterior, error = self.given
         found = []
         around = {
             (i, y, z): meeting.around(i, y, z)
