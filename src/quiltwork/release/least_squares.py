@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-from scipy.optimize import nnls
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
@@ -75,9 +74,11 @@ def _fit(family: list[Statistic], table: Table, values: FloatArray, *, nonnegati
     weights = 1 / np.repeat(sizes, [len(one.groups(table)) for one in family])
     design = sets * weights[:, None]
     if nonnegative:
-        cells = nnls(design, values * weights, maxiter=30 * sets.shape[1] + 100)[0]
+        from scipy.optimize import nnls
+
+        cells: FloatArray = np.asarray(nnls(design, values * weights, maxiter=30 * sets.shape[1] + 100)[0])
     else:
-        cells = np.linalg.lstsq(design, values * weights, rcond=None)[0]
+        cells = np.asarray(np.linalg.lstsq(design, values * weights, rcond=None)[0], dtype=float)
     return [float(value) for value in sets @ cells]
 
 

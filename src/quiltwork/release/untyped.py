@@ -47,7 +47,7 @@ def typed(source: Any, table: Table, names: Iterable[str]) -> Any:
 
 
 def _column(values: Any, column: Column) -> Any:
-    kind = getattr(values, "dtype", None)
+    kind: Any = getattr(values, "dtype", None)
     if kind is None and (hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")):
         return values
     if getattr(kind, "name", "object") == "category":
@@ -114,7 +114,8 @@ def _whole(value: Any, low: int, high: int) -> int | None:
     number = _exact(value)
     if number is None or number != number:
         return None
-    return round(min(max(number, low), high))
+    whole: int = round(min(max(number, low), high))
+    return whole
 
 
 def _day(value: Any) -> str | None:

@@ -36,7 +36,7 @@ from quiltwork.tables.statistics.statistic import Statistic, contribution
 
 DIGITS = 3  # of the sizes that are chosen, rounded up
 SHARED = 1e-4  # how near the best shares are, relative
-MOST_ENTRIES = 1_000_000  # sets of groups times statistics, for which shares are worked out
+MOST_ENTRIES = 100_000  # sets of groups times statistics, for which shares are worked out
 NORMAL = NormalDist()
 TRIES = 60  # of factors a little larger, until the rounded sizes keep the target
 Guaranteed = TypeVar("Guaranteed", bound=Any)
@@ -83,7 +83,7 @@ def _moves(one: Statistic, touched: FloatArray, table: Table, neighbors: Notion,
     records = records if math.isfinite(records) else 1.0
     if of_persons(one, neighbors):  # one for each group or key that a person is in
         several = records if one.verb == "keys" else min(records, float(max(touched.max(), one.size(table))))
-        return np.where(touched > 0, several ** (1 / norm), 0.0)
+        return np.asarray(np.where(touched > 0, several ** (1 / norm), 0.0))
     moved = 1.0
     if one.verb in ("sum", "mean"):
         units = Units.of(one, table)
@@ -103,14 +103,13 @@ def _touched(statistics: Sequence[Statistic], table: Table) -> FloatArray:
         for where in one.groups(table).values()
     ]
     cells = Arrangement.of(table, made).all_cells()
-    owner = np.repeat(np.arange(len(sample)), [len(one.groups(table)) for one in sample])
     if cells is None:  # too many to list: one record that touches everything
         return np.ones((1, len(sample)))
-    rows = np.zeros((len(cells.touched), len(sample)))
-    np.add.at(rows.T, owner, cells.touched.T)
+    sizes = [len(one.groups(table)) for one in sample]
+    rows = np.add.reduceat(cells.touched, np.cumsum([0, *sizes[:-1]]), axis=1, dtype=float)
     rows = np.unique(rows, axis=0)
     if rows.size > MOST_ENTRIES:
-        return np.maximum(rows.max(axis=0, keepdims=True), 1.0)
+        return np.asarray(np.maximum(rows.max(axis=0, keepdims=True), 1.0), dtype=float)
     untouched = rows.max(axis=0) == 0
     return np.vstack([rows, np.where(untouched, 1.0, 0.0)]) if untouched.any() else rows
 
