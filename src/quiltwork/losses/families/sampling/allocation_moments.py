@@ -78,7 +78,7 @@ def _inverse_moment(mu: float, steps: int, theta: float) -> float:
 
 @lru_cache(maxsize=8)
 def _laplace_powers(mu: float, steps: int) -> tuple[FloatArray, FloatArray, float]:
-    """y = log z, bounds of log (E e^(-z X/t))^t from above, and how fast that falls at least beyond the last of them."""
+    """y = log z, log (E e^(-z X/t))^t from above, and how fast that falls at least beyond the last of them."""
     law = lognormal(mu)
     rates = law.rates
     y = np.arange(math.log(rates[0]), math.log(rates[-1]), CELL)
