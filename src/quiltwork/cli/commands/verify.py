@@ -30,10 +30,10 @@ def verify(
     read or claims nothing.
     """
     from quiltwork.progress import reporting
-    from quiltwork.proof.prove import prove_claim
+    from quiltwork.proof.prove import Proof, prove_claim
     from quiltwork.proof.search import claims_of
 
-    found = []
+    found: list[tuple[str, Proof]] = []
     try:
         listed = claims_of(_with_loss(_read(file)))
         with reporting("proofs") as progress:
