@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
 import quiltwork as qw
+from quiltwork.cli import main
 from quiltwork.cli.commands.verify import verify
 from quiltwork.proof import Proof, claims_of
 from quiltwork.proof.prove import prove_claim
@@ -35,6 +38,80 @@ def test_exit_codes(tmp_path, content, code, words):
     result = CliRunner().invoke(verify, [str(file)])
     assert result.exit_code == code
     assert words in result.output
+
+
+def verified(file, *options):
+    """Exit code, and the proofs that it printed."""
+    result = CliRunner().invoke(verify, [str(file), "--json", *options])
+    return result.exit_code, json.loads(result.stdout) if result.exit_code < 2 else []
+
+
+def test_saved_brackets(tmp_path):
+    one = qw.gaussian(1.0).epsilon(1e-5).save(tmp_path / "one.json")
+    several = qw.gaussian(1.0).epsilon([1e-5, 1e-6, 1e-7]).save(tmp_path / "several.json")
+    (tmp_path / "claim.yaml").write_text(qw.dumps(qw.gaussian(1.0).epsilon(1e-5).claim()))
+    for file, count in ((one, 1), (several, 3), (tmp_path / "claim.yaml", 1)):
+        code, proofs = verified(file)
+        assert (code, len(proofs)) == (0, count)
+    edited = json.loads(several.read_text())
+    edited[1]["epsilon"] = ["4.8", "4.85"]
+    several.write_text(json.dumps(edited))
+    code, proofs = verified(several)
+    assert code == 1
+    assert [one["verdict"] for one in proofs] == ["proved", "refuted", "proved"]
+
+
+def test_answers_to_several_questions_beside_their_loss(tmp_path):
+    loss, deltas = qw.gaussian(1.0), [1e-5, 1e-6]
+    file = tmp_path / "answers.json"
+    told = {"loss": loss.to_json(), "delta": deltas, "epsilon": loss.epsilon(deltas).to_json()}
+    file.write_text(json.dumps(told))
+    code, proofs = verified(file)
+    assert (code, [one["place"] for one in proofs]) == (0, ["epsilon[0]", "epsilon[1]"])
+    file.write_text(json.dumps({**told, "delta": [1e-5]}))
+    assert verified(file)[0] == 2, "not as many ends as questions"
+
+
+def test_the_account_of_a_plan(tmp_path, capsys):
+    """Its total and its targets are judged about the composition of its releases, not its single releases."""
+    text = (
+        "quiltwork: 1\ntitle: two\nprotects: one record, added or removed\ntargets: [{epsilon: 4.0, delta: 1.0e-6}]\n"
+    )
+    text += "releases:\n- {name: a, gaussian: {sigma: 2.0}}\n- {name: b, gaussian: {sigma: 4.0}, count: 3}\n"
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(text)
+    assert main(["account", str(plan), "--json"]) == 0
+    told = capsys.readouterr().out
+    file = tmp_path / "account.json"
+    file.write_text(told)
+    code, proofs = verified(file, "--digits", "4")
+    assert (code, len(proofs)) == (0, 1), "the target asks at the delta of the total"
+    account = json.loads(told)
+    account["plan"]["releases"][1]["count"] = 30
+    file.write_text(json.dumps(account))
+    assert verified(file)[0] == 1, "an edited plan is not what was answered"
+
+
+def test_the_receipt_of_a_release(tmp_path):
+    table = qw.Table(age=qw.Int(0, 120))
+    plan = qw.Plan(table, neighbors=qw.add_remove())
+    plan.count("n", noise=qw.noise.gaussian(5.0))
+    released = plan.release(pyarrow.table({"age": [30, 40, 50]}))
+    code, proofs = verified(released.save(tmp_path / "released.json"), "--digits", "4")
+    assert (code, [one["verdict"] for one in proofs]) == (0, ["proved", "proved"])
+
+
+def test_how_far_it_has_come_is_told(tmp_path, monkeypatch):
+    seen = []
+
+    @contextmanager
+    def drawer(label):
+        yield lambda done, total, words="": seen.append((label, done, total, words))
+
+    monkeypatch.setattr("quiltwork.progress.reporting", drawer)
+    file = qw.gaussian(1.0).epsilon([1e-5, 1e-6]).save(tmp_path / "several.json")
+    CliRunner().invoke(verify, [str(file)])
+    assert seen == [("proofs", 0, 2, "[0]"), ("proofs", 1, 2, "[1]")]
 
 
 def test_a_proof_is_done_again_and_never_believed(tmp_path):

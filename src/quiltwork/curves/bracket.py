@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
@@ -186,6 +189,17 @@ class Bracket:
         from quiltwork.proof.prove import prove_claim
 
         return prove_claim(self.claim(), digits)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write what it says as claims, one for each number, for `quiltwork verify`; returns the path."""
+        place = Path(path)
+        each = (
+            [self[index].claim().to_json() for index in np.ndindex(self.shape)]
+            if self.shape
+            else self.claim().to_json()
+        )
+        place.write_text(json.dumps(each, indent=1) + "\n", encoding="utf-8")
+        return place
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy does not carry the curve that was asked."""

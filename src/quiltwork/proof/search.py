@@ -41,7 +41,7 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
     numbers = {
         name: node[name]
         for name in set(ARGUMENTS.values())
-        if isinstance(node.get(name), (int, float, str)) and not isinstance(node.get(name), bool)
+        if isinstance(node.get(name), (int, float, str, list)) and not isinstance(node.get(name), bool)
     }
     asked = {**asked, **numbers}
     for name, value in node.items():
@@ -50,15 +50,26 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
         if ends is not None and loss is not None:
             quantity = ends[0] or str(name)
             if quantity in ARGUMENTS and ARGUMENTS[quantity] in asked:
-                yield where, claim(loss, quantity, asked[ARGUMENTS[quantity]], ends[1:])
+                yield from _each(where, loss, quantity, asked[ARGUMENTS[quantity]], *ends[1:])
         elif value is not here:
             yield from _walk(value, where, loss, asked, depth + 1)
 
 
 def _ends(value: Any) -> tuple[str, Any, Any] | None:
-    """Quantity, lower, upper of what looks like a bracket of one number."""
+    """Quantity, lower, upper of what looks like a bracket."""
     if not isinstance(value, Mapping) or not {"lower", "upper"} <= set(value):
         return None
-    if value.get("certified") is False or isinstance(value["lower"], (list, Mapping)):
+    if value.get("certified") is False or isinstance(value["lower"], Mapping):
         return None
     return str(value.get("quantity", "")), value["lower"], value["upper"]
+
+
+def _each(place: str, loss: Any, quantity: str, at: Any, lower: Any, upper: Any) -> Iterator[tuple[str, Claim]]:
+    """A bracket of one number, or of several that are asked one by one."""
+    if not isinstance(lower, list):
+        yield place, claim(loss, quantity, at, (lower, upper))
+        return
+    if not (isinstance(upper, list) and isinstance(at, list) and len(lower) == len(upper) == len(at)):
+        raise InvalidParameter(place, "lists of other lengths", "as many ends as numbers that are asked")
+    for i, one in enumerate(zip(at, lower, upper, strict=True)):
+        yield from _each(f"{place}[{i}]", loss, quantity, *one)

@@ -12,7 +12,7 @@ import attrs
 
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.data.engines.engine import pyarrow
-from quiltwork.errors import InvalidParameter, imported
+from quiltwork.errors import InvalidParameter, QuiltworkError, imported
 from quiltwork.kinds import document
 from quiltwork.tables.statistics.statistic import Statistic
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LAST = ("value", "lower", "upper")
 FITTED = "consistent"  # beside these, where totals were made to add up
+CLAIMED_DELTAS = (1e-6, 1e-9)
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
 
@@ -82,6 +83,13 @@ class Released:
             "receipt": paid,
         }
 
+    def claims(self) -> list[dict[str, Any]]:
+        """Epsilon of the guarantee at some deltas, as claims for `quiltwork verify`; none where it has no loss."""
+        try:
+            return [self.guarantee.epsilon(delta).claim().to_json() for delta in CLAIMED_DELTAS]
+        except QuiltworkError:
+            return []
+
     def explain(self) -> str:
         """What the numbers are of, and what they guarantee."""
         paid = "Nothing was spent: no ledger was given, so that this guarantee is for this one call."
@@ -96,7 +104,8 @@ class Released:
         if kind is None:
             raise InvalidParameter("path", str(path), f"a file that ends in {', '.join(FORMATS)}")
         if kind == "json":
-            place.write_text(json.dumps({**self.about(), "rows": list(self.rows)}, indent=2, ensure_ascii=False) + "\n")
+            told = {**self.about(), "claims": self.claims(), "rows": list(self.rows)}
+            place.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         elif kind == "csv":
             imported("pyarrow.csv", "pyarrow", "data").write_csv(self.table(), str(place))
         else:

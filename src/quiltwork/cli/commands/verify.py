@@ -24,15 +24,23 @@ def verify(
 ) -> None:
     """Prove or refute the numbers of a file by ball arithmetic, apart from what computed them.
 
-    The file is JSON: claims, proofs (which are done again), or any document in which brackets stand beside their loss.
+    The file holds claims, proofs (which are done again), saved brackets or releases, the JSON of `quiltwork account`,
+    or any document in which brackets stand beside their loss.
     Exit code 0 says that all are proved, 1 that one is refuted, 2 that one is not decided, or that the file cannot be
     read or claims nothing.
     """
-    from quiltwork.proof.prove import prove_claim
+    from quiltwork.progress import reporting
+    from quiltwork.proof.prove import Proof, prove_claim
     from quiltwork.proof.search import claims_of
 
+    found: list[tuple[str, Proof]] = []
     try:
-        found = [(place, prove_claim(claim, digits)) for place, claim in claims_of(_read(file))]
+        listed = claims_of(_with_loss(_read(file)))
+        with reporting("proofs") as progress:
+            for place, claim in listed:
+                if progress is not None:
+                    progress(len(found), len(listed), place)
+                found.append((place, prove_claim(claim, digits)))
     except QuiltworkError as problem:
         typer.echo(f"Error: {problem}", err=True)
         raise typer.Exit(2) from None
@@ -49,13 +57,28 @@ def verify(
 
 def _read(file: Path) -> Any:
     from quiltwork.errors import InvalidParameter
+    from quiltwork.spec import loads
 
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        try:
+            return json.loads(text)
+        except ValueError:
+            return loads(text).to_json()
     except OSError as problem:
         raise InvalidParameter("file", str(file), "a file that can be read", problem.strerror or "") from None
-    except (ValueError, RecursionError):
+    except (ValueError, AttributeError, TypeError, RecursionError, QuiltworkError):
         raise InvalidParameter("file", str(file), "JSON", "claims, proofs, or answers beside their loss") from None
+
+
+def _with_loss(document: Any) -> Any:
+    """The account of a plan names its releases: its total and its targets are about their composition."""
+    if not isinstance(document, dict) or document.get("schema") != "quiltwork/account/1" or "plan" not in document:
+        return document
+    from quiltwork.spec.files.plan import plan_from
+
+    about = {name: document[name] for name in ("delta", "epsilon", "targets") if name in document}
+    return {"loss": plan_from(document["plan"]).loss().to_json(), **about}
 
 
 def _words(verdicts: list[str], file: Path) -> str:
