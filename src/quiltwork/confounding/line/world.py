@@ -2,7 +2,7 @@
 
 Whatever the releases are, what they tell about the secret is the test between the laws of all outputs given two
 secrets: in closed form for normal data of one covariance and Gaussian noise, by certified cells whenever the outputs
-reduce to one number, and otherwise by simulation only.
+reduce to one number, between two bounds where Laplace and Gaussian noises meet, and otherwise by simulation only.
 
 Reference: theory/confounding.md sections 1, 2.1, 2.2(5) and 5.
 """
@@ -24,6 +24,7 @@ from quiltwork.confounding.line.gaussian import GaussianCurve, product, separati
 from quiltwork.confounding.line.laws.components import Component, Mixture, Point, exactly, table_weights
 from quiltwork.confounding.line.laws.user import Unimodal
 from quiltwork.confounding.line.laws.vectors import NormalVectors, Square, exact_vector
+from quiltwork.confounding.line.mixed import mixed
 from quiltwork.confounding.line.readings import Readings, readings
 from quiltwork.confounding.line.release import Readout
 from quiltwork.confounding.line.simulation import FiniteDraws, LineDraws, Sampler, VectorDraws
@@ -141,10 +142,18 @@ class ContinuousWorld:
         except Unsupported as error:
             return None, str(error.because)
         if reduced is None:
-            return None, "the outputs do not reduce to one number"
+            alike = None if found.gaussian else mixed(found, lambda some: self._curve(some)[0], self._cap(found))
+            return alike, "" if alike is not None else "the outputs do not reduce to one number"
         if isinstance(reduced, GaussianCurve):
             return reduced, ""
         return EnclosedCurve.of(reduced, self.ordered), ""
+
+    def _cap(self, found: Readings) -> Curve | None:
+        """The bound that holds whatever the noise is, where there is one."""
+        try:
+            return Readout(self, found, None, "").bound()
+        except Unsupported:
+            return None
 
     def covariance(self, found: Readings) -> list[list[Fraction]]:
         """C = W Sigma W' + N of all outputs, for normal data and Gaussian noise."""
