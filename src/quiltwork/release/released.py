@@ -17,7 +17,7 @@ from quiltwork.kinds import document
 from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
-    from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.chain.receipts import Receipt
 
 LAST = ("value", "lower", "upper")
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
