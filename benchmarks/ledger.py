@@ -34,8 +34,10 @@ import quiltwork as qw
 from benchmarks import report
 from benchmarks.report import Bar, at_most, plain, rows_as_markdown
 from quiltwork.ledger import Ledger
-from quiltwork.ledger.chain.entries import Entry, canonical, message, moment
+from quiltwork.ledger.chain.entries import Entry, canonical, moment
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.statements import HEAD, Facts
+from quiltwork.ledger.chain.tree import Tree
 
 COST, SPENDS, PROCESSES = 0.001, 500, (1, 8)
 SMALL, TAIL = 10_000, 100
@@ -246,15 +248,22 @@ def lines(seed: str, count: int, key: Path) -> Iterator[str]:
     yield json.dumps({**json.loads(header), "entries": count})
     yield from written
     first, last = (Entry.from_json(json.loads(written[place])) for place in (0, -1))
+    tree = Tree()
+    for line in written:
+        tree.append(bytes.fromhex(json.loads(line)["hash"]))
     body, begin = last.body, moment(last.time)
     for seq in range(last.seq + 1, count + 1):
         last = Entry.made(
             previous=last.hash, seq=seq, time=begin + timedelta(milliseconds=seq), kind="spend",
             budget="city", principal=None, key=str(seq), body=body,
         )  # fmt: skip
+        tree.append(bytes.fromhex(last.hash))
         yield canonical(last.to_json())
-    signature = SigningKey.load(key).signature(message(str(first.content["id"]), last.hash))
-    yield json.dumps({**json.loads(closing), "seq": count, "hash": last.hash, "signature": signature})
+    end, root = json.loads(closing), tree.root.hex()
+    facts = Facts(str(first.content["id"]), count, last.time, last.hash, root, end["access"])
+    signature = SigningKey.load(key).signature(facts.message(HEAD))
+    told = {"seq": count, "time": last.time, "hash": last.hash, "root": root, "signature": signature}
+    yield json.dumps({**end, **told})
 
 
 def asked(_: Callable[[], object], url: str, count: int) -> tuple[float, float, float]:

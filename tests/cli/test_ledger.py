@@ -11,7 +11,7 @@ import pytest
 import quiltwork as qw
 from quiltwork.cli import main
 from quiltwork.cli.ledger.typed import moment, span
-from quiltwork.ledger.chain.entries import Receipt
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.report.pages.budget_history import said
 
 HOSPITAL = os.path.abspath("examples/plans/hospital.yaml")

@@ -264,7 +264,7 @@ def test_killed_in_the_middle_of_a_batch(ledger_url: str, tmp_path: Path) -> Non
     with Ledger(ledger_url, key=key or None) as ledger:
         ledger.open("city", epsilon=1000.0, protects="one person")
     acknowledged: dict[str, int] = {}
-    for round in range(6):
+    for round in range(3):
         command = [sys.executable, "-c", WORKER, ledger_url, key, str(round)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
@@ -284,3 +284,56 @@ def test_killed_in_the_middle_of_a_batch(ledger_url: str, tmp_path: Path) -> Non
         assert all(many.count(batch) == 20 for batch in set(many))  # a batch is there as a whole
         assert ledger.balance("city").amounts[0].spent.upper == pytest.approx(0.001 * len(written), rel=1e-12)
         assert ledger.verify().holds
+
+
+def test_a_mistake_in_one_act_is_for_whoever_asked(ledger: Ledger) -> None:
+    """What is no refusal of ours reaches its own caller; the acts beside it are done, and nothing is done twice."""
+    from quiltwork.ledger.acts.spending import taking
+    from quiltwork.ledger.acts.turns import Act, result_of
+
+    session = ledger._session
+    asked = ledger._request("wide", "spend", LOSS, None, 1, None)
+    acts = [Act(session, "spend", taking(session, asked, "", None)[1], "wide") for _ in range(3)]
+
+    def wrong(writer: Any) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    acts.insert(1, Act(session, "spend", wrong, "wide"))
+    before = count(ledger)
+    session.turns.run(acts)
+    assert [type(one.error) for one in acts] == [type(None), ZeroDivisionError, type(None), type(None)]
+    with pytest.raises(ZeroDivisionError):
+        result_of(acts[1])
+    assert count(ledger) == before + 3
+    assert session.turns._waiting == []
+
+
+def test_an_interrupted_act_is_not_done_later(ledger: Ledger) -> None:
+    from quiltwork.ledger.acts.turns import Act
+
+    def interrupted(writer: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = count(ledger)
+    with pytest.raises(KeyboardInterrupt):
+        ledger._session.turns.run([Act(ledger._session, "spend", interrupted, "wide")])
+    assert ledger._session.turns._waiting == []
+    ledger.spend("wide", LOSS)
+    assert count(ledger) == before + 1
+
+
+def test_a_mark_that_cannot_be_kept_after_the_commit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry stands: the error says that it is not certain, and asking again with the key finds it."""
+    from quiltwork.ledger.acts.trust import Trust
+
+    def full(self: Trust, ended: Any) -> None:
+        raise LedgerUnavailable("the mark of the ledger cannot be kept", "make room")
+
+    monkeypatch.setattr(Trust, "wrote", full)
+    with pytest.raises(LedgerUnavailable) as caught:
+        ledger.spend("wide", LOSS, key="k")
+    assert (caught.value.certain, caught.value.key) == (False, "k")
+    monkeypatch.undo()
+    before = count(ledger)
+    assert ledger.spend("wide", LOSS, key="k").key == "k"
+    assert count(ledger) == before

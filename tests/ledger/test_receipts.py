@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quiltwork.errors import BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
-from quiltwork.ledger.chain.entries import GENESIS, RECEIPT_SCHEMA, Entry, Receipt, canonical, message
+from quiltwork.ledger.chain.entries import GENESIS, Entry, canonical
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import RECEIPT_SCHEMA, Receipt, message
 
 pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

@@ -18,8 +18,8 @@ from tests.ledger.judging import none_of, same
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, BrokenChain, QuiltworkError
 from quiltwork.ledger import Ledger, Verification
-from quiltwork.ledger.chain.entries import message
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import message
 
 NUMBERS = {("ledger_entries", "seq"), ("ledger_reservations", "seq"), ("ledger_head", "id")}  # the rows' own places
 

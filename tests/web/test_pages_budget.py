@@ -8,7 +8,7 @@ from tests.web.reading import Browser, Page
 
 import quiltwork as qw
 from quiltwork.errors import BudgetExceeded
-from quiltwork.ledger.chain.entries import Receipt
+from quiltwork.ledger.chain.receipts import Receipt
 
 
 def spends(house, name):

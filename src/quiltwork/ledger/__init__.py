@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance, Budget
     from quiltwork.ledger.book.rules import Forecast
     from quiltwork.ledger.book.terms import Blocks
-    from quiltwork.ledger.chain.batches import BatchReceipt
-    from quiltwork.ledger.chain.entries import Entry, Receipt
+    from quiltwork.ledger.chain.entries import Entry
     from quiltwork.ledger.chain.keys import SigningKey
+    from quiltwork.ledger.chain.receipts import BatchReceipt, Receipt
     from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
     from quiltwork.ledger.ledger import Ledger
     from quiltwork.ledger.proof.verify import Verification
@@ -49,7 +49,7 @@ __all__ = [
 
 _HOMES = {
     "Balance": "book.balances",
-    "BatchReceipt": "chain.batches",
+    "BatchReceipt": "chain.receipts",
     "Blocks": "book.terms",
     "Budget": "book.balances",
     "Checkpoint": "chain.statements",
@@ -57,7 +57,7 @@ _HOMES = {
     "Entry": "chain.entries",
     "Forecast": "book.rules",
     "Ledger": "ledger",
-    "Receipt": "chain.entries",
+    "Receipt": "chain.receipts",
     "SigningKey": "chain.keys",
     "TableSession": "table_session",
     "Verification": "proof.verify",

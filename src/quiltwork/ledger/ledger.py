@@ -31,7 +31,8 @@ from quiltwork.ledger.book.terms import (
     planned,
     protected,
 )
-from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
+from quiltwork.ledger.chain.entries import Entry, stamp
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
 from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.verify import (

@@ -19,7 +19,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import not_written
 from quiltwork.ledger.book.fixed import notion_of
 from quiltwork.ledger.book.terms import Blocks, Terms
-from quiltwork.ledger.chain.entries import Receipt
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
 from quiltwork.tables.notions.neighbors import RECORD_STEPS, Entry, Metric, Notion, ReplaceOne, User, add_remove
 from quiltwork.tables.notions.sensitivity import on_input

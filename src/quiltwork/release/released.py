@@ -17,7 +17,7 @@ from quiltwork.kinds import document
 from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
-    from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.chain.receipts import Receipt
 
 LAST = ("value", "lower", "upper")
 FITTED = "consistent"  # beside these, where totals were made to add up

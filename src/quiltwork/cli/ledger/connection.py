@@ -26,7 +26,7 @@ from quiltwork.files import whole_file
 
 if TYPE_CHECKING:
     from quiltwork.ledger.book.balances import Balance
-    from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.chain.receipts import Receipt
     from quiltwork.ledger.ledger import Ledger
 
 HOME = "sqlite:///quiltwork.db"

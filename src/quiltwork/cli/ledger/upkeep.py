@@ -17,7 +17,7 @@ from quiltwork.files import whole_file
 from quiltwork.progress import reporting
 
 if TYPE_CHECKING:
-    from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.chain.receipts import Receipt
     from quiltwork.ledger.proof.verify import Verification
 
 
@@ -77,8 +77,8 @@ def checkpoint(
 
 def _kept(files: Sequence[Path], public_key: str | None) -> list[Receipt]:
     """What is known from elsewhere: receipts, and the public key."""
-    from quiltwork.ledger.chain.entries import Receipt
     from quiltwork.ledger.chain.keys import is_public_key
+    from quiltwork.ledger.chain.receipts import Receipt
 
     if public_key is not None and not is_public_key(public_key):
         raise InvalidParameter("public-key", public_key, "a public key, as quiltwork ledger key prints it")
@@ -191,7 +191,7 @@ def receipt(
     target: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Save the receipt of an entry.")] = None,
 ) -> int:
     """Show a receipt and check it: a file offline, without the ledger, or that of an entry."""
-    from quiltwork.ledger.chain.entries import Receipt
+    from quiltwork.ledger.chain.receipts import Receipt
 
     if which.isascii() and which.isdigit():
         if target is not None:

@@ -16,7 +16,8 @@ from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import STARTED, Principal, Reservation
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry, Receipt
+from quiltwork.ledger.chain.entries import Entry
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.numbers.digits import single
 from quiltwork.report.pages.budget_history import clean, details, named, said, second
 

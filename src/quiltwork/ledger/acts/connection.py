@@ -21,9 +21,10 @@ from quiltwork.ledger.acts.turns import Act, Turns, result_of
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.changes import FORMAT
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt
+from quiltwork.ledger.chain.entries import GENESIS, Entry
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.mark import MARK_VARIABLE, Mark, Point
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof, Facts
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.proof.upgrade import upgraded

@@ -14,8 +14,9 @@ from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.changes import handover
 from quiltwork.ledger.book.rules import ROLES
 from quiltwork.ledger.book.terms import Terms, check_plan
-from quiltwork.ledger.chain.entries import Entry, Receipt, stamp
+from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.store.writer import Writer
 
 STATES = {"pause": ("open",), "resume": ("paused",), "close": ("open", "paused")}  # in which each can be done

@@ -13,7 +13,8 @@ from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.acts.spending import Request, request, taking
 from quiltwork.ledger.acts.turns import Act, result_of
-from quiltwork.ledger.chain.entries import Entry, Receipt
+from quiltwork.ledger.chain.entries import Entry
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.store.heads import Ended
 from quiltwork.ledger.store.writer import Writer
 

@@ -28,7 +28,8 @@ from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Charge, 
 from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.fixed import notion_of, priced
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, stamp
+from quiltwork.ledger.chain.entries import Entry, canonical, stamp
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.store.rows import LiveBook, entry_at
 from quiltwork.ledger.store.writer import Writer
 from quiltwork.tables.guarantee import PlanGuarantee

@@ -79,20 +79,31 @@ class Turns:
         with self._changed:
             self._waiting.extend(acts)
         while True:
-            with self._changed:
-                while self._leading and not all(one.done for one in acts):
-                    self._changed.wait()
-                if all(one.done for one in acts):
-                    return
-                self._leading = True
-                batch = self._taken()
+            batch = self._turn(acts)
+            if batch is None:
+                return
             try:
                 _do(batch)
             finally:
                 with self._changed:
                     self._leading = False
-                    self._waiting[:0] = [one for one in batch if not one.done and one.error is None]
+                    mine = set(map(id, acts))  # whoever is interrupted here does not come back for its own
+                    self._waiting[:0] = [one for one in batch if not one.done and id(one) not in mine]
                     self._changed.notify_all()
+
+    def _turn(self, acts: Sequence[Act]) -> list[Act] | None:
+        """The next transaction to lead; None once these acts are done."""
+        with self._changed:
+            try:
+                while self._leading and not all(one.done for one in acts):
+                    self._changed.wait()
+            except BaseException:  # interrupted: nobody waits for them any more
+                self._waiting = [one for one in self._waiting if one not in acts]
+                raise
+            if all(one.done for one in acts):
+                return None
+            self._leading = True
+            return self._taken()
 
     def _taken(self) -> list[Act]:
         """The acts of the next transaction: those that share one key, or one that wants to be alone."""
@@ -111,11 +122,15 @@ def _do(batch: list[Act]) -> None:
     """One transaction for all of them, or one for each where some act must be taken back."""
     try:
         _together(batch)
-    except _Spoiled:
-        for one in batch:
-            one.made = one.error = None
-        for one in batch:
-            _together([one])
+        return
+    except Exception as error:
+        if len(batch) == 1:  # a mistake of ours, or of what was handed in: it is for whoever asked
+            batch[0].error, batch[0].done = error, True
+            return
+    for one in batch:
+        one.made = one.error = None
+    for one in batch:
+        _do([one])
 
 
 def _together(batch: list[Act], again: bool = True) -> None:
@@ -157,7 +172,11 @@ def _together(batch: list[Act], again: bool = True) -> None:
         _refuse(batch, error)
         return
     if ended is not None:
-        session.trust.wrote(ended)  # after the commit, and before the answer
+        try:
+            session.trust.wrote(ended)  # after the commit, and before the answer
+        except LedgerUnavailable as error:  # the mark cannot be kept, but the entries stand
+            _refuse(batch, LedgerUnavailable(error.problem, error.hint, certain=False, key=batch[0].key))
+            return
     for one in batch:
         one.ended, one.done = ended, True
 

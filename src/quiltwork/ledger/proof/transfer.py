@@ -17,9 +17,10 @@ from sqlalchemy import Connection, insert, update
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
-from quiltwork.ledger.chain.entries import Entry, Receipt, canonical, parsed
-from quiltwork.ledger.chain.entries import message as receipt_message
+from quiltwork.ledger.chain.entries import Entry, canonical, parsed
 from quiltwork.ledger.chain.keys import SigningKey
+from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.chain.receipts import message as receipt_message
 from quiltwork.ledger.chain.statements import HEAD
 from quiltwork.ledger.proof.upgrade import begin_anew
 from quiltwork.ledger.proof.verify import Checker, Kept, public_key_of, receipts_of

@@ -18,9 +18,10 @@ from sqlalchemy import Connection, insert, text
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.changes import FORMAT
-from quiltwork.ledger.chain.entries import Entry, message, moment
+from quiltwork.ledger.chain.entries import Entry, moment
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.mark import Point
+from quiltwork.ledger.chain.receipts import message
 from quiltwork.ledger.proof.verify import Checker, check_rows
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.heads import Ended

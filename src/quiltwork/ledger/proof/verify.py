@@ -25,9 +25,10 @@ from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.book import ENDED, Account, Charge, MemoryBook, reservation_row
 from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry, Receipt, canonical, moment
+from quiltwork.ledger.chain.entries import GENESIS, Entry, canonical, moment
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
 from quiltwork.ledger.chain.mark import Point
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import HEAD, Checkpoint, Facts
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.store import schema

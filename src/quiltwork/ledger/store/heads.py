@@ -10,10 +10,10 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.ledger.book.book import Principal
-from quiltwork.ledger.chain.batches import BATCH_SCHEMA, BatchReceipt
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.mark import Point
+from quiltwork.ledger.chain.receipts import BATCH_SCHEMA, BatchReceipt
 from quiltwork.ledger.chain.statements import HEAD, Facts, access_digest
 from quiltwork.ledger.chain.tree import Tree, inclusion, levels, root_of
 from quiltwork.ledger.store import schema

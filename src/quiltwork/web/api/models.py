@@ -15,7 +15,7 @@ from starlette.responses import Response
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.terms import Blocks
-from quiltwork.ledger.chain.entries import Receipt
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.spec.fields.losses import Recipe
 from quiltwork.spec.fields.notions import Notion
 from quiltwork.spec.text.read import made_from

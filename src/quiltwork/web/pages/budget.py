@@ -12,7 +12,8 @@ from starlette.responses import RedirectResponse, Response
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.book.rules import Forecast
-from quiltwork.ledger.chain.entries import Receipt, canonical
+from quiltwork.ledger.chain.entries import canonical
+from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.web.api.account import computed, saved
 from quiltwork.web.api.models import Name, Number

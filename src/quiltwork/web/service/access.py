@@ -3,8 +3,8 @@
 Every unsafe request of a browser must carry the CSRF word of its cookie. Programs that send a bearer token need none:
 no other site can make a browser send one.
 
-Checking a token costs a tenth of a second on purpose. Programs send theirs with every request, so that a keyed hash of
-a token that fitted is remembered for some minutes. What a principal may do is checked anew in every transaction; a
+A token of version 0.1 costs a tenth of a second to check. Programs send theirs with every request, so that a keyed hash
+of a token that fitted is remembered for some minutes. What a principal may do is checked anew in every transaction; a
 token that was revoked opens nothing, remembered or not.
 """
 
