@@ -281,6 +281,14 @@ def test_one_law_as_a_chain_a_tree_a_joint_law_and_spins(loss):
     assert all(float(under(plan, prior).epsilon(1e-3).lower) <= min(uppers) for prior in (chain, spins))
 
 
+def test_rows_that_only_one_value_allows_are_told_for_certain():
+    """Every neighbour tells outright: all losses of what is revealed are infinite, and it says nothing."""
+    tree = pf.Tree([None, 0], [[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
+    assert under(hourly(qw.gaussian(4.0), 2), tree).delta(0.5).upper == pytest.approx(
+        (2 * qw.gaussian(4.0)).delta(0.5).upper, rel=1e-6
+    )
+
+
 def test_both_directions_of_a_block_are_cases():
     """With alpha far from beta a 1 tells more than a 0: the worse of the two counts."""
     one, other = (under(hourly(qw.gaussian(1.0), 3), pf.Blocks(3, *rates)) for rates in ((0.3, 3.0), (3.0, 0.3)))

@@ -53,7 +53,8 @@ class Revealed:
         weights, losses = np.array(self.weights), np.array(self.losses)
         finite = np.isfinite(losses)
         found = np.ones(losses.size)
-        found[finite] = profile.deltas(down(epsilon - losses[finite], 2))
+        if finite.any():
+            found[finite] = profile.deltas(down(epsilon - losses[finite], 2))
         return float(up(weights @ np.minimum(found, 1.0), 2 * losses.size + 4))
 
 
