@@ -274,7 +274,7 @@ def test_bad_input_changes_nothing(say, patients, arguments, words):
     before = sorted(os.listdir())
     assert words in say(*arguments, code=2)
     assert count() == 2
-    assert sorted(os.listdir()) == before
+    assert sorted({*os.listdir()} - {"quiltwork.db.key.mark"}) == before  # whoever looks first begins the copy's mark
 
 
 def test_a_planned_budget_runs_what_was_planned(say):

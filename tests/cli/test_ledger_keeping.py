@@ -99,8 +99,13 @@ def test_verify(say, patients, capsys):
     assert capsys.readouterr().err == ""  # no bar when piped
     data = json.loads(say("verify", "--json"))
     assert (data["holds"], data["entries"], data["signed"]) == (True, 4, True)
-    shutil.copy("old.db", "quiltwork.db")  # put back: only a receipt kept elsewhere shows it
+    say("checkpoint", "--save", "c.json")
+    shutil.copy("old.db", "quiltwork.db")  # put back: the mark shows it
+    assert "what was seen here before ends with entry 4" in say("verify", code=1)
+    assert "was put back to an earlier state" in say("spend", "patients", GAUSSIAN, code=1)
+    shutil.rmtree("quiltwork.db.key.mark")  # without it only what was kept elsewhere does
     assert say("verify")
+    assert "the checkpoint ends with entry 4" in say("verify", "--since", "c.json", code=1)
     assert "Entry 4 is not as it was written: the receipt's entry is gone" in say(
         "verify", "--receipt", "later.json", code=1
     )
@@ -130,7 +135,9 @@ def test_export_and_import(say, patients, capsys):
     assert say("balance", "patients", "--ledger", "copy.db") == say("balance", "patients")
     assert "without it the ledger can only be read" in say("spend", "patients", GAUSSIAN, "--ledger", "copy.db", code=2)
     say("spend", "patients", GAUSSIAN, "--ledger", "copy.db", "--key-file", "quiltwork.db.key")
-    data = json.loads(say("import", "b.jsonl", "--ledger", "c.db", "--key-file", "quiltwork.db.key", "--json"))
+    assert "was put back" in say("balance", "patients", code=1)  # two copies of one ledger do not both go on
+    shutil.copy("quiltwork.db.key", "apart.key")
+    data = json.loads(say("import", "b.jsonl", "--ledger", "c.db", "--key-file", "apart.key", "--json"))
     assert (data["entries"], data["holds"], data["signs"]) == (3, True, True)
     assert [name for name in os.listdir() if name.endswith(".part")] == []
 
@@ -288,7 +295,7 @@ def test_a_clock_that_was_ahead(say, patients):
 
 def test_upgrade(say, patients):
     assert "is up to date" in say("upgrade")
-    assert json.loads(say("upgrade", "--json"))["after"] == "0001"
+    assert json.loads(say("upgrade", "--json"))["after"] == "0002"
 
 
 # ---- people

@@ -256,7 +256,8 @@ class Ends:
         self._check_own()
         for seq, ends in sorted(self._waiting.items()):
             first = self._checker.seq + 1
-            problem = f"entries {first} to {seq} are missing: {ends[0][2]} ends with entry {seq}"
+            gone = f"entries {first} to {seq} are" if first < seq else "it is"
+            problem = f"{gone} missing: {ends[0][2]} ends with entry {seq}"
             raise BrokenChain(f"{problem}. It was put back to an earlier state", first)
 
     def _check_own(self) -> None:
