@@ -94,7 +94,8 @@ def _seen(sides: Sequence[Kernel], law: FloatArray) -> FloatArray:
 def merged(weights: FloatArray, losses: FloatArray) -> Atoms:
     """Equal losses as one; of too many the largest stands for all."""
     losses, place = np.unique(losses, return_inverse=True)
-    weights = up(np.bincount(place, weights), len(place))
+    sums: FloatArray = np.bincount(place, weights).astype(float)
+    weights = up(sums, len(place))
     return Atoms(weights, losses) if losses.size <= MAX_ATOMS else Atoms(np.ones(1), losses[-1:])
 
 

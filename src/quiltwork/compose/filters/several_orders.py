@@ -177,9 +177,10 @@ class SeveralOrdersFilter(Filter):
         """The filter with orders that suit this first release, and the share it needs; itself when they are fixed."""
         if not self.is_open:
             return self
-        dearest = loss
-        if isinstance(loss, WorstOf):  # any choice is sound: the vector that costs most decides
-            dearest = max(loss.losses, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
+        vectors = loss.losses if isinstance(loss, WorstOf) else (loss,)
+        dearest = vectors[0]
+        if len(vectors) > 1:  # any choice is sound: the vector that costs most decides
+            dearest = max(vectors, key=lambda one: float(one.epsilon(typed_above(self.limit[1])).upper))
         main = _main_tilt(dearest, float(self.limit[0]), float(self.limit[1]))
         steps = [step for step in OTHER_STEPS if LEAST_TILT <= main * 2.0**step <= MOST_TILT]
         tilts = [main, *(main * 2.0**step for step in steps)]
