@@ -191,3 +191,14 @@ def test_methods_whose_certificates_cross_are_named():
     near = inquiry._met(one, Ends(np.array([1.05, 0.6 + 1e-15]), np.array([1.2, 0.8]), "grid"))
     assert near.lower.tolist() == [1.05, 0.6]
     assert near.upper.tolist() == [1.1, 0.6 + 1e-15]
+
+
+@pytest.mark.parametrize(("sigma", "rate", "count", "delta"), [(0.7, 0.05, 2, 1e-10), (1.3, 0.004, 5, 1e-20)])
+def test_asking_for_more_never_gives_less(sigma: float, rate: float, count: int, delta: float) -> None:
+    widths = []
+    for rtol in (1e-3, 9e-5, 1e-5, 1e-6):
+        loss = (count * qw.poisson(qw.gaussian(sigma), rate)).direction("add")
+        widths.append(loss.epsilon(delta, rtol=rtol).relative_width)
+    assert widths[0] <= 1e-4
+    for rough, fine, rtol in zip(widths, widths[1:], (9e-5, 1e-5, 1e-6), strict=False):
+        assert fine <= max(rough, rtol)

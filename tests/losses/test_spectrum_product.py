@@ -39,7 +39,7 @@ def test_many_nodes_are_multiplied_and_few_are_not(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(3)
     masses = rng.dirichlet(np.ones(400))
     losses = rng.standard_normal(400)
-    nodes, frequencies = Nodes(np.log(masses), losses), 0.01 * np.arange(2000)
+    nodes, frequencies = Nodes(np.log(masses), losses), 0.01 * np.arange(4000)
     one = nodes.spectrum(0.5, frequencies)
     monkeypatch.setattr(transform, "LITTLE_WORK", 1e9)
     other = nodes.spectrum(0.5, frequencies)

@@ -47,6 +47,7 @@ from quiltwork.numbers.rounding import UNIT
 CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
 USUAL_WIDTH = 1e-3  # that is asked for when nobody says
+RARE_WIDTH = 1e-4  # and of few releases on small samples
 CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
 Both = tuple[FloatArray, FloatArray]
@@ -71,9 +72,7 @@ def sides(parts: Sequence[Part], side: str, optimistic: bool = False) -> list[Co
 
 def engines(pairs: Counted, asked: str | None) -> Iterator[Engine]:
     """Engines that may answer, best first; only those of the method that is asked for, if any is."""
-    releases, listed = sum(count for _, count in pairs), False
-    rare = asked is None and any(isinstance(pair, PoissonPair) and pair.rate < RARE_RATE for pair, _ in pairs)
-    rare = rare and releases <= FEW_RELEASES
+    releases, listed, rare = sum(count for _, count in pairs), False, asked is None and rarely_drawn(pairs, RARE_RATE)
     for method in ORDER:
         suits = len(pairs) <= method.max_kinds and releases <= method.max_releases and method.rare in (None, rare)
         if asked not in (None, method.name) or not suits or not all(isinstance(pair, method.of) for pair, _ in pairs):
@@ -87,6 +86,12 @@ def engines(pairs: Counted, asked: str | None) -> Iterator[Engine]:
             yield engine
             if method.settles:
                 return
+
+
+def rarely_drawn(pairs: Counted, rate: float) -> bool:
+    """Whether there are few releases, some of them on samples below this rate."""
+    small = any(isinstance(pair, PoissonPair) and pair.rate < rate for pair, _ in pairs)
+    return small and sum(count for _, count in pairs) <= FEW_RELEASES
 
 
 def mirror_of(engine: Engine) -> Engine:
@@ -222,12 +227,24 @@ class Inquiry(ABC):
             return Ends(*inquiry.trivial())
 
     def by_methods(self, pairs: Counted) -> Ends:
-        """What the methods certify in one direction; asking for too much never gives less than asking for the usual."""
-        found = self.by_first(pairs)
-        if self.rtol >= USUAL_WIDTH or _narrow(found.lower, found.upper, USUAL_WIDTH, self.floor).all():
-            return found
-        more = attrs.evolve(self, rtol=USUAL_WIDTH).by_methods(pairs)
-        return attrs.evolve(self._met(found, more), method=more.method)
+        """What the methods certify in one direction; where that is too wide, also what they do asked for less.
+
+        Less is asked for by powers of 10, from the usual width on, until a width is missed: asking for more never gives
+        less. One question about few releases on small samples is asked more finely than need be: the grids that are
+        left there could do better.
+        """
+        one = self.values.size == 1 and self.method is None and self.quantity == "epsilon"
+        fine = one and self.rtol > RARE_WIDTH and rarely_drawn(pairs, 2 * RARE_RATE)
+        found = attrs.evolve(self, rtol=RARE_WIDTH if fine else self.rtol).by_first(pairs)
+        width = USUAL_WIDTH
+        while width > self.rtol * (1 + 1e-9) and not self.narrow(found.lower, found.upper).all():
+            coarser = attrs.evolve(self, rtol=width)
+            more = coarser.by_first(pairs)
+            found = attrs.evolve(self._met(found, more), method=more.method)
+            if not coarser.narrow(more.lower, more.upper).all():
+                break
+            width /= 10
+        return found
 
     def by_first(self, pairs: Counted) -> Ends:
         """Each value by the first method that meets the asked width; otherwise what all that answered agree on."""

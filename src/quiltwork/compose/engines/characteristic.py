@@ -52,7 +52,7 @@ MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the roundi
 SHARP = 1e-12  # of D, that a line for one question aims at
 FINE = 1e-6  # width of one answer, that is worth its price whatever was asked
 LINES = 2  # for one question
-CLOSE = 1e-8  # relative width of a bracket, from which on no other line is tried
+CLOSE = 1e-9  # relative width of a bracket, from which on no other line is tried
 STEPS = 20  # of Newton
 CUTOFFS = (6, 12, 12, 12, 12, 12, 6)  # tried at a time, each a fifth above the one before
 CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
@@ -322,7 +322,7 @@ class ContourEngine(ViewEngine):
                 found = self._by_ladder(float(delta[0]))
             except (TooCostly, OverflowError, FloatingPointError):
                 found = None
-        if found is not None and found[1] - found[0] <= rtol * found[1]:
+        if found is not None and found[1] - found[0] <= min(rtol, CLOSE) * found[1]:
             return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
         if delta.size == 1 and rtol > FINE:
             try:

@@ -29,8 +29,8 @@ TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (valid
 BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
 REST_ERROR = 1e-14  # of one minus a sum of weights
 NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out
-MOST_WORK = 1e8  # frequencies times nodes beyond which a transform declines
-LITTLE_WORK = 2e5  # up to which every sine is taken
+MOST_WORK = 7e7  # frequencies times nodes beyond which a transform declines
+LITTLE_WORK = 1e6  # up to which every sine is taken
 SUMMED = 128  # nodes that one product of matrices adds up
 
 
@@ -210,7 +210,7 @@ def turned(weights: FloatArray, offset: FloatArray, frequencies: FloatArray) -> 
 
 
 def turned_by_product(weights: FloatArray, offset: FloatArray, frequencies: FloatArray) -> tuple[ComplexArray, float]:
-    """The same at 0, eta, 2 eta, ... with 2 sqrt(N) rows of sines; and C: it is off by C units of roundoff times u E|d|.
+    """The same at 0, eta, 2 eta, ... with 2 sqrt(N) rows of sines; and C: they are off by C units times u E|d|.
 
     u = (aB + b) eta:  e^(iud) - 1 = z_a + z_b + z_a z_b, whose weighted sums are two products of a matrix and a vector
     and one of two matrices.  With sines within 4 units and sums in blocks of m nodes, one block after another, the sum
