@@ -133,7 +133,7 @@ def read_only_file(_: Ready, folder: str) -> list[str]:
 def writable(place: Path) -> None:
     """SQLite gives the files beside a database the same mode."""
     for file in place.glob("budgets.db*"):
-        file.chmod(0o600)
+        file.chmod(0o700 if file.is_dir() else 0o600)  # the mark is a folder
 
 
 def test_file_is_read_only():
