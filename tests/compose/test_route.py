@@ -196,9 +196,9 @@ def test_methods_whose_certificates_cross_are_named():
 @pytest.mark.parametrize(("sigma", "rate", "count", "delta"), [(0.7, 0.05, 2, 1e-10), (1.3, 0.004, 5, 1e-20)])
 def test_asking_for_more_never_gives_less(sigma: float, rate: float, count: int, delta: float) -> None:
     widths = []
-    for rtol in (1e-3, 9e-5, 1e-5, 1e-6):
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-6):
         loss = (count * qw.poisson(qw.gaussian(sigma), rate)).direction("add")
         widths.append(loss.epsilon(delta, rtol=rtol).relative_width)
     assert widths[0] <= 1e-4
-    for rough, fine, rtol in zip(widths, widths[1:], (9e-5, 1e-5, 1e-6), strict=False):
+    for rough, fine, rtol in zip(widths, widths[1:], (1e-4, 1e-5, 1e-6), strict=False):
         assert fine <= max(rough, rtol)
