@@ -22,6 +22,8 @@ def attackers():
 
 def defenders():
     found = [game.Constant(), game.Exact(), game.Gaussian(0.1), game.Laplace(0.1, (1.0, 2.0)), game.Generative()]
+    found += [game.SupNormNoise(1.0), game.PeelingMean(1.0), game.FixedResponse(), game.AdaptiveResponse()]
+    found += [game.OptimalResponse(), game.ScoreResponse()]
     return [*found, game.RateDistortion(0.05), game.WaterFilling(0.05), game.Half(), game.Independent(0.3)]
 
 
@@ -95,6 +97,8 @@ def written(folder):
         ledger.open("fixed", epsilon=2.0, protects="one person", kind="planned", plan=[("a", qw.pure(0.5), 3)])
         receipt = ledger.spend("patients", qw.gaussian(40.0), blocks=["mon"], note="counts")
         ledger.spend("fixed", release="a")
+        checkpoint = ledger.checkpoint()
+        batch = ledger.spend_many([{"budget": "patients", "loss": qw.gaussian(90.0), "blocks": ["mon"]}] * 2)
         budget = ledger.budget("patients")
         return [
             blocks,
@@ -103,6 +107,9 @@ def written(folder):
             budget.terms.limit,
             ledger.budget("fixed"),
             receipt,
+            batch[0],
+            checkpoint,
+            ledger.consistency(checkpoint),
             next(iter(ledger.history())),
             ledger.balance("patients"),
             ledger.balance("fixed"),

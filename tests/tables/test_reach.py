@@ -54,7 +54,7 @@ def test_one_record_against_brute_force(monkeypatch, seed, notion, listed):
     if found.exact:
         naive.check_equal(found, single_losses(plan))
     else:
-        assert LIMIT_NOTE in found.assumes
+        assert LIMIT_NOTE in found.because
         naive.check_above(found, single_losses(plan))
     assert found.exact or not listed
 

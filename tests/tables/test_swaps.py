@@ -64,7 +64,7 @@ def test_too_many_pairs_are_bounded_from_above(monkeypatch, name, seed, elements
     plan = naive.random_plan(np.random.default_rng(seed), notion, holds=STATED)
     found = plan.guarantee()
     assert PAIR_NOTE in found.found.notes
-    assert PAIR_NOTE in found.assumes
+    assert PAIR_NOTE in found.because
     assert found.found.bounds
     losses = naive.pair_losses(plan.queries, naive.records(plan.table), allowed)
     naive.check_above(found, losses)
