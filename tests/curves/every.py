@@ -8,6 +8,7 @@ import quiltwork as qw
 from quiltwork import confounding as cf
 from quiltwork import pufferfish as pf
 from quiltwork.confounding.copula_noise import CopulaPerturbation
+from quiltwork.confounding.line.mixed import MixedNoises
 from quiltwork.confounding.line.readings import noise
 from quiltwork.curves import Guarantee, Profile
 from quiltwork.report.answers.change_sides import Unbounded
@@ -66,6 +67,11 @@ def under_regression():
     return plan.guarantee(prior=prior, person=t.person, when=t.hour).curve
 
 
+def mixed_noises():
+    """Noise of variance 1 or 4, by a fair coin that is told: two cells, and one of them as the part below."""
+    return MixedNoises([(0.5, qw.gaussian(1.0)), (0.5, qw.gaussian(2.0))], 0.0, [qw.gaussian(2.0)], None)
+
+
 MAKERS = {
     "Amplified": lambda: MARKER.bound(qw.laplace(1.0)),
     "Bounds": RELEASE.bound,
@@ -78,6 +84,7 @@ MAKERS = {
     "IgnoringGaussian": READOUT.ignoring_confounder,
     "Leaks": lambda: pf.guarantee(10 * qw.gaussian(50.0), chain()).curve,
     "Loss": lambda: 3 * qw.gaussian(1.0) + qw.laplace(2.0),
+    "MixedNoises": mixed_noises,
     "NoisyAfter": noisy_after,
     "Shifted": under_regression,
     "UnderPrior": under_chain,
