@@ -12,12 +12,14 @@ from typing import Any
 
 import attrs
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.ledger.forge import SqliteForger, put_head
 from tests.ledger.rich import rich
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
 from quiltwork.ledger import Checkpoint, ConsistencyProof, Ledger
+from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.statements import CHECKPOINT, HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.proof.verify import Checker
@@ -378,6 +380,12 @@ def test_checkpoints_and_their_proofs(file: Path, tmp_path: Path) -> None:
             assert newest.continues(one, proof)
             wrong = attrs.evolve(proof, path=proof.path[::-1])
             assert len(proof.path) < 2 or not newest.continues(one, wrong)
+            stranger = SigningKey(Ed25519PrivateKey.generate())
+            forged = Checkpoint.issued(newest.facts, stranger)
+            forged.check()
+            with pytest.raises(BrokenChain, match="another key"):
+                forged.continues(one, proof)
+            assert forged.continues(one, proof, public_key=stranger.public)  # as after a rotation
         assert ledger.verify(since=kept).holds
         kept[0].save(tmp_path / "c.json")
         assert Checkpoint.load(tmp_path / "c.json") == kept[0] == Checkpoint.read(kept[0].to_text())

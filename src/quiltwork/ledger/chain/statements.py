@@ -136,14 +136,15 @@ class Checkpoint:
         if not signed_by(self.public_key, self.facts.message(CHECKPOINT), self.signature):
             raise BrokenChain("the signature does not fit: the checkpoint was changed, or is none", None)
 
-    def continues(self, older: Checkpoint, proof: ConsistencyProof) -> bool:
+    def continues(self, older: Checkpoint, proof: ConsistencyProof, *, public_key: str | None = None) -> bool:
         """Whether this history begins with that of an older checkpoint of the same ledger; both signatures must fit.
 
-        The ledger is not asked. Without a proof two checkpoints of one ledger may belong to two copies that both went
-        on; keep them, they show it.
+        Both must be of one key: whoever knows a genuine history can write another end to it, and sign that with a key
+        of their own. After a rotation the new `public_key` is given. The ledger is not asked. Without a proof two
+        checkpoints of one ledger may belong to two copies that both went on; keep them, they show it.
         """
-        for one in (self, older):
-            one.check()
+        older.check()
+        self.check(older.public_key if public_key is None else public_key)
         if self.ledger != older.ledger or (proof.first, proof.last) != (older.seq, self.seq):
             return False
         roots = bytes.fromhex(older.root), bytes.fromhex(self.root)
