@@ -82,7 +82,8 @@ class Ladder:
         if not able.any():
             return None
         apart = theta[None, :] - theta[:, None]
-        reach = (log_mgf[None, :] - log_mgf[:, None] + room + need[:, None] + 1.0) / np.abs(apart)
+        steps = np.where(apart == 0, 1.0, np.abs(apart))  # a rung is no step from itself, and left out below
+        reach = (log_mgf[None, :] - log_mgf[:, None] + room + need[:, None] + 1.0) / steps
         right = np.where(apart > 0, reach, np.inf).min(axis=1) - epsilon
         left = np.where(apart < 0, reach, np.inf).min(axis=1)
         left = np.minimum(left, (need + 1.0 + room - log_mgf) / theta) + epsilon
