@@ -69,7 +69,7 @@ def walk(ask: Callable[[], Any]) -> Walk:
         sys.setprofile(None)
         threading.setprofile(None)
     calls: Counter[tuple[str, str]] = Counter()
-    for code, count in codes.items():
+    for code, count in list(codes.items()):
         path = Path(code.co_filename)
         if path.is_relative_to(SOURCE) and code.co_name not in INNER:
             calls[path.relative_to(SOURCE).as_posix(), code.co_qualname] += count

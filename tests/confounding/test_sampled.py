@@ -82,10 +82,11 @@ def test_simulations_contain_certified_values(release):
 
 def test_several_laplace_noises_are_simulated_and_bounded():
     release = finite_world().release(*[noise("laplace", 1.0)] * 3)
-    with pytest.raises(Unsupported, match="estimate"):
-        release.delta(0.3)
+    certified = release.delta(0.3)
     found = release.estimate([0.0, 0.3], 20_000, 1 - 1e-7, rng=np.random.default_rng(4))
     assert np.all(found.lower <= release.bound().delta([0.0, 0.3]).upper)
+    assert found.lower[1] <= certified.upper
+    assert certified.lower <= found.upper[1]
     alone = finite_world().release(noise("laplace", 1.0)).delta([0.0, 0.3])
     assert np.all(found.upper >= alone.lower)  # more is told by three than by one
 
@@ -145,8 +146,6 @@ def test_it_is_never_a_guarantee():
     assert found.method == "Monte Carlo, confidence 99.9%"
     with pytest.raises(NotCertified):
         _ = found.safe
-    with pytest.raises(NotCertified):
-        release.guarantee()
 
 
 def test_chunks_change_nothing():

@@ -14,7 +14,7 @@ from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import InvalidPlan, Unsupported
 from quiltwork.losses.families.sampling.random_allocation import AllocationBlock
 from quiltwork.losses.families.swapped import Turned
-from quiltwork.losses.family import families
+from quiltwork.losses.family import families, family_from_json
 from quiltwork.spec import Recipe, parse_plan, plan_from, plan_of, read_plan, schema
 from quiltwork.spec.fields.losses import KINDS
 from quiltwork.spec.text.document import plain_scalar
@@ -149,6 +149,7 @@ def test_every_recipe_describes_itself(kind):
         "zcdp": qw.zcdp(0.5),
         "rdp": qw.rdp([2.0], [0.5]),
         "tradeoff": qw.tradeoff([(0.0, 0.5), (1.0, 0.0)]),
+        "tabulated_tradeoff": Loss.of(family_from_json(qw.tradeoff(lambda a: 1 - a).parts[0].family.to_json())),
         "pair": qw.pair([0.5, 0.5], [0.4, 0.6]),
         "poisson": qw.poisson(qw.gaussian(2.0), 0.5),
         "mixture": qw.mixture([(0.5, qw.pure(0.5)), (0.5, qw.gaussian(2.0))]),

@@ -107,7 +107,7 @@ def test_words_and_vectors_are_found_when_they_are_read(read, work):
     made = plan_of(add_remove()).guarantee()
     assert work == []
     assert getattr(made, read) is not None
-    assert work.count("reach") == 1
+    assert work.count("reach") == (read != "assumes")  # what is assumed follows from the plan alone
     assert made.explain()
     assert work.count("reach") == 1
 
