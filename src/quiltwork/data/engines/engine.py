@@ -16,6 +16,7 @@ import uuid
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -233,7 +234,9 @@ class DuckEngine(Engine):
             own = {"temp_directory": directory, "preserve_insertion_order": False, **settings}
             connection = opening(lambda: backend.connect(place or ":memory:", **own), f"duckdb://{place}")
             undo.callback(connection.disconnect)
-            connection.raw_sql("SET enable_progress_bar = false")  # in a notebook it tells how far a scan has come
+            # in a notebook a bar tells how far a scan has come; where it cannot be drawn it cannot be set either
+            with contextlib.suppress(import_module("duckdb").InvalidInputException):
+                connection.raw_sql("SET enable_progress_bar = false")
             return cls(connection, progress=progress, undo=undo.pop_all())
 
     def distrust_statistics(self) -> None:
