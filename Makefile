@@ -104,7 +104,7 @@ docs: .venv/dev.stamp  ## build the documentation into build/docs
 	@echo "The documentation is in build/docs/index.html"
 
 packages:  ## build wheel and sdist, install them into empty environments of every Python that is here, and use them
-	PYTHON=$(PYTHON) scripts/packages
+	scripts/packages
 
 clean:  ## remove everything that make created
 	rm -rf .venv build dist .coverage htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
