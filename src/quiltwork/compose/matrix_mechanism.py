@@ -54,6 +54,33 @@ def matrix_mechanism(
 
     With `adaptive` contributions may depend on earlier outputs, as gradients do; the strategy must be lower triangular.
 
+    Parameters
+    ----------
+    strategy
+        A matrix with a column for each step.
+    noise_multiplier
+        Standard deviation of the noise over the norm of one contribution.
+    times
+        In how many steps a record takes part at most.
+    separation
+        How far apart these are at least.
+    regular
+        Whether they are exactly that far apart.
+    adaptive
+        Whether contributions may depend on earlier outputs.
+
+    Returns
+    -------
+    Loss
+        One release; `k * loss` and `compose` add releases up.
+
+    Raises
+    ------
+    Unsupported
+        Several participations in more steps than products of columns are listed for.
+
+    Examples
+    --------
     >>> prefix_sums = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     >>> matrix_mechanism(prefix_sums, 4.0)
     gaussian(sigma=4.0, sensitivity=2.0)
@@ -77,6 +104,29 @@ def banded_matrix_mechanism(strategy: Any, noise_multiplier: float, bands: int, 
 
     Reference: Choquette-Choo et al. 2023, "(Amplified) banded matrix factorization".
 
+    Parameters
+    ----------
+    strategy
+        A square lower triangular matrix that is zero below its bands.
+    noise_multiplier
+        Standard deviation of the noise over the norm of one contribution.
+    bands
+        Into how many parts the table is cut.
+    rate
+        Probability that a record of the part is sampled.
+
+    Returns
+    -------
+    Loss
+        The whole run.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
     >>> banded_matrix_mechanism([[1, 0, 0], [1, 1, 0], [0, 1, 1]], 2.0, bands=2, rate=0.1).count
     2
     """
@@ -101,6 +151,29 @@ def tree_aggregation(steps: int, noise_multiplier: float, *, times: int = 1, sep
     most n^2 for each n of them, and the rest squared.  One participation: ceil(log2(steps + 1)), attained by the first
     leaf.  A tree that is restarted for each epoch is `epochs * tree_aggregation(steps_of_an_epoch, ...)`.
 
+    Parameters
+    ----------
+    steps
+        How many contributions there are.
+    noise_multiplier
+        Standard deviation of the noise over the norm of one contribution.
+    times
+        In how many steps a record takes part at most.
+    separation
+        How far apart these are at least.
+
+    Returns
+    -------
+    Loss
+        All prefix sums together.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
     >>> tree_aggregation(1000, 5.0, times=1)
     gaussian(sigma=5.0, sensitivity=3.1622776601683795)
     """

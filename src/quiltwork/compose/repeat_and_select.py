@@ -52,6 +52,27 @@ def repeat_and_select(loss: Loss, mean: float, shape: float = 1.0) -> Loss:
     The profile is a bound: which scores are worst is not known.  For one Gaussian run epsilon is 11 to 70 % above what
     is attained, the more the more runs there are, and 9 to 30 % below the bound by Rényi divergences.
 
+    Parameters
+    ----------
+    loss
+        One run.
+    mean
+        The mean number of runs.
+    shape
+        Which law the number of runs has.
+
+    Returns
+    -------
+    Loss
+        The published winner, as a profile.
+
+    Raises
+    ------
+    Unsupported
+        A loss in one direction only: scores compare both.
+
+    Examples
+    --------
     >>> from quiltwork import gaussian
     >>> [round(loss.epsilon(1e-6).safe, 2) for loss in (gaussian(2.0), repeat_and_select(gaussian(2.0), mean=5))]
     [2.25, 3.05]

@@ -35,6 +35,31 @@ def training(examples: int, batch: int, epochs: float, noise_multiplier: float, 
     into batches, as data loaders do; no amplification by sampling is proved for it, and little of it is there: an epoch
     costs what one step without sampling costs.
 
+    Parameters
+    ----------
+    examples
+        Records of the table.
+    batch
+        Records of a batch, expected ones where the size varies.
+    epochs
+        Passes over the table; a part of a pass counts.
+    noise_multiplier
+        Standard deviation of the noise on the sum of clipped gradients over the clipping norm.
+    sampling
+        "poisson", "fixed_size", "random_allocation" or "shuffle".
+
+    Returns
+    -------
+    Loss
+        The whole run, all its models published.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
     >>> run = training(60000, 256, 20, 1.1)
     >>> round(run.epsilon(1e-5).safe, 3)
     1.319

@@ -54,6 +54,28 @@ class Bracket:
     the upper end is safe, and room, of which the lower end is.  Delta and beta are known to
     lie in [0, 1], so an end outside it is pulled in.  Ends may be arrays of one shape; then everything is elementwise.
 
+    Parameters
+    ----------
+    lower
+        The end below the truth, a number or an array.
+    upper
+        The end above it, of the same shape.
+    quantity
+        "epsilon", "delta", "beta", "cost" or "room".
+    method
+        How it was computed.
+    met
+        Whether the asked width was reached.
+    certified
+        Whether both ends are proved.
+
+    Raises
+    ------
+    InvalidParameter
+        The ends cross, or have different shapes.
+
+    Examples
+    --------
     >>> bracket = Bracket(1.25, 1.5, "epsilon")
     >>> bracket.safe, bracket.width, 1.3 in bracket
     (1.5, 0.25, True)

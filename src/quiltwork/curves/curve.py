@@ -39,6 +39,12 @@ class Curve(Protocol):
 
     The three views are one object: the trade-off function f and the privacy profile D(t), t = e^epsilon, are convex
     conjugates, D(t) = sup_a 1 - f(a) - t a and f(a) = sup_t 1 - D(t) - t a.  Arguments may be scalars or arrays.
+
+    Examples
+    --------
+    >>> from quiltwork import gaussian
+    >>> isinstance(gaussian(1.0), Curve)
+    True
     """
 
     def epsilon(self, delta: Any, *, rtol: float = 1e-3) -> Bracket:

@@ -68,6 +68,26 @@ class Guarantee(SameCurve):
     """A curve with what it protects, under which assumptions, by which theorems, and the worst case that was found.
 
     Nothing is computed before it is asked for: words that depend on an answer wait for a reader.
+
+    Parameters
+    ----------
+    curve
+        The curve.
+    protects
+        The change of the data that is hidden, in words.
+    assumes
+        What is taken for granted.
+    because
+        The theorems.
+    witness
+        The worst case that was found.
+
+    Examples
+    --------
+    >>> from quiltwork import laplace
+    >>> told = laplace(10.0).guarantee(protects="one visit")
+    >>> told.protects, round(told.epsilon(0.0).safe, 6)
+    ('one visit', 0.1)
     """
 
     curve: Curve
@@ -169,7 +189,7 @@ class Guarantee(SameCurve):
         most = at_most(epsilon, noise=NOISE)
         return (
             f"At delta = {single(delta)} epsilon is at most {most}: up to that delta, nothing that is "
-            "released is more than e^epsilon times as likely in one world as in the other."
+            "released is more than e^epsilon times as likely in one of the two cases as in the other."
         )
 
     def _repr_html_(self) -> str:

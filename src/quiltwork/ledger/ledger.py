@@ -60,6 +60,34 @@ class Ledger:
     QUILTWORK_LEDGER_KEY names for PostgreSQL. `token` says who asks, once a ledger has principals.
 
     A connection ends with its `with` block, or by `disconnect()`; `close(name)` closes a budget, for ever.
+
+    Parameters
+    ----------
+    url
+        Where it is.
+    key
+        The file of the key that signs receipts.
+    token
+        Who asks.
+    clock
+        What says the time, for tests.
+    timeout
+        Seconds to wait for other processes.
+
+    Raises
+    ------
+    LedgerUnavailable
+        The database cannot be reached, or holds no ledger of this version.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from quiltwork import laplace
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f'sqlite:///{folder}/budgets.db') as ledger:
+    ...     _ = ledger.open('patients', protects='one visit', epsilon=1.0)
+    ...     receipt = ledger.spend('patients', laplace(10.0), note='weekly count')
+    ...     round(ledger.balance('patients').epsilon, 6)
+    0.1
     """
 
     def __init__(

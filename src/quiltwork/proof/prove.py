@@ -94,6 +94,33 @@ def prove(
     is (epsilon, delta)-DP. Numbers are taken as typed; texts of decimals have no limit of digits. `digits` proves the
     ends rounded outward, as people print them.
 
+    Parameters
+    ----------
+    loss
+        A loss, a guarantee, or a composition.
+    epsilon
+        The claimed epsilon at `delta`, a number or (lower, upper).
+    delta
+        Given with epsilon, or claimed itself at an epsilon.
+    alpha
+        A type I error.
+    beta
+        The claimed type II error at alpha.
+    digits
+        How finely; more bits are taken as they are needed.
+
+    Returns
+    -------
+    Proof
+        Its `verdict` is proved, refuted or undecided.
+
+    Raises
+    ------
+    MissingExtra
+        python-flint is not installed: extra `proof`.
+
+    Examples
+    --------
     >>> import quiltwork as qw
     >>> qw.prove(qw.gaussian(1.0), epsilon=("4.3770", "4.3772"), delta="1e-5").verdict
     'proved'

@@ -208,7 +208,7 @@ class PlanGuarantee(Guarantee):
         lines.append(f"The worst pair of neighbouring tables differs in {len(names)} of {len(self.queries)} queries.")
         for query in self.queries:
             if query.name in names:
-                text = f"- {query.name}: at distance {single(names[query.name])}; {query.loss.in_words()}"
+                text = f"- {query.name}: at distance {single(names[query.name])}; {query.in_words()}"
                 via = "" if query.via is None else f", via {query.via}"
                 lines.append(f"{text}, {query.holds.words}{via}")
         return "\n".join(lines)

@@ -44,6 +44,23 @@ class Plan:
 
     `contribution=clip_rows("person", 4)`: of each person at most so many rows are used by the whole plan, picked once
     before any query, by a rule that looks at the rows of that person alone.
+
+    Parameters
+    ----------
+    table
+        What is public about the table.
+    neighbors
+        The neighbouring relation.
+    contribution
+        `clip_rows(...)`: a bound on the rows of each person for all queries together.
+
+    Examples
+    --------
+    >>> from quiltwork import Cat, Table, add_remove, laplace, on_input
+    >>> table, near = Table(region=Cat("N", "S")), on_input(add_remove())
+    >>> plan = Plan(table, add_remove()).split("by region", by=table.region, loss=laplace(10.0), holds=near, count=True)
+    >>> round(plan.guarantee().epsilon(0.0).safe, 6)
+    0.1
     """
 
     def __init__(self, table: Table, neighbors: Notion, *, contribution: ClipRows | None = None) -> None:

@@ -35,7 +35,7 @@ class Query:
     makes rows of single records they are the columns that this map looks at; which rows a clip or a join keeps depends
     on all of a record. `adaptive` says that whether or where it runs depends on earlier outputs, so that it counts as
     touching every record. `inside` is its loss when a kept record turns into another kept one, where that is known to
-    be less than that of two records.
+    be less than that of two records. `shown` says what is released where its loss is in other units than the answer.
     """
 
     name: str
@@ -46,11 +46,16 @@ class Query:
     via: Via | None = None
     adaptive: bool = False
     inside: Loss | None = None
+    shown: str | None = None
     boxes: tuple[Box, ...] | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         found = None if self.adaptive else self.where.boxes()
         object.__setattr__(self, "boxes", None if found is None else tuple(found))
+
+    def in_words(self) -> str:
+        """What is released, for people."""
+        return self.loss.in_words() if self.shown is None else self.shown
 
     @property
     def stability(self) -> float:

@@ -1,7 +1,7 @@
 """The filter of several Rényi orders at once, beside the sum of largest losses, for (epsilon, delta) budgets.
 
 On a path add up S_j, the Rényi divergences of the orders 1 + theta_j; E, the largest losses; and R, the masses that
-reveal the world. Fixed before any output: theta_j > 0, weights w_j with sum at most 1, and the share of delta that is
+reveal everything. Fixed before any output: theta_j > 0, weights w_j with sum at most 1, and the share of delta that is
 set aside for R; the rest of delta is delta_m. One more release is granted iff afterwards R keeps to its share and
 
     for every z in (epsilon, E]:   delta_m sum_j w_j e^(theta_j (z - S_j)) >= 1 - e^(epsilon - z).             (*)

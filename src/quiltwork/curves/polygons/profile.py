@@ -56,6 +56,21 @@ class Profile(BaseCurve):
 
     Reference: seed 002, Theorem 3 and Conjecture 1; theory/multi-constraints.md, section 2 (theorem and proof).
 
+    Parameters
+    ----------
+    epsilons
+        Where delta is known, rising.
+    deltas
+        Delta there.
+    symmetric
+        Whether both directions have it.
+    slack
+        What may be added to each delta for rounding.
+    floor
+        What delta never falls below.
+
+    Examples
+    --------
     >>> both = Profile([0.3, 0.15], [0.0, 0.02], symmetric=True)
     >>> both.delta(0.3).safe, both.epsilon(0.02).safe
     (0.0, 0.15)

@@ -40,6 +40,22 @@ class Region(SameCurve):
     `profile` leaves out.
 
     Reference: seed 002, section II; theory/multi-constraints.md, item 16.
+
+    Parameters
+    ----------
+    profile
+        The profile whose faces bound it.
+    method
+        How it was found.
+    faces
+        Every face, as epsilons and deltas.
+
+    Examples
+    --------
+    >>> from quiltwork import constraints
+    >>> region = constraints([(0.5, 0.1), (1.0, 0.01)]).region(2)
+    >>> type(region).__name__
+    'Region'
     """
 
     _usual_plot: ClassVar[str] = "region"

@@ -57,6 +57,19 @@ class TradeOff(BaseCurve):
     `powers` = 1 - betas matter only where beta > 1/2: there they, not the betas, define the vertex, so that a delta far
     below 1e-16 survives.  They are computed (without loss) when not given.
 
+    Parameters
+    ----------
+    alphas
+        Type I errors, rising.
+    betas
+        The least type II errors there.
+    powers
+        1 - beta, where its digits matter.
+    hull
+        Whether the lower hull of the points is taken.
+
+    Examples
+    --------
     >>> coin = TradeOff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     >>> coin.beta(0.25).safe, round(coin.epsilon(0.0).safe, 6)
     (0.25, 1.098612)

@@ -126,7 +126,7 @@ class StatisticQuery(Strict):
 
     def records(self, parts: int) -> str:
         """Which records it keeps, and how they are grouped."""
-        by = " and ".join(one.column for one in self.measured.by)
+        by = " and ".join(str(one.grouping()) for one in self.measured.by)
         said = [f"each {by} ({parts})"] if by else []
         if self.where is not None:
             said.append(" ".join(self.where.split()))

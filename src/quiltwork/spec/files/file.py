@@ -102,14 +102,61 @@ def parse_any(text: str) -> Any:
 
 
 def loads(text: str) -> Any:
-    """The value in a YAML or JSON text: an object's document, or a plan, table plan, prior, world or budget file."""
+    """The value in a YAML or JSON text: an object's document, or a plan, table plan, prior, world or budget file.
+
+    Parameters
+    ----------
+    text
+        YAML or JSON.
+
+    Returns
+    -------
+    object
+        The value, of the kind that the text names.
+
+    Raises
+    ------
+    InvalidPlan
+        Something in the text is wrong: field, line, and what is allowed.
+
+    Examples
+    --------
+    >>> from quiltwork import dumps, laplace
+    >>> loads(dumps(laplace(10.0)))
+    laplace(scale=10.0, sensitivity=1.0)
+    """
     if not isinstance(text, str):
         raise InvalidParameter("text", type(text).__name__, "a text", "read a file with load(path)")
     return made_of(parse_long(text))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The value in a YAML or JSON file."""
+    """The value in a YAML or JSON file.
+
+    Parameters
+    ----------
+    path
+        A file that `save` or a person wrote.
+
+    Returns
+    -------
+    object
+        The value, of the kind that the file names.
+
+    Raises
+    ------
+    InvalidPlan
+        Something in the file is wrong: field, line, and what is allowed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from quiltwork import laplace, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(laplace(10.0), f"{folder}/noise.json")
+    ...     load(f"{folder}/noise.json")
+    laplace(scale=10.0, sensitivity=1.0)
+    """
     from quiltwork.spec.fields.matrices import beside
 
     text = text_of(path, MOST_OF_OBJECT)

@@ -73,7 +73,34 @@ def register(kind: Kind) -> None:
 
 
 def dumps(value: Any, format: str = "yaml") -> str:
-    """A value as YAML or JSON text, from which `loads` makes the same value."""
+    """A value as YAML or JSON text, from which `loads` makes the same value.
+
+    Parameters
+    ----------
+    value
+        Any public value.
+    format
+        "yaml" or "json".
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    InvalidParameter
+        A value that is not written, with the reason.
+
+    Examples
+    --------
+    >>> from quiltwork import laplace
+    >>> print(dumps(laplace(10.0)), end="")
+    schema: quiltwork/loss/1
+    side: worst
+    releases:
+    - {count: 1, kind: laplace, scale: 10.0, sensitivity: 1.0}
+    """
     if format not in FORMATS.values():
         raise InvalidParameter("format", format, "'yaml' or 'json'")
     if hasattr(value, "to_yaml") and hasattr(value, "to_dict"):  # a plan, table plan, prior, world or budget file
@@ -85,7 +112,29 @@ def dumps(value: Any, format: str = "yaml") -> str:
 
 
 def save(value: Any, path: str | os.PathLike[str]) -> None:
-    """Write a value to a file: .yaml, .yml or .json."""
+    """Write a value to a file: .yaml, .yml or .json.
+
+    Parameters
+    ----------
+    value
+        Any public value.
+    path
+        A file that ends in .yaml, .yml or .json.
+
+    Raises
+    ------
+    InvalidParameter
+        Another ending, or a value that is not written, with the reason.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from quiltwork import laplace, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(laplace(10.0), os.path.join(folder, 'noise.yaml'))
+    ...     load(os.path.join(folder, 'noise.yaml'))
+    laplace(scale=10.0, sensitivity=1.0)
+    """
     format = FORMATS.get(FilePath(path).suffix.lower())
     if format is None:
         raise InvalidParameter("path", os.fspath(path), f"a name that ends in {', '.join(FORMATS)}")

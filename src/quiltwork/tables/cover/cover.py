@@ -26,10 +26,10 @@ from quiltwork.tables.cover.problem import Problem, allowed, cost, greedy, price
 from quiltwork.tables.cover.programs import EFFORT, integer_program, neat_prices, suggested_prices
 
 ENUMERATED = "exact enumeration"
-PRICED = "prices in exact rationals"
+PRICED = "linear programming duality in exact rationals"
 BRANCHED = "branching in exact rationals"
 SOLVED = "HiGHS dual bound"
-SEARCHED = "prices, the dearest cell searched"
+SEARCHED = "linear programming duality, the dearest cell searched"
 
 PAIRS = 200_000_000  # pairs of cells that share a query, up to which subsets are looked for
 AT_ONCE = 5_000_000  # of these pairs

@@ -58,17 +58,82 @@ class Distance:
 
 
 def euclidean(*columns: str | Reference) -> Distance:
-    """Straight-line distance."""
+    """Straight-line distance.
+
+    Parameters
+    ----------
+    *columns
+        Names of ordered columns, or the columns.
+
+    Returns
+    -------
+    Distance
+        For `metric`.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(euclidean("x", "y"))
+    euclidean(x, y)
+    """
     return Distance("euclidean", _some(columns))
 
 
 def manhattan(*columns: str | Reference) -> Distance:
-    """Sum of the absolute differences."""
+    """Sum of the absolute differences.
+
+    Parameters
+    ----------
+    *columns
+        Names of ordered columns, or the columns.
+
+    Returns
+    -------
+    Distance
+        For `metric`.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(manhattan("age"))
+    manhattan(age)
+    """
     return Distance("manhattan", _some(columns))
 
 
 def geo(latitude: str | Reference, longitude: str | Reference) -> Distance:
-    """Great-circle distance in metres, from degrees."""
+    """Great-circle distance in metres, from degrees.
+
+    Parameters
+    ----------
+    latitude
+        Column of degrees north.
+    longitude
+        Column of degrees east.
+
+    Returns
+    -------
+    Distance
+        For `metric`, in metres.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(geo("lat", "lon"))
+    geo(lat, lon)
+    """
     return Distance("geo", _some((latitude, longitude)))
 
 

@@ -224,17 +224,74 @@ SWAP_STEPS = (ReplaceOne, Entry, Metric)  # one record turns into another
 
 
 def add_remove() -> AddRemove:
-    """One record added or removed (unbounded neighbours)."""
+    """One record added or removed (unbounded neighbours).
+
+    Returns
+    -------
+    AddRemove
+        A neighbouring relation.
+
+    Examples
+    --------
+    >>> print(add_remove().protects)
+    one record, added or removed
+    """
     return AddRemove()
 
 
 def replace_one(fixed: Iterable[str | Reference] = ()) -> ReplaceOne:
-    """One record replaced (bounded neighbours); the values of the `fixed` columns are public and cannot change."""
+    """One record replaced (bounded neighbours); the values of the `fixed` columns are public and cannot change.
+
+    Parameters
+    ----------
+    fixed
+        Columns whose values are public and cannot change.
+
+    Returns
+    -------
+    ReplaceOne
+        A neighbouring relation.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(replace_one(["region"]).protects)
+    one record, replaced by any other, its region unchanged
+    """
     return ReplaceOne(_names("fixed", fixed))
 
 
 def user(id: str | Reference, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
-    """All records of one person added or removed; caps on how many there are, in all and for each value of a column."""
+    """All records of one person added or removed; caps on how many there are, in all and for each value of a column.
+
+    Parameters
+    ----------
+    id
+        The `Id` column that says whose record it is.
+    max_records
+        The most records of one person.
+    max_per
+        The most records of one person for each value of a column.
+
+    Returns
+    -------
+    User
+        A neighbouring relation.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(user("patient", max_records=4).protects)
+    all records (at most 4) of one patient, added or removed
+    """
     caps = dict(max_per or {})
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
     found = tuple(sorted((checks.text("max_per", c), checks.count("max_per", cap, least=1)) for c, cap in caps.items()))
@@ -242,35 +299,156 @@ def user(id: str | Reference, max_records: int | None = None, max_per: Mapping[s
 
 
 def entry(*columns: str | Reference) -> Entry:
-    """One cell of one record changes."""
+    """One cell of one record changes.
+
+    Parameters
+    ----------
+    *columns
+        Columns that may change; all if none is named.
+
+    Returns
+    -------
+    Entry
+        A neighbouring relation.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(entry("age", "diagnosis").protects)
+    one cell of one record, in age or diagnosis
+    """
     return Entry(_names("columns", columns))
 
 
 def window(column: str | Reference, length: float, max_records: int | None = None) -> Window:
-    """What happens within any `length` consecutive values of an ordered column (w-event privacy)."""
+    """What happens within any `length` consecutive values of an ordered column (w-event privacy).
+
+    Parameters
+    ----------
+    column
+        An ordered column, such as a day.
+    length
+        How many consecutive values.
+    max_records
+        The most records inside a window.
+
+    Returns
+    -------
+    Window
+        A neighbouring relation.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(window("day", 7).protects)
+    everything within any 7 consecutive values of day
+    """
     limit = math.inf if max_records is None else checks.count("max_records", max_records, least=1)
     return Window(column_name("column", column), checks.positive("length", length), limit)
 
 
 def edge() -> Edge:
-    """One edge of a graph, whose edges are the records."""
+    """One edge of a graph, whose edges are the records.
+
+    Returns
+    -------
+    Edge
+        A neighbouring relation.
+
+    Examples
+    --------
+    >>> print(edge().protects)
+    one edge, added or removed
+    """
     return Edge()
 
 
 def node(max_degree: int | None = None, *, rewire: bool = True, nodes: int | None = None) -> Node:
-    """One node of a graph, whose edges are the records; `nodes` is their public number, if there is one."""
+    """One node of a graph, whose edges are the records; `nodes` is their public number, if there is one.
+
+    Parameters
+    ----------
+    max_degree
+        The most edges of one node.
+    rewire
+        Whether a node may keep its place and change its edges; if not it joins or leaves.
+    nodes
+        The public number of nodes.
+
+    Returns
+    -------
+    Node
+        A neighbouring relation.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> print(node(max_degree=10).protects)
+    one node of degree at most 10, rewired
+    """
     degree = math.inf if max_degree is None else checks.count("max_degree", max_degree, least=1)
     number = math.inf if nodes is None else checks.count("nodes", nodes, least=2)
     return Node(min(degree, number - 1), checks.flag("rewire", rewire), number)
 
 
 def free_lunch() -> FreeLunch:
-    """Any change at all."""
+    """Any change at all.
+
+    Returns
+    -------
+    FreeLunch
+        A neighbouring relation.
+
+    Examples
+    --------
+    >>> print(free_lunch().protects)
+    the whole table
+    """
     return FreeLunch()
 
 
 def metric(distance: Distance, unit: str, *, within: float = 1.0, diameter: float | None = None) -> Metric:
-    """One record moves by at most `within` units; `diameter` bounds how far apart two inputs of a query ever are."""
+    """One record moves by at most `within` units; `diameter` bounds how far apart two inputs of a query ever are.
+
+    Parameters
+    ----------
+    distance
+        `euclidean`, `manhattan` or `geo` of some columns.
+    unit
+        What one unit is called.
+    within
+        How far the record moves.
+    diameter
+        The largest distance of two inputs of a query, if it is known.
+
+    Returns
+    -------
+    Metric
+        A neighbouring relation (d-privacy).
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> from quiltwork import manhattan
+    >>> print(metric(manhattan("age"), "years", within=2.0).protects)
+    the age of one record, moved by at most 2 years
+    """
     if not isinstance(distance, Distance):
         raise InvalidParameter("distance", distance, "euclidean(...), manhattan(...) or geo(latitude, longitude)")
     widest = None if diameter is None else checks.positive("diameter", diameter)

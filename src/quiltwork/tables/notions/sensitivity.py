@@ -197,7 +197,29 @@ on_table = Holds(input=False)
 
 
 def on_input(notion: Notion) -> Holds:
-    """The guarantee holds for neighbours of what the query itself reads."""
+    """The guarantee holds for neighbours of what the query itself reads.
+
+    Parameters
+    ----------
+    notion
+        A neighbouring relation.
+
+    Returns
+    -------
+    Holds
+        For `holds=` of a query.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> from quiltwork import add_remove
+    >>> on_input(add_remove()).words
+    'stated for one record, added or removed in what the query reads'
+    """
     return Holds(True, _notion(notion))
 
 

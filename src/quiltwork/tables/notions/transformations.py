@@ -89,7 +89,30 @@ class ClipRows(Via):
 
 
 def flat_map(name: str, *, max_out: int) -> FlatMap:
-    """Each record becomes at most `max_out` rows, by any function of that record alone."""
+    """Each record becomes at most `max_out` rows, by any function of that record alone.
+
+    Parameters
+    ----------
+    name
+        What it makes, in a few words.
+    max_out
+        The most rows that one record becomes.
+
+    Returns
+    -------
+    FlatMap
+        For `via=` of a query.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> flat_map("visits", max_out=3).stability
+    3
+    """
     return FlatMap(
         checks.text("name", name, "a few words that say what it makes"), checks.count("max_out", max_out, least=1)
     )
@@ -100,6 +123,28 @@ def join(*, truncate: tuple[int, int], first: bool = False) -> Join:
 
     The rule that picks them must look at each row alone (a fixed order or hash of the row). With `first` the condition
     of the query is applied to what was joined, and not before.
+
+    Parameters
+    ----------
+    truncate
+        Rows kept for each key: ours, theirs.
+    first
+        Whether the query's condition comes after the join.
+
+    Returns
+    -------
+    Join
+        For `via=` of a query.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> join(truncate=(2, 3)).stability
+    6
     """
     try:
         own, other = truncate
@@ -115,6 +160,30 @@ def clip_rows(id: str | Reference, most: int, *, first: bool = False) -> ClipRow
     """Keep at most `most` rows of each person, chosen by a fixed order or hash of the row.
 
     With `first` the rows are clipped before the condition of the query is applied, and not after it.
+
+    Parameters
+    ----------
+    id
+        The `Id` column that says whose row it is.
+    most
+        Rows that each person keeps.
+    first
+        Whether rows are clipped before the query's condition.
+
+    Returns
+    -------
+    ClipRows
+        For `via=` of a query, or `contribution=` of a plan.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> clip_rows("patient", 4).stability
+    2
     """
     name = column_name("id", id, "an Id column, or its name")
     return ClipRows(name, checks.count("most", most, least=1), checks.flag("first", first))

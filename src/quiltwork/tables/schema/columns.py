@@ -136,7 +136,20 @@ def _chooses(selector: Selector, value: Any) -> bool:
 )
 @attrs.frozen(init=False)
 class Cat(Column):
-    """One of a public list of categories."""
+    """One of a public list of categories.
+
+    Parameters
+    ----------
+    *categories
+        The public list, none twice.
+    nullable
+        Whether NULL occurs.
+
+    Examples
+    --------
+    >>> Cat("N", "S").value("N")
+    'N'
+    """
 
     kind: ClassVar[str] = "Cat"
     categories: tuple[Any, ...]
@@ -254,7 +267,22 @@ class Ordered(Column):
 @document("int_column/1")
 @attrs.frozen
 class Int(Ordered):
-    """A whole number between two public bounds, both included."""
+    """A whole number between two public bounds, both included.
+
+    Parameters
+    ----------
+    low
+        The least value.
+    high
+        The largest.
+    nullable
+        Whether NULL occurs.
+
+    Examples
+    --------
+    >>> Int(0, 120).value(40)
+    40
+    """
 
     kind: ClassVar[str] = "Int"
     low: int = checked(whole, "low")
@@ -275,7 +303,22 @@ class Int(Ordered):
 @document("float_column/1")
 @attrs.frozen
 class Float(Ordered):
-    """A real number between two public bounds, both included; NaN counts as NULL."""
+    """A real number between two public bounds, both included; NaN counts as NULL.
+
+    Parameters
+    ----------
+    low
+        The least value.
+    high
+        The largest.
+    nullable
+        Whether NULL occurs.
+
+    Examples
+    --------
+    >>> Float(0.0, 300.0).value(71.5)
+    71.5
+    """
 
     kind: ClassVar[str] = "Float"
     discrete: ClassVar[bool] = False
@@ -294,7 +337,22 @@ class Float(Ordered):
 @document("date_column/1")
 @attrs.frozen
 class Date(Ordered):
-    """A day between two public days, both included; days may be written as ISO text."""
+    """A day between two public days, both included; days may be written as ISO text.
+
+    Parameters
+    ----------
+    low
+        The first day.
+    high
+        The last.
+    nullable
+        Whether NULL occurs.
+
+    Examples
+    --------
+    >>> Date("2026-01-01", "2026-12-31").low.isoformat()
+    '2026-01-01'
+    """
 
     kind: ClassVar[str] = "Date"
     low: datetime.date = attrs.field(converter=first_day)
@@ -318,7 +376,22 @@ class Date(Ordered):
 @document("subset_column/1")
 @attrs.frozen(init=False)
 class SubsetOf(Column):
-    """A set of at most `max_size` members of a public list: the hospitals of one patient, the tags of one post."""
+    """A set of at most `max_size` members of a public list: the hospitals of one patient, the tags of one post.
+
+    Parameters
+    ----------
+    members
+        The public list, none twice.
+    max_size
+        The most members of one set.
+    nullable
+        Whether NULL occurs.
+
+    Examples
+    --------
+    >>> SubsetOf(["a", "b", "c"], 2).max_size
+    2
+    """
 
     kind: ClassVar[str] = "SubsetOf"
     members: tuple[Any, ...]
@@ -392,7 +465,13 @@ class SubsetOf(Column):
 @document("id_column/1")
 @attrs.frozen
 class Id(Column):
-    """Whose record it is: a key with no public list, used by `user`, never in a condition."""
+    """Whose record it is: a key with no public list, used by `user`, never in a condition.
+
+    Examples
+    --------
+    >>> Id().value(17)
+    17
+    """
 
     kind: ClassVar[str] = "Id"
     nullable: ClassVar[bool] = False

@@ -29,6 +29,9 @@ class Grouping:
     edges: tuple[Any, ...] | None = None
     every: str | None = None
 
+    def __str__(self) -> str:
+        return self.column if self.every is None else f"{self.every} of {self.column}"
+
     def parts(self, table: Table) -> dict[str, Predicate]:
         """The groups by their labels; together they cover every record, and only those of a set-valued column overlap.
 

@@ -199,6 +199,28 @@ def opaque(name: str, *, stability: float) -> Opaque:
     """A filter or map that is only described: it counts as touching every record.
 
     `stability` is a promise: when one record is added or removed, at most that many rows of the query's input change.
+
+    Parameters
+    ----------
+    name
+        What it does, in a few words.
+    stability
+        Rows of the query's input that change when one record is added or removed.
+
+    Returns
+    -------
+    Opaque
+        A condition, for `where=` of a query.
+
+    Raises
+    ------
+    InvalidParameter
+        A value is outside its domain; the message says which, and what is allowed.
+
+    Examples
+    --------
+    >>> opaque("outliers dropped", stability=2).stability
+    2.0
     """
     return Opaque(
         checks.text("name", name, "a few words that say what it does"),

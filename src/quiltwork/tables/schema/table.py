@@ -168,7 +168,20 @@ def column_name(name: str, given: str | Reference, allowed: str = "a column, or 
 
 @attrs.frozen(init=False, eq=False)
 class Table:
-    """The public description of a table: what a record may hold, and how many records there may be."""
+    """The public description of a table: what a record may hold, and how many records there may be.
+
+    Parameters
+    ----------
+    **columns
+        What each column holds: `Cat`, `Int`, `Float`, `Date`, `SubsetOf` or `Id`.
+
+    Examples
+    --------
+    >>> from quiltwork import Cat, Int
+    >>> table = Table(region=Cat("N", "S"), age=Int(0, 120))
+    >>> sorted(table.columns)
+    ['age', 'region']
+    """
 
     columns: Mapping[str, Column]
     least: int = 0

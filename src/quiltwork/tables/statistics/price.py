@@ -32,6 +32,7 @@ from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 from quiltwork.tables.statistics.threshold import reveal, single_key, threshold
 
+CHOOSES = "plan.calibrate(epsilon=..., delta=...) does, or quiltwork calibrate FILE --epsilon ... --delta ... --write"
 MOST_BINS = 1024  # candidates for a quantile of many values
 UNITS = 2**28  # integers of the farther end of a clip of real numbers
 
@@ -87,7 +88,7 @@ class Drawn:
         A Gaussian's size is a number whose decimal and binary forms agree, so that what is claimed is what is drawn.
         """
         if isinstance(noise, Auto):
-            raise InvalidParameter("noise", "auto", "chosen first", "plan.calibrate(epsilon=..., delta=...) chooses it")
+            raise InvalidParameter("noise", "auto", "chosen first", CHOOSES)
         size = above(typed(noise.size) * factor)
         return cls("laplace", size) if isinstance(noise, Laplace) else cls("gaussian", exact_decimal(size))
 
@@ -166,7 +167,7 @@ def _mean(noise: Noise, units: Units, *, nullable: bool) -> Price:
 
 def _scale(noise: Noise) -> float:
     if not isinstance(noise, Laplace):
-        raise InvalidParameter("noise", "auto", "chosen first", "plan.calibrate(epsilon=..., delta=...) chooses it")
+        raise InvalidParameter("noise", "auto", "chosen first", CHOOSES)
     return noise.scale
 
 
@@ -195,7 +196,8 @@ def queries(statistic: Statistic, table: Table, neighbors: Notion) -> Iterator[Q
         group = ", ".join(f"{one.column} = {label}" for one, label in zip(statistic.by, labels, strict=True))
         for q, found in prices.items():
             named = statistic.name + (f": {group}" if group else "") + ("" if q is None else f" at {q:g}")
-            yield Query(named, found.loss, holds, Everything() if where is None else where, reads, inside=found.inside)
+            kept = Everything() if where is None else where
+            yield Query(named, found.loss, holds, kept, reads, inside=found.inside, shown=statistic.in_words())
 
 
 def _holds(statistic: Statistic, neighbors: Notion) -> Holds:

@@ -63,9 +63,15 @@ class Statistic:
         own = frozenset() if self.of is None else frozenset((self.of,))
         return chosen | own | frozenset(one.column for one in self.by)
 
+    def in_words(self) -> str:
+        """What is computed of the records of one group, and its noise, for people."""
+        what = self.verb if self.of is None else f"{self.verb} of {self.of}"
+        clip = "" if self.clip is None else f" within {self.clip[0]:g} and {self.clip[1]:g}"
+        return f"{what}{clip}, {self.noise}"
+
     def __str__(self) -> str:
         what = self.verb if self.of is None else f"{self.verb} of {self.of}"
-        groups = f" by {' and '.join(one.column for one in self.by)}" if self.by else ""
+        groups = f" by {' and '.join(map(str, self.by))}" if self.by else ""
         return f"{what}{groups}, {self.noise}"
 
 
