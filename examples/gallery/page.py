@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from examples.gallery.bar import span
+from examples.gallery.browse import browsable, linked
 from examples.gallery.hung import TONES, Hung, section
 from examples.gallery.item import Effort
 from examples.gallery.keep import Outcome, written
@@ -55,10 +56,14 @@ def written_pages(rooms: Sequence[Room], outcomes: Sequence[Outcome], visit: Vis
     report = gallery(rooms, outcomes, visit)
     before = pictures(folder / f"{name}.md")
     beside = set(report.save(folder / f"{name}.md"))
+    hung = _walls(rooms, outcomes)
+    everything = [one for wall in hung.values() for one in wall]
+    text = (folder / f"{name}.md").read_text(encoding="utf-8")
+    written(folder / f"{name}.md", linked(text, everything))
     for old in before - beside:
         old.unlink(missing_ok=True)
     written(folder / f"{name}.json", json.dumps(report.data, indent=1, allow_nan=False) + "\n")
-    written(folder / f"{page}.html", report.to_html())
+    written(folder / f"{page}.html", browsable(report.to_html(), everything))
     return folder / f"{page}.html"
 
 
@@ -73,10 +78,7 @@ def pictures(page: Path) -> set[Path]:
 
 def gallery(rooms: Sequence[Room], outcomes: Sequence[Outcome], visit: Visit) -> Report:
     """The whole gallery as a report."""
-    ended = {outcome.study.name: outcome for outcome in outcomes}
-    walls = {
-        room.paper.name: [hung for study in room.studies for hung in _hung(room, ended[study.name])] for room in rooms
-    }
+    walls = _walls(rooms, outcomes)
     everything = [hung for wall in walls.values() for hung in wall]
     sections = [
         Section("At a glance", [*loud(visit), *glance(rooms, walls), about(outcomes, visit)]),
@@ -85,6 +87,14 @@ def gallery(rooms: Sequence[Room], outcomes: Sequence[Outcome], visit: Visit) ->
         *(Section(room.paper.title, wall(room, walls[room.paper.name]), room.paper.name) for room in rooms),
     ]
     return Report(TITLE, lead(everything, visit), sections, data(everything, visit))
+
+
+def _walls(rooms: Sequence[Room], outcomes: Sequence[Outcome]) -> dict[str, list[Hung]]:
+    """What hangs in each room."""
+    ended = {outcome.study.name: outcome for outcome in outcomes}
+    return {
+        room.paper.name: [hung for study in room.studies for hung in _hung(room, ended[study.name])] for room in rooms
+    }
 
 
 def _hung(room: Room, outcome: Outcome) -> list[Hung]:

@@ -309,3 +309,29 @@ def test_other_plans_do_not_load_tables():
 def test_schema(capsys):
     assert main(["schema", "--tables"]) == 0
     assert json.loads(capsys.readouterr().out) == table_schema()
+
+
+# ---- two given tables
+
+
+def test_how_far_two_tables_are(tmp_path, capsys):
+    header = "region,age,day,smoker,clinics,patient\n"
+    texts = {
+        "a": "north,12,2026-01-05,true,A;B,p1\nsouth,40,2026-03-05,false,C,p2\n",
+        "b": "north,12,2026-01-05,true,A;B,p1\neast,40,2026-03-05,,C;D,p2\n",
+        "c": "north,12,2026-01-05,true,A;B,p1\neast,Jane Roe,2026-03-05,,C;D,p2\n",
+    }
+    files = {name: str(tmp_path / f"{name}.csv") for name in texts}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.csv").write_text(header + text, encoding="utf-8")
+    assert main(["tables", CLINICS, "--between", files["a"], files["b"], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["steps"], found["vector"]["visits"], found["vector"]["age of smokers"]) == (1.0, 3.0, 0.0)
+    assert 0 < found["epsilon_at_most"] < 2.5
+    assert main(["tables", CLINICS, "--between", files["a"], files["a"]]) == 0
+    assert "at most 0" in capsys.readouterr().out
+    assert main(["tables", CLINICS, "--between", files["a"], files["c"]]) == 2
+    told = one_line(capsys.readouterr().err)
+    assert "line 3 of c.csv" in told
+    assert "column age" in told
+    assert "Jane" not in told

@@ -37,6 +37,16 @@ def test_theorem_3_as_printed_drops_the_only_zero_slope(e1, e2, literal, true):
     assert found.upper < literal - 0.002
 
 
+def test_figure_2_has_such_a_tie():
+    """eps = (0.3, 0.15), delta = (0, 0.02): k = 10 is off by 0.0067, k = 3 and 20 are right."""
+    from benchmarks import published_code
+
+    for k, lost in ((3, 0.0), (10, 0.0067), (20, 0.0)):
+        grid = published_code.GRID[500:1000:10]
+        away = published_code.ours(k)(grid) - published_code.typed_in(k)(grid)
+        assert float(abs(away).max()) == pytest.approx(lost, abs=3e-4 if lost else 1e-12)
+
+
 def test_theorem_3_as_printed_is_right_where_no_quotient_is_whole():
     """Away from ties the printed theorem and the engine agree: the theorem itself holds."""
     first, second = halfway(0.31, 0.17)

@@ -3,13 +3,15 @@
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from examples.gallery.browse import slug
 from examples.gallery.hung import LONG, compared, folded
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from examples.gallery.keep import Outcome
 from examples.gallery.page import Visit, gallery, written_pages
-from examples.gallery.rooms import Room
+from examples.gallery.rooms import Room, all_rooms
 from tests.gallery import fakes
 from tests.report.outline import check_page, text_of
 
@@ -178,3 +180,30 @@ def test_a_failure_that_disproves_is_told_from_one_that_does_not():
         ("no", "disproves the claim", "bad"),
         ("yes", "", "good"),
     ]
+
+
+def test_a_reader_can_choose_and_search_and_follow_errata(tmp_path):
+    written_pages(*hanging(), visit(), tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    verdicts = dict(re.findall(r'<section aria-labelledby="([\w-]+)" data-verdict="([^"]+)" data-paper="fake">', page))
+    items = json.loads((tmp_path / "gallery.json").read_text())["items"]
+    assert verdicts == {item["key"]: item["verdict"] for item in items}
+    for verdict in set(verdicts.values()):
+        name = f"verdict-{slug(verdict)}"
+        assert f'name="verdict" id="{name}"' in page
+        assert f'body:has(#{name}:checked) section[data-verdict]:not([data-verdict="{verdict}"])' in page
+    corrected = [item["errata"] for item in items if item["errata"]]
+    assert corrected
+    for heading in corrected:
+        link = f"../../docs/errata.md#{slug(heading)}"
+        assert f'href="{link}"' in page
+        assert f"]({link})" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
+
+
+def test_every_erratum_that_items_name_is_a_heading_with_its_anchor():
+    from examples.gallery.browse import slug
+
+    text = Path("docs/errata.md").read_text(encoding="utf-8")
+    anchors = {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)}
+    named = {item.errata for room in all_rooms() for study in room.studies for item in study.items if item.errata}
+    assert {heading for heading in named if slug(heading) not in anchors} == set()

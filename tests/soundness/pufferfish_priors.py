@@ -20,6 +20,7 @@ from quiltwork.pufferfish import (
     Ising,
     JointLaw,
     MarkovChain,
+    Network,
     Prior,
     Tree,
 )
@@ -97,6 +98,19 @@ def tree(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     return Tree(parents, matrix, first), law
 
 
+def network(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
+    """Random graphs of parents, some laws with zeros."""
+    states, count = ((2, 7), (3, 4))[rng.integers(2)]
+    most = int(rng.integers(1, 3))
+    parents = [tuple(rng.choice(i, min(i, most), replace=False).tolist()) for i in range(count)]
+    tables = [rows(rng, states ** len(above), states).reshape((states,) * (len(above) + 1)) for above in parents]
+    cells = np.indices((states,) * count)
+    law = np.ones((states,) * count)
+    for entry, (above, table) in enumerate(zip(parents, tables, strict=True)):
+        law = law * table[tuple(cells[one] for one in (*above, entry))]
+    return Network.bayesian(parents, tables), law
+
+
 def ising(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """Couplings of both signs."""
     count = int(rng.integers(3, 8))
@@ -132,6 +146,7 @@ KINDS: dict[str, Draw] = {
     "set of chains": several,
     "hidden chain": hidden,
     "tree": tree,
+    "network": network,
     "Ising": ising,
     "blocks": blocks,
     "listed law": listed,

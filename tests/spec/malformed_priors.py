@@ -98,6 +98,16 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
     ("a parent nowhere", prior("{tree: {parents: [~, 7], transition: [[1, 0], [0, 1]], root: [1, 0]}}"), ("0 to 1",)),
     ("a parent of -1", prior("{tree: {parents: [-1, 0], transition: [[1, 0], [0, 1]], root: [1, 0]}}"), (">= 0",)),
     ("no tree", prior("{tree: {parents: [], transition: [[1, 0], [0, 1]], root: [1, 0]}}"), ("at least 1",)),
+    (
+        "a network with an axis too few",
+        prior("{network: {factors: [{entries: [0, 1], weights: [0.5, 0.5]}]}}"),
+        ("network.factors", "1 axes", "one axis for each entry"),
+    ),
+    (
+        "an entry without a factor",
+        prior("{network: {factors: [{entries: [1], weights: [1, 1]}]}}"),
+        ("none for entry 0",),
+    ),
     ("a block of nobody", prior("{blocks: {size: 0, alpha: 1, beta: 1}}"), ("blocks.size", ">= 1")),
     ("alpha 0", prior("{blocks: {size: 2, alpha: 0, beta: 1}}"), ("blocks.alpha", "> 0")),
     ("a block too large", prior("{blocks: {size: 20000, alpha: 1, beta: 1}}"), ("blocks.size", "10000")),

@@ -113,6 +113,7 @@ def priors():
         pufferfish.Independent(),
         pufferfish.Independent(7),
         pufferfish.Ising({(0, 1): 0.4, (1, 2): -0.3}, fields=[0.1, 0.0, -0.2]),
+        pufferfish.Network({(0, 1): [[3.0, 1.0], [1.0, 3.0]], (1, 2): [[2.0, 0.0], [1.0, 5.0]]}, ("well", "ill")),
         pufferfish.JointLaw([[0.4, 0.1], [0.1, 0.4]], values=["well", "ill"]),
         pufferfish.JointLaw(fractions),
         pufferfish.JointLaw([[0.4, 0.1], [0.1, 0.4]], relative_error=1e-12, gauge=Gauge((False, False), 1e-9)),

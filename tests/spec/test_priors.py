@@ -16,6 +16,7 @@ from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianP
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
 from quiltwork.pufferfish.priors.ising import Ising
 from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.network.network import Network
 from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.pufferfish.secrets import entry_values
 from quiltwork.spec import parse_prior, prior_from, prior_schema, read_prior
@@ -52,6 +53,11 @@ KINDS = [
         Ising({(0, 1): 0.4, (1, 2): -0.3}, np.array([0.0, 1.0, 2.0])),
     ),
     ("{ising: {couplings: [{between: [0, 1], strength: 0.4}], fields: -0.2}}", Ising({(0, 1): 0.4}, np.array(-0.2))),
+    (
+        "{network: {factors: [{entries: [0], weights: [0.5, 0.5]},"
+        " {entries: [0, 1], weights: [[0.8, 0.2], [0.3, 0.7]]}]}}",
+        Network.bayesian([(), (0,)], [[0.5, 0.5], P]),
+    ),
     (
         "{joint_law: {law: [[0.4, 0.1], [0.1, 0.4]], values: [[u, v], [1, 2]]}}",
         JointLaw(np.array([[0.4, 0.1], [0.1, 0.4]]), (("u", "v"), (1, 2))),

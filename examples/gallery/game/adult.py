@@ -12,9 +12,10 @@ from examples.gallery.game.attacks import (
     as_printed,
     at_least,
     in_order,
+    lasted,
+    lasting,
     learned,
     paper_network,
-    survives,
     table,
     trained_times,
 )
@@ -59,7 +60,8 @@ def adult(effort: Effort) -> dict[str, Finding]:
     )
     grid = table(found, PRINTED_1D, "Printed areas, and all attackers on census records")
     return {
-        "game-figure-1d": Finding(words, why, [*pairs, survives(found)], [drawn]),
+        "game-figure-1d": Finding(words, why, [*pairs], [drawn]),
+        **lasted("game-figure-1d", found, words, why),
         "game-table-4-1d": Finding(words, CLASH + why, [in_order(PRINTED_1D, ORDER), *areas], [grid]),
     }
 
@@ -74,6 +76,7 @@ STUDIES = (
                 "adaptive LRT slightly surpasses fixed LRT, and the score-based attacker is the weakest.",
                 LOOP,
             ),
+            lasting("game-figure-1d", "Figure 1d", LOOP),
             Item(
                 "game-table-4-1d",
                 "Table 4, Figure 1d",

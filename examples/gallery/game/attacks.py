@@ -15,7 +15,7 @@ import numpy as np
 
 from examples.gallery.game.people import size
 from examples.gallery.game.printed import BAYESIAN, Printed
-from examples.gallery.item import Check, Effort
+from examples.gallery.item import Check, Effort, Finding, Item
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Grid
 from quiltwork.game import AdaptiveThreshold, Calibrated, FixedThreshold, Neural, Ridge, Score
@@ -220,6 +220,20 @@ def survives(found: Attacked) -> Check:
         best.lower <= bayesian.upper,
         ours=f"{best.said} by {best.who}, {bayesian.said}",
     )
+
+
+def lasting(key: str, place: str, errata: str) -> Item:
+    """The item beside a figure: whether its strongest attacker is the strongest there is."""
+    claim = (
+        "The Bayesian attacker is the best response to the defence (Definition 2), so that its curve shows the worst "
+        "case: no attacker who learns from the finished defence reads more."
+    )
+    return Item(f"{key}-retrained", f"{place}, attackers retrained", claim, errata)
+
+
+def lasted(key: str, found: Attacked, measured: str, why: str) -> dict[str, Finding]:
+    """What was found for it."""
+    return {f"{key}-retrained": Finding(measured, why, [survives(found)])}
 
 
 def in_order(printed: Mapping[str, Printed], names: Sequence[str]) -> Check:

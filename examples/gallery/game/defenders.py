@@ -13,6 +13,7 @@ from examples.gallery.game.attacks import (
     Attacked,
     as_printed,
     at_least,
+    lasting,
     paper_network,
     responded,
     trained_times,
@@ -33,7 +34,7 @@ def at_middle(effort: Effort) -> dict[str, Finding]:
         name: responded(paper_network(MIDDLE, effort, kind), people(effort), effort) for name, kind in kinds.items()
     }
     findings = {
-        "game-figure-1a": figure(MIDDLE, found, effort, "game-figure-1a"),
+        **figure(MIDDLE, found, effort, "game-figure-1a"),
         "game-table-3-kappa-1-5": column(MIDDLE, found, effort),
     }
     return findings | three_defenders(found, responses, effort)
@@ -113,6 +114,7 @@ STUDIES = (
                 "and is the greatest threat of the three.",
                 LOOP,
             ),
+            lasting("game-figure-1a", "Figures 1a and 2b", LOOP),
             Item(
                 "game-table-3-kappa-1-5",
                 "Table 3, kappa = 1.5",

@@ -10,10 +10,11 @@ from examples.gallery.game.attacks import (
     as_printed,
     at_least,
     attacked,
+    lasted,
+    lasting,
     learned,
     paper_network,
     retrained,
-    survives,
     table,
     trained_times,
 )
@@ -60,7 +61,8 @@ def classifier(effort: Effort) -> dict[str, Finding]:
     )
     areas = [as_printed(found[name], area) for name, area in PRINTED_1H.items()]
     return {
-        "game-figure-1h": Finding(words, why, [*order, survives(found)], [drawn, second]),
+        "game-figure-1h": Finding(words, why, [*order], [drawn, second]),
+        **lasted("game-figure-1h", found, words, why),
         "game-table-4-1h": Finding(words, why, areas, [grid]),
     }
 
@@ -75,6 +77,7 @@ STUDIES = (
                 "decision tree, then support vectors.",
                 LOOP,
             ),
+            lasting("game-figure-1h", "Figure 1h", LOOP),
             Item(
                 "game-table-4-1h",
                 "Table 4, Figure 1h",

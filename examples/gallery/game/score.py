@@ -10,13 +10,14 @@ from examples.gallery.game.attacks import (
     as_printed,
     at_least,
     attacked,
+    lasted,
+    lasting,
     paper_network,
     responded,
-    survives,
     table,
     trained_times,
 )
-from examples.gallery.game.kappa import HALF
+from examples.gallery.game.kappa import HALF, LOOP
 from examples.gallery.game.people import Some, genomes, size, told
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1G, SCORE
 from examples.gallery.item import Check, Effort, Finding, Item, Study
@@ -80,7 +81,8 @@ def against_score(effort: Effort) -> dict[str, Finding]:
     areas = [as_printed(found[name], area) for name, area in PRINTED_1G.items()]
     grid = table(found, PRINTED_1G, "Printed areas, and all attackers on simulated genomes")
     return {
-        "game-figure-1g": Finding(words, why, [*order, lost, turned, close, survives(found)], [drawn]),
+        "game-figure-1g": Finding(words, why, [*order, lost, turned, close], [drawn]),
+        **lasted("game-figure-1g", found, words, why),
         "game-table-4-1g": Finding(
             words,
             f"Other people and an unknown price. {why} That explains an area below one half for the score. It does not "
@@ -103,6 +105,7 @@ STUDIES = (
                 "worst.",
                 HALF,
             ),
+            lasting("game-figure-1g", "Figure 1g", LOOP),
             Item(
                 "game-table-4-1g",
                 "Table 4, Figure 1g",

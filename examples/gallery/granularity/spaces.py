@@ -9,6 +9,7 @@ import numpy as np
 from examples.gallery.granularity.classes import BOUNDED, LUNCH, TABLES, UNBOUNDED, VALUES, near, shown, worst
 from examples.gallery.item import Check, Effort, Finding, Study, alone
 from examples.tables import halves, refused, visits
+from quiltwork import tables
 from quiltwork.document.blocks import Details, Grid, Words
 from quiltwork.tables import on_table
 from quiltwork.tables.notions.spaces import (
@@ -162,6 +163,33 @@ def canonical(effort: Effort) -> dict[str, Finding]:
     return {"granularity-section-iii-canonical-metric": found}
 
 
+def given(effort: Effort) -> dict[str, Finding]:
+    """d(D, D') as the library answers it for two given tables, beside the lengths of chains in the listed class."""
+    table = tables.Table(value=tables.Cat(*VALUES))
+    notions = {
+        "add/remove": tables.add_remove(),
+        "replace-one": tables.replace_one(),
+        "free lunch": tables.free_lunch(),
+    }
+    checks = []
+    for (name, notion), space in zip(notions.items(), (UNBOUNDED, BOUNDED, LUNCH), strict=True):
+        rows = [[{"value": value} for value in one] for one in space.databases]
+        wrong = sum(
+            tables.distance(table, one, two, notion) != space.distances[i, j]
+            for i, one in enumerate(rows)
+            for j, two in enumerate(rows)
+        )
+        checks.append(Check(f"{name}: every pair of tables has the length of its shortest chain", wrong == 0))
+    return {
+        "granularity-definition-iii-1-two-tables": Finding(
+            f"{len(TABLES)} tables of up to three records, every ordered pair under three notions.",
+            "The metric of a notion is the least number of steps between neighbours. Of two given tables it follows "
+            "from the records in which they differ: quiltwork tables plan.yaml --between one.csv two.csv.",
+            checks,
+        )
+    }
+
+
 STUDIES: tuple[Study, ...] = (
     alone(
         "granularity-example-ii-9",
@@ -194,5 +222,13 @@ STUDIES: tuple[Study, ...] = (
         "always the restriction.",
         canonical,
         seconds=(0.1, 0.1),
+    ),
+    alone(
+        "granularity-definition-iii-1-two-tables",
+        "Definition III.1, two given tables",
+        "Each notion of neighbour has a metric d(D, D') on tables, and privacy says how far outputs may be apart for "
+        "tables at each distance.",
+        given,
+        seconds=(0.2, 0.2),
     ),
 )

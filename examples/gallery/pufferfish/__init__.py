@@ -8,6 +8,7 @@ from examples.gallery.pufferfish import (
     algorithms,
     collapse,
     definition_7,
+    definitions,
     figure_3,
     fitting,
     gaussian,
@@ -33,4 +34,5 @@ STUDIES: tuple[Study, ...] = (
     *selection.STUDIES,
     *fitting.STUDIES,
     *smoothing.STUDIES,
+    *definitions.STUDIES,
 )

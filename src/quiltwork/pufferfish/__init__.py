@@ -19,6 +19,7 @@ from quiltwork.pufferfish.priors.gaussian.prior import AutoRegressive, GaussianP
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov
 from quiltwork.pufferfish.priors.ising import Ising
 from quiltwork.pufferfish.priors.joint.law import JointLaw
+from quiltwork.pufferfish.priors.network.network import Network
 from quiltwork.pufferfish.priors.tree import Tree
 from quiltwork.pufferfish.releases import Released, gaussian, histogram, laplace, markov_quilt, top_k
 from quiltwork.pufferfish.secrets import entry_values, function_values, joint_values
@@ -40,6 +41,7 @@ __all__ = [
     "JointLaw",
     "Leakage",
     "MarkovChain",
+    "Network",
     "Prior",
     "Released",
     "Totals",

@@ -1,12 +1,15 @@
 """Tables, neighbour notions and plans of overlapping queries."""
 
 from quiltwork.tables.guarantee import PlanGuarantee
+from quiltwork.tables.how_far import HowFar
+from quiltwork.tables.notions.between import distance
 from quiltwork.tables.notions.metrics import euclidean, geo, manhattan
 from quiltwork.tables.notions.neighbors import (
     add_remove,
     edge,
     entry,
     free_lunch,
+    local,
     metric,
     node,
     replace_one,
@@ -24,6 +27,7 @@ __all__ = [
     "Cat",
     "Date",
     "Float",
+    "HowFar",
     "Id",
     "Int",
     "Plan",
@@ -33,6 +37,7 @@ __all__ = [
     "add_remove",
     "clip_rows",
     "dist",
+    "distance",
     "edge",
     "entry",
     "euclidean",
@@ -40,6 +45,7 @@ __all__ = [
     "free_lunch",
     "geo",
     "join",
+    "local",
     "manhattan",
     "metric",
     "node",

@@ -17,6 +17,7 @@ from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import DisconnectedDomainWarning, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.tables.guarantee import PlanGuarantee, guaranteed
+from quiltwork.tables.how_far import HowFar, how_far
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Node, Notion, User, Window
 from quiltwork.tables.notions.sensitivity import Holds
 from quiltwork.tables.notions.transformations import ClipRows, Via
@@ -314,6 +315,19 @@ class Plan:
         if person is None or when is None:
             raise InvalidParameter("person and when", (person, when), "the two columns that order correlated rows")
         return under_prior(self, prior, person, when, changes)
+
+    def how_far(self, first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> HowFar:
+        """How far two given tables are: one distance for each query, and what they cost together.
+
+        >>> import quiltwork as qw
+        >>> people = Table(region=qw.tables.Cat("north", "south"))
+        >>> asked = dict(loss=qw.laplace(5), count=True, holds=qw.tables.on_input(qw.tables.add_remove()))
+        >>> plan = Plan(people, qw.tables.replace_one()).add("north", where=people.region == "north", **asked)
+        >>> found = plan.add("all", **asked).how_far([dict(region="north")], [dict(region="south")])
+        >>> found.steps, dict(found.vector), round(found.loss.epsilon(0).safe, 6)
+        (1.0, {'north': 1.0, 'all': 0.0}, 0.2)
+        """
+        return how_far(self, first, second)
 
     def session(self, budget: Loss) -> Session:
         """Adaptive use of this plan's table and notion within a budget; what the plan holds already is spent first."""

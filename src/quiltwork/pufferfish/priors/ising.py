@@ -68,7 +68,8 @@ class Ising(SamePrior):
     def __attrs_post_init__(self) -> None:
         least = 1 + max((two for _, two in self.couplings), default=0)
         if least > MOST_ENTRIES:
-            raise InvalidParameter("an entry of couplings", least - 1, f"below {MOST_ENTRIES}", "all data are listed")
+            hint = "all data are listed; a Network takes more"
+            raise InvalidParameter("an entry of couplings", least - 1, f"below {MOST_ENTRIES}", hint)
         fields = checks.numbers("fields", self.fields, "moderate numbers", -MAX_STRENGTH, MAX_STRENGTH)
         if not fields.ndim:
             fields = np.full(least, float(fields))

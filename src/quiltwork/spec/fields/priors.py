@@ -17,6 +17,7 @@ from quiltwork.pufferfish.priors.gaussian.prior import GaussianPrior
 from quiltwork.pufferfish.priors.hidden_chain import HiddenMarkov as HiddenMarkovPrior
 from quiltwork.pufferfish.priors.ising import Ising as IsingPrior
 from quiltwork.pufferfish.priors.joint.law import JointLaw as JointLawPrior
+from quiltwork.pufferfish.priors.network.network import Network as NetworkPrior
 from quiltwork.pufferfish.priors.tree import Tree as TreePrior
 from quiltwork.spec.fields.columns import Values
 from quiltwork.spec.fields.fields import Choice, Count, Positive, Rate, Strict, located, refused
@@ -137,6 +138,24 @@ class Ising(Described):
         return IsingPrior({entry.between: entry.strength for entry in self.couplings}, self.fields)
 
 
+class Dependence(Strict):
+    """How the values of some entries go together: one level of weights for each of them."""
+
+    entries: Annotated[tuple[Index, ...], Field(strict=False, min_length=1)]
+    weights: Table
+
+
+class Network(Described):
+    """A product of factors: a Bayesian network has one for each entry, its law given others (the last level)."""
+
+    factors: Annotated[tuple[Dependence, ...], Field(strict=False, min_length=1)]
+    states: Values | None = None
+
+    def prior(self) -> AnyPrior:
+        told = {} if self.states is None else {"states": self.states}
+        return NetworkPrior([(one.entries, one.weights) for one in self.factors], **told)
+
+
 class JointLaw(Described):
     """The probability of every dataset."""
 
@@ -177,6 +196,7 @@ class OneLaw(Choice):
     blocks: Blocks | None = None
     independent: Independent | None = None
     ising: Ising | None = None
+    network: Network | None = None
     joint_law: JointLaw | None = None
 
     @model_validator(mode="after")

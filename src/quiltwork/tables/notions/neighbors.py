@@ -265,6 +265,14 @@ def replace_one(fixed: Iterable[str | Reference] = ()) -> ReplaceOne:
     return ReplaceOne(_names("fixed", fixed))
 
 
+def local() -> ReplaceOne:
+    """Local differential privacy: each person's one record is the whole database, and any two of them are neighbours.
+
+    It is `replace_one()` of a table with one record; a plan says what is computed from one person's answer.
+    """
+    return ReplaceOne()
+
+
 def user(id: str | Reference, max_records: int | None = None, max_per: Mapping[str, int] | None = None) -> User:
     """All records of one person added or removed; caps on how many there are, in all and for each value of a column.
 

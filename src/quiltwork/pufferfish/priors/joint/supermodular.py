@@ -57,7 +57,7 @@ def is_supermodular(law: Any) -> bool:
     fractions, floats = clean_law(law)
     if any(size > 2 for size in floats.shape):
         raise InvalidParameter("law", floats.shape, "a law of entries with two values")
-    return _close_enough(floats.ndim, _missed(floats, fractions, 0.0 if fractions is None else UNIT))
+    return close_enough(floats.ndim, missed(floats, fractions, 0.0 if fractions is None else UNIT))
 
 
 def flipped_supermodular(law: FloatArray, fractions: np.ndarray | None, relative_error: float) -> Gauge | None:
@@ -71,8 +71,8 @@ def flipped_supermodular(law: FloatArray, fractions: np.ndarray | None, relative
     flips = _signs(law)
     axes = tuple(axis for axis, flip in enumerate(flips) if flip)
     exact = None if fractions is None else np.flip(fractions, axes)
-    tau = _missed(np.flip(law, axes), exact, relative_error)
-    return Gauge(flips, tau) if _close_enough(law.ndim, tau) else None
+    tau = missed(np.flip(law, axes), exact, relative_error)
+    return Gauge(flips, tau) if close_enough(law.ndim, tau) else None
 
 
 def moment_leaks(
@@ -138,7 +138,7 @@ def _signs(law: FloatArray) -> tuple[bool, ...]:
     return tuple(flips)
 
 
-def _missed(law: FloatArray, fractions: np.ndarray | None, relative_error: float) -> float:
+def missed(law: FloatArray, fractions: np.ndarray | None, relative_error: float) -> float:
     """tau: log of the factor by which the condition may be missed; infinite where no factor helps."""
     use_fractions = fractions is not None and fractions.size <= FRACTIONS
     table: np.ndarray = np.squeeze(fractions if use_fractions and fractions is not None else law)
@@ -177,5 +177,5 @@ def _slack(entries: int, tau: float) -> float:
     return tau * entries * (entries - 1) / 2.0 * (1.0 + 8.0 * UNIT)
 
 
-def _close_enough(entries: int, tau: float) -> bool:
+def close_enough(entries: int, tau: float) -> bool:
     return tau < math.inf and 4.0 * _slack(entries, tau) <= MAX_SLACK

@@ -1,0 +1,1 @@
+"""Bayesian and Markov networks whose induced width is small, by junction trees."""
