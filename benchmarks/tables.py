@@ -50,6 +50,7 @@ NEAR = 0.1  # how far above what is attained the bound of a user may be
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = json.loads((ROOT / "tests" / "reference_granularity.json").read_text(encoding="utf-8"))
 EXPECTED = {test["id"]: test for test in REFERENCE["tests"]}
+DAYS, SPLITS, LEVELS = 819, (8, 39, 117, 819), 9
 HOSPITALS, MOST, HOSPITAL_DELTA = 50, 3, 1e-5
 FIRST_DAY = datetime.date(2026, 1, 1)
 Draw = Callable[[np.random.Generator], qw.Loss]
@@ -94,6 +95,7 @@ class Row:
 
 HEAD = ["plan", "notion", "s", "lower", "upper", "width", "touched", "sequential", "x", "MB", "n"]
 RIGHT = {2, 3, 4, 5, 6, 7, 8, 9, 10}
+HIERARCHY_HEAD = ["counts", "noise", "delta", "s", "lower", "upper", "width", "n"]
 HOSPITAL_HEAD = ["each of 50 counts", "notion", "epsilon", "reference", "difference", "source"]
 COVER_HEAD = ["queries, cells, records", "seed", "s", "lower", "upper", "above", "sequential", "m x parallel"]
 NOTE = (
@@ -106,6 +108,11 @@ HOSPITAL_NOTE = (
     f"{HOSPITALS} counts, each record in at most {MOST} of them, delta {HOSPITAL_DELTA:g}; the upper end at rtol 1e-6, "
     "with a reference that does not come from this library."
 )
+HIERARCHY_NOTE = (
+    f"Counts along one ordered column under replace_one: {DAYS:,} days, weeks, three weeks and eighths (983), and nine "
+    "binary levels (1,022). Each own: the scale or sigma of every count is drawn from 5 to 50. s, lower, upper, width "
+    "and n as above; from the plan to its epsilon at this delta."
+)
 COVER_NOTE = (
     "All records of one person, as a sum of costs: the bound of tables.cover on random cells. above: how far "
     "the upper end is from what the records found cost. More sizes: benchmarks/cover.py."
@@ -116,12 +123,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     options = parse(arguments)
     rows = list(report.progress(workloads(options.quick)))
+    levels, level_bars = hierarchies(options.quick)
     listed, hospital_bars = hospitals()
     covered, cover_bars = users(options.quick)
-    bars = [*judged(rows), *hospital_bars, *cover_bars]
+    bars = [*judged(rows), *level_bars, *hospital_bars, *cover_bars]
     failed = sum(not bar.passed for bar in bars)
     sections = [
         ("", NOTE, [HEAD, *(row.cells for row in grouped(rows))], RIGHT),
+        ("Hierarchical counts", HIERARCHY_NOTE, [HIERARCHY_HEAD, *levels], {2, 3, 4, 5, 6, 7}),
         ("Hospitals", HOSPITAL_NOTE, [HOSPITAL_HEAD, *listed], {2, 3, 4}),
         ("Users", COVER_NOTE, [COVER_HEAD, *covered], {1, 2, 3, 4, 5, 6, 7}),
         ("Bars", f"{len(bars) - failed} of {len(bars)} pass.", [report.BAR_HEAD, *(bar.cells for bar in bars)], set()),
@@ -215,6 +224,56 @@ def judged(rows: Sequence[Row]) -> Iterator[Bar]:
     for losses, name in itertools.product(LOSSES, NOTIONS):
         slowest = max(row.seconds for row in rows if row.case.startswith(losses) and row.notion == name)
         yield at_most(f"time of {QUERIES:,} queries, {losses}, {name}", SECONDS, slowest, " s")
+
+
+# ---- hierarchies
+
+
+def _between(rng: np.random.Generator) -> float:
+    return float(rng.uniform(5.0, 50.0))
+
+
+NOISES: dict[str, Callable[[np.random.Generator, int], qw.Loss]] = {
+    "one Laplace": lambda rng, level: qw.laplace(10.0),
+    "by level": lambda rng, level: qw.gaussian(10.0 + level) if level % 2 else qw.laplace(10.0 + level),
+    "each own, Laplace": lambda rng, level: qw.laplace(_between(rng)),
+    "each own, both": lambda rng, level: (qw.laplace, qw.gaussian)[int(rng.integers(2))](_between(rng)),
+}
+
+
+def hierarchies(quick: bool) -> tuple[list[list[str]], list[Bar]]:
+    """Counts of parts, of their parts, and so on, where one record is replaced by another."""
+    shapes = {"983": (DAYS, SPLITS), "1,022": (2**LEVELS, tuple(2**level for level in range(1, LEVELS + 1)))}
+    listed, slowest, widest = [], 0.0, 0.0
+    for (count, (size, splits)), (noise, draw) in itertools.product(shapes.items(), NOISES.items()):
+        plan = hierarchy(size, splits, draw)
+        for delta in (1e-2, DELTA):
+
+            def call(plan: Plan = plan, delta: float = delta) -> qw.Bracket:
+                return plan.guarantee().epsilon(delta)
+
+            timing = interleaved({"": call}, 0 if quick else 3, PATIENCE)[""]
+            found, width = timing.value, float(timing.value.relative_width)
+            widest, slowest = max(widest, width), max(slowest, timing.seconds if count == "983" else 0.0)
+            ends = [f"{float(end):.6g}" for end in (found.lower, found.upper)]
+            listed.append([count, noise, f"{delta:g}", f"{timing.seconds:.2f}", *ends, f"{width:.1e}", timing.n])
+    return listed, [
+        at_most("time of 983 hierarchical counts, replace_one", 1.0, slowest, " s"),
+        at_most("width of hierarchical counts, replace_one", 0.02, widest, ""),
+    ]
+
+
+def hierarchy(size: int, splits: Sequence[int], draw: Callable[[np.random.Generator, int], qw.Loss]) -> Plan:
+    """Every level parts the column evenly; one query for each part."""
+    rng, table = np.random.default_rng(0), Table(day=Int(0, size - 1))
+    plan = Plan(table, replace_one())
+    for level, parts in enumerate(splits):
+        edges = [size * k // parts for k in range(parts + 1)]
+        for start, end in itertools.pairwise(edges):
+            where = table.day.between(start, end)
+            name, loss = f"level {level}, from {start}", draw(rng, level)
+            plan.add(name, where=where, count=True, loss=loss, holds=on_input(add_remove()))
+    return plan
 
 
 # ---- values that are known

@@ -1,8 +1,12 @@
 """A loss is spent for the change of the data that it was stated for, and for no other."""
 
+import subprocess
+import sys
+
 import pytest
 
 import quiltwork as qw
+from quiltwork import mechanisms
 from quiltwork import pufferfish as pf
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.ledger import Ledger
@@ -68,3 +72,52 @@ def test_planned_losses_too(ledger):
     for loss in (qw.gaussian(40.0).stated_for("one visit"), qw.fixed_size(qw.gaussian(9.0, 2.0), 10, 1000)):
         with pytest.raises(InvalidParameter, match="protects"):
             ledger.open("b", epsilon=3.0, delta=1e-6, protects=qw.add_remove(), plan=[("a", loss)])
+
+
+SPENDER = """
+import sys
+import quiltwork as qw
+with qw.Ledger(sys.argv[1]) as ledger:
+    entry = next(ledger.history("replaced", last=1))
+    loss = qw.Loss.from_json(entry.content["loss"])  # as the entry has it
+    for given in (loss, qw.load(sys.argv[2])):
+        for budget in ("rows", "words", "people"):
+            try:
+                ledger.spend(budget, given)
+            except qw.errors.InvalidParameter as refused:
+                assert "worked out for replace_one" in str(refused) or budget == "people", refused
+            else:
+                assert budget == "people", budget
+        ledger.spend("replaced", given)
+    t = qw.Table(age=qw.Int(10, 12))
+    try:
+        qw.Plan(t, qw.add_remove()).add("q", reads=["age"], loss=loss, holds=qw.on_input(qw.add_remove()))
+    except qw.errors.InvalidParameter as refused:
+        print("refused", ledger.verify().holds)
+"""
+
+
+def test_a_width_stays_one_for_replaced_rows_in_another_process(tmp_path):
+    """high - low is 2 where a row that leaves takes 12: through an entry, a file and a process it is refused."""
+    url, file = f"sqlite:///{tmp_path}/b.db", tmp_path / "loss.json"
+    loss = mechanisms.laplace_loss(4.0, mechanisms.bounded_sum([10, 12], 10, 12).sensitivity)
+    qw.save(loss, file)
+    with Ledger(url) as ledger:
+        for name, protects in (
+            ("replaced", qw.replace_one()),
+            ("rows", qw.add_remove()),
+            ("words", "One record, added or removed."),
+            ("people", "one patient"),  # words that say nothing of rows
+        ):
+            ledger.open(name, epsilon=3.0, delta=1e-6, protects=protects)
+        ledger.spend("replaced", loss)
+        both = mechanisms.laplace_loss(4.0, mechanisms.bounded_sum([10, 12], 10, 12, "add_remove").sensitivity)
+        with pytest.raises(InvalidParameter, match="worked out for add_remove"):
+            ledger.spend("replaced", both)
+        ledger.open("wide", epsilon=30.0, delta=1e-6, protects=qw.replace_one())
+        ledger.spend("wide", both.group(2))
+        for plan in ([("sum", loss)], [("sum", 2 * loss)]):
+            with pytest.raises(InvalidParameter, match="worked out for replace_one"):
+                ledger.open("planned", epsilon=3.0, delta=1e-6, protects=qw.add_remove(), plan=plan)
+    ran = subprocess.run([sys.executable, "-c", SPENDER, url, str(file)], capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["refused", "True"], ran.stderr

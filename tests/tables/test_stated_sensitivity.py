@@ -11,6 +11,7 @@ import quiltwork as qw
 from quiltwork import mechanisms
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.sensitivity import ASSUMED
+from quiltwork.spec import plan_of
 from quiltwork.tables import (
     Cat,
     Id,
@@ -187,3 +188,37 @@ def test_marks_are_not_part_of_a_number():
     assert not plain.parts[0].family.sensitivity_origins()
     assert not math.isnan(family.sensitivity)
     assert Fraction(family.sensitivity) == 1
+
+
+def test_documents_remember_the_change(tmp_path):
+    """What was saved is loaded with its mark, in samples too, and is refused where the live one is."""
+    for change, holds in (("replace_one", ROWS), ("add_remove", on_input(replace_one()))):
+        total = mechanisms.bounded_sum([10, 12], 10, 12, change)
+        qw.save(total, tmp_path / "total.json")
+        assert qw.load(tmp_path / "total.json").neighbors == change
+        bare = mechanisms.laplace_loss(4.0, qw.load(tmp_path / "total.json").sensitivity)
+        for loss in (bare, mechanisms.gaussian_loss(1e6, total.sensitivity), qw.poisson(bare, 0.1) + qw.pure(0.1)):
+            qw.save(loss, tmp_path / "loss.json")
+            loaded = qw.load(tmp_path / "loss.json")
+            assert loaded == loss
+            for one in (loaded, qw.compose(qw.discrete_laplace(4.0, total.sensitivity + 0), loaded)):
+                with pytest.raises(InvalidParameter, match="holds"):
+                    plan(loss=one, holds=holds, reads=["age"])
+
+
+@pytest.mark.parametrize("marks", [{"scale": "user"}, {"nothing": "replace_one"}, ["replace_one"]])
+def test_marks_that_nobody_writes_are_refused(marks):
+    document = qw.laplace(4.0).to_json()
+    document["releases"][0]["worked_out_for"] = marks
+    with pytest.raises(InvalidParameter, match="worked_out_for"):
+        qw.Loss.from_json(document)
+
+
+def test_a_promise_says_the_change_of_its_sums():
+    replaced = mechanisms.laplace_loss(4.0, mechanisms.bounded_sum([10, 12], 10, 12).sensitivity)
+    assert replaced.guarantee().protects == replace_one().protects
+    with pytest.raises(InvalidParameter, match="worked out for replace_one"):
+        replaced.guarantee(add_remove().protects)
+    with pytest.raises(InvalidParameter, match="worked out for replace_one"):
+        plan_of([("sum", replaced)])
+    assert replaced.stated_for(add_remove()).guarantee().protects == add_remove().protects

@@ -6,6 +6,7 @@ from tests.examples import seeds
 from tests.tables import golden, naive
 
 import quiltwork as qw
+from quiltwork.compose import dominance
 from quiltwork.errors import UnboundedLossError, Unsupported
 from quiltwork.tables import (
     Cat,
@@ -27,12 +28,13 @@ from quiltwork.tables import (
     window,
 )
 from quiltwork.tables.schema import columns
-from quiltwork.tables.worst_step import fronts
+from quiltwork.tables.worst_step import fronts, pairs
 from quiltwork.tables.worst_step import one_record as swaps
 from quiltwork.tables.worst_step.one_record import PAIR_NOTE
 from quiltwork.tables.worst_step.worst import Worst
 
-STATED = [on_input(add_remove()), on_table]
+ROWS = on_input(add_remove())
+STATED = [ROWS, on_table]
 STEPS = {
     "any": (replace_one(), lambda differ: True),
     "fixed": (replace_one(fixed=["r"]), lambda differ: "r" not in differ),
@@ -81,6 +83,32 @@ def test_bounds_hold_when_cells_are_left_out_too(monkeypatch, seed):
     losses = naive.pair_losses(plan.queries, naive.records(plan.table), lambda differ: True)
     naive.check_above(found, losses)
     naive.check_above(Worst((), found.found.bounds), losses)
+
+
+@pytest.mark.parametrize("kept", [{1e-2: 3, 1e-6: 2}, {1e-2: 1000, 1e-6: 1}])
+def test_levels_whose_noises_all_differ(monkeypatch, kept):
+    """Few dominate each other: some pairs are kept, on one grid, and what bounds the others stands above all."""
+    monkeypatch.setattr(dominance, "MOST_RUNGS", 4)
+    monkeypatch.setattr(pairs, "RANKED", kept)
+    rng, table = np.random.default_rng(len(kept) + kept[1e-2]), Table(n=Int(0, 7))
+    plan = Plan(table, replace_one())
+    for width in (1, 2, 4):
+        for start in range(0, 8, width):
+            loss = (qw.laplace, qw.gaussian)[int(rng.integers(2))](float(rng.uniform(1.0, 8.0)))
+            where = table.n.between(start, start + width)
+            plan.add(f"{width}, {start}", where=where, count=True, loss=loss, holds=ROWS)
+    found = plan.guarantee()
+    losses = naive.pair_losses(plan.queries, naive.records(table), lambda differ: True)
+    few = kept[1e-2] == 3
+    assert bool(found.found.bounds) == few
+    naive.check_above(found, losses)
+    if few:
+        reached = {vector.loss for vector in found.found.vectors}
+        naive.check_above(Worst((), found.found.bounds), [loss for loss in losses if loss not in reached])
+    else:
+        assert found.curve._many is not None
+        truth = max(float(loss.epsilon(1e-2, rtol=1e-6).lower) for loss in losses)
+        assert float(found.epsilon(1e-2).upper) <= truth * (1 + 2e-3)
 
 
 @pytest.mark.parametrize("seed", seeds(4, least=1))

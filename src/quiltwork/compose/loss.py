@@ -11,6 +11,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.accountant.directions import ask
+from quiltwork.compose.neighbors import check_neighbors, usual_words
 from quiltwork.compose.releases import DIRECTIONS, Part, merged
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import BaseCurve, Ends, Question
@@ -23,7 +24,6 @@ from quiltwork.losses.family import Family, family_from_json
 from quiltwork.numbers.rounding import UNIT
 
 SCHEMA = "quiltwork/loss/1"
-ADD_REMOVE = "one record, added or removed"
 
 
 @document("loss/1", plain=True)
@@ -210,11 +210,12 @@ class Loss(BaseCurve):
     ) -> Guarantee:
         """This loss with the words that make it a promise; by default for what it was stated for.
 
-        Where nothing was said that is one record, added or removed.
+        Where nothing was said that is one record, added or removed, or replaced where a sensitivity belongs to that.
         """
-        protects = self.neighbors or ADD_REMOVE if protects is None else protects
+        protects = usual_words(self) if protects is None else protects
         if self.neighbors and same_words(self.neighbors) != same_words(protects):
             raise InvalidParameter("protects", protects, f"what the loss was stated for, {self.neighbors!r}")
+        check_neighbors(self, protects, "what the guarantee protects")
         because = tuple(dict.fromkeys(part.family.because for part in self.parts)) or ("nothing was released",)
         fixed = "the releases and their parameters were fixed before any result was seen"
         return Guarantee(self, protects=protects, assumes=(*assumes, fixed), because=because, witness=witness)

@@ -17,6 +17,7 @@ from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.family import Family
+from quiltwork.losses.sensitivity import NEIGHBORS
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import DIGITS, typed, typed_above, typed_below
 
@@ -34,12 +35,18 @@ class Part:
 
 
 def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Equal families added up, counts of 0 dropped, order of first appearance kept."""
+    """Equal families added up, counts of 0 dropped, order of first appearance kept.
+
+    Of equal ones that stays which knows for which change its sensitivity was worked out.
+    """
     counts: dict[Family, int] = {}
+    knowing: dict[Family, Family] = {}
     for part in parts:
         if part.count:
+            if part.family in counts and part.family.sensitivity_origins() & {*NEIGHBORS}:
+                knowing[part.family] = part.family
             counts[part.family] = checks.count("count", counts.get(part.family, 0) + part.count)
-    return tuple(Part(family, count) for family, count in counts.items())
+    return tuple(Part(knowing.get(family, family), count) for family, count in counts.items())
 
 
 def telling(parts: Sequence[Part]) -> tuple[Part, ...]:

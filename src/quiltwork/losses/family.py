@@ -28,13 +28,14 @@ import attrs
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.sensitivity import marked, origin, unmarked
+from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
 from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
 
 FOLDER = "quiltwork.losses.families"
+MARKS = "worked_out_for"  # in documents: the change of the data that a sensitivity belongs to
 ORDER = (  # in which people read of them; what is new comes after
     "gaussian",
     "laplace",
@@ -301,8 +302,10 @@ class Family(ABC):
         return {a.name: _plain(getattr(self, a.name)) for a in attrs.fields(type(self))}
 
     def to_json(self) -> dict[str, Any]:
-        """Tagged form, scale and sensitivity apart."""
-        return {"kind": self.kind, **self.fields()}
+        """Tagged form, scale and sensitivity apart; what a sensitivity was worked out for is not forgotten."""
+        known = {a.name: origin(getattr(self, a.name)) for a in attrs.fields(type(self))}
+        marks = {name: mark for name, mark in known.items() if mark in NEIGHBORS}
+        return {"kind": self.kind, **self.fields(), **({MARKS: marks} if marks else {})}
 
     @classmethod
     def entries(cls) -> tuple[Entry, ...]:
@@ -418,8 +421,20 @@ def family_from_json(value: Any) -> Family:
     known = families()
     if not isinstance(value, dict) or not isinstance(kind, str) or kind not in known:
         raise InvalidParameter("kind", kind, "one of " + ", ".join(sorted(known)))
-    fields = {name: field for name, field in value.items() if name != "kind"}
+    fields = {name: field for name, field in value.items() if name not in ("kind", MARKS)}
+    for name, mark in _marks(value).items():
+        if name not in fields or isinstance(fields[name], bool) or not isinstance(fields[name], int | float):
+            raise InvalidParameter(MARKS, name, "a number among the parameters")
+        fields[name] = marked(fields[name], mark)
     try:
         return known[kind](**fields)
     except TypeError as error:
         raise InvalidParameter(kind, sorted(fields), "given with exactly its own fields", str(error)) from None
+
+
+def _marks(value: Mapping[str, Any]) -> dict[str, str]:
+    """By parameter: the change of the data that it was worked out for."""
+    found = value.get(MARKS, {})
+    if not isinstance(found, dict) or not all(mark in NEIGHBORS for mark in found.values()):
+        raise InvalidParameter(MARKS, found, f"for each parameter one of {', '.join(NEIGHBORS)}")
+    return found

@@ -3,7 +3,8 @@
 Noise of scale b on an answer of sensitivity s costs s / b: a sensitivity that nobody worked out makes every epsilon
 after it worthless, and a number alone does not tell whether somebody did. So the default of a constructor is marked as
 assumed, and what a sum brings along is marked with the change of the data that it was worked out for. Marked numbers
-count, compare and are written as plain ones; a number that was typed has no mark.
+count and compare as plain ones; a number that was typed has no mark. Documents of losses write the change beside the
+number, so that what was saved for one is not read for another.
 """
 
 from __future__ import annotations

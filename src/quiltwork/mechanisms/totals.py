@@ -54,11 +54,22 @@ class Total:
             checks.moderate("sensitivity", self.sensitivity)
 
 
+def _read(value: int | float, sensitivity: int | float, neighbors: str | None = None) -> Total:
+    if neighbors not in (None, *NEIGHBORS):
+        raise InvalidParameter("neighbors", neighbors, "one of " + ", ".join(map(repr, NEIGHBORS)))
+    return Total(value, marked(sensitivity, neighbors))
+
+
 document(
     "total/1",
     fields="value sensitivity",
-    write=lambda total: {"value": total.value, "sensitivity": unmarked(total.sensitivity)},
-    read=Total,
+    optional="neighbors",
+    write=lambda total: {
+        "value": total.value,
+        "sensitivity": unmarked(total.sensitivity),
+        "neighbors": total.neighbors,
+    },
+    read=_read,
 )(Total)
 
 

@@ -114,6 +114,7 @@ FIELDS: dict[str, dict[str, Read]] = {
     "fixed_size": {"batch": whole(1), "of": whole(1)},
     "random_allocation": {"steps": whole(1)},
 }
+MARKS = "worked_out_for"
 SAMPLED = ("poisson", "sampled_group", "truncated_poisson", "fixed_size", "random_allocation")  # each has a base
 DEFAULTS = {"sensitivity": 1, "values": 2, "exchanged": False, "zeroed": False}
 SAME_LENGTH = (("p", "q"), ("orders", "epsilons"), ("sensitivities", "weights"))
@@ -156,7 +157,10 @@ def read(node: Any, depth: int = 0) -> Node:
 
 
 def _only(node: Mapping[str, Any], names: set[str]) -> None:
-    other = sorted(map(str, set(node) - names - {"kind"}))
+    other = sorted(map(str, set(node) - names - {"kind", MARKS}))
+    marks = node.get(MARKS, {})  # for which change of the data a sensitivity was worked out: the release is the same
+    if not isinstance(marks, dict) or not set(marks) <= names or not all(isinstance(m, str) for m in marks.values()):
+        raise InvalidParameter(MARKS, marks, "words, by the name of a field")
     if other:
         raise InvalidParameter(f"a release of kind {node['kind']}", other, f"without fields but {sorted(names)}")
 

@@ -354,7 +354,7 @@ class Plan:
         name = checks.text("name", name)
         loss, held = _loss(loss), self._holds(holds)
         if held.notion is not None:
-            check_neighbors(loss, held.notion.protects, f"what {held} says", held.notion.kind)
+            check_neighbors(loss, held.notion.protects, f"what {held} says", held.notion.kind, sums=False)
         if via is not None and not isinstance(via, Via):
             raise InvalidParameter("via", via, "flat_map(...), join(...) or clip_rows(...)")
         read = self._reads(reads)

@@ -60,6 +60,32 @@ def discretise(pair: Pair, step: float, low: float, high: float) -> Discrete:
     return Discrete(origin, first, upper, lower, revealed)
 
 
+def dominating(pair: Pair, step: float, low: float, high: float) -> tuple[int, FloatArray, float]:
+    """The upper side alone, with knots at whole steps from 0: the first knot, the masses, and what is revealed.
+
+    Atoms between knots are split by the chord, which costs second order too.
+    """
+    first, last = math.floor(low / step) - 1, math.ceil(high / step) + 1
+    knots = step * np.arange(first, last + 1)
+    atoms, masses = pair.atoms()
+    upper, revealed = np.zeros(knots.size), 0.0
+    if not isinstance(pair, FinitePair):
+        cells = pair.cells(knots)
+        shrink = -math.expm1(-step)
+        right = np.minimum(cells.stick / shrink, cells.mass)
+        wrong = cells.stick_error / shrink + cells.mass_error
+        chord = _spread(cells.mass - right, right) + _spread(wrong, wrong)
+        upper, revealed, _ = _upper_ends(pair, chord, knots, (True, True))
+    if atoms.size:
+        if float(atoms.max()) > knots[-1]:
+            revealed += float(masses[atoms > knots[-1]].sum()) * (1 + pair.relative + 8 * UNIT)
+            atoms, masses = atoms[atoms <= knots[-1]], masses[atoms <= knots[-1]]
+        inside = np.maximum(atoms, knots[0])
+        above = masses * (1 + pair.relative + 8 * UNIT)
+        upper = upper + _split(inside, above, 0.0, step, first, upper.size, chord=True)
+    return first, upper, revealed
+
+
 def _split(
     losses: FloatArray, masses: FloatArray, origin: float, step: float, first: int, size: int, chord: bool
 ) -> FloatArray:

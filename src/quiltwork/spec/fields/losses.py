@@ -121,7 +121,7 @@ class _OneMechanism(Strict):
     @classmethod
     def from_json(cls, value: Fields) -> Self:
         """The recipe of a family in its own JSON form, which names its kind."""
-        fields = dict(value)
+        fields = {name: field for name, field in value.items() if name != families.MARKS}
         kind = fields.pop("kind")
         return cls.model_validate({kind: MODELS[kind].from_fields(fields)})
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from quiltwork.compose.loss import Loss, compose
+from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import Unsupported
 from quiltwork.spec.fields.budgets import Budget, BudgetAnswer, answered
@@ -100,6 +101,7 @@ def plan_of(releases: Iterable[tuple[str, Loss]], **words: Any) -> Plan:
     for name, loss in releases:
         if loss.side != "worst":
             raise Unsupported(f"a plan with {loss}", "a plan protects in both directions", "leave the direction out")
+        check_neighbors(loss, words.get("protects", Plan.model_fields["protects"].default), "what the plan protects")
         for number, part in enumerate(loss.parts, start=1):
             recipe = Recipe.from_json(part.family.to_json()).model_dump(exclude_unset=True)
             label = name if len(loss.parts) == 1 else f"{name} ({number})"

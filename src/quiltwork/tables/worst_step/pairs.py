@@ -22,9 +22,11 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.dominance import Ladders, dominated, front
+from quiltwork.compose.engines.characteristic import log_peak
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import turned
 from quiltwork.losses.families.gaussian import GaussianFamily, GaussianPrivacy
+from quiltwork.losses.families.pure import Pure
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.cells.cells import Arrangement, Cells, IntArray
 from quiltwork.tables.notions.metrics import longest_move, within_reach
@@ -32,11 +34,11 @@ from quiltwork.tables.notions.neighbors import Metric, Notion
 from quiltwork.tables.query import Query
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.worst_step.fronts import Rates
+from quiltwork.tables.worst_step.additive import TILTS, loss_moments, renyi_bound
 from quiltwork.tables.worst_step.vectors import Bound, Pricing, Vector, refuse
 
 BLOCK = 2_000_000  # numbers of one product held at once
-MOST_INCOMPARABLE = 300  # pairs kept when few dominate each other
+RANKED = {1e-2: 2_000, 1e-6: 500}  # deltas for which the search is laid out, and pairs kept for each where few dominate
 DENSE = 0.1  # share of touched queries from which products are not sparse
 STEPS = 2.0**36  # into which the largest mu^2 of a query is cut: sums of whole steps are exact
 
@@ -78,7 +80,7 @@ class Pairs:
         elif all(isinstance(part.family, GaussianFamily) for loss in (*left, *kept) if loss for part in loss.parts):
             self.kept = _Largest(losses)
         else:
-            self.kept = _Heaviest(losses)
+            self.kept = _Heaviest(losses, self.touched)
 
     def look(self, columns: frozenset[str]) -> None:
         """All pairs that differ in these columns only."""
@@ -266,35 +268,65 @@ class _Largest:
 
 
 class _Heaviest:
-    """Losses of many kinds: the pairs with the largest moment at one tilt, and a bound for the others."""
+    """Losses of many kinds: for each of some deltas the pairs with the largest Chernoff bound, and one for the others.
 
-    def __init__(self, losses: Sequence[Sequence[Loss | None]]) -> None:
-        self.rates = Rates.of([loss for side in losses for loss in side])
-        left, entered, kept = np.split(self.rates.costs, 3)
+    Log moments add up, at a few tilts that suit the heaviest cells; what is left out lies below its largest moments.
+    """
+
+    def __init__(self, losses: Sequence[Sequence[Loss | None]], touched: BoolArray) -> None:
+        queries = len(losses[0])
+        flat = [loss for side in losses for loss in side]
+        known = {loss: loss_moments(loss) for loss in dict.fromkeys(flat)}
+        rows = [known[loss] for loss in flat]
+        self.moments = np.array([row.logs for row in rows])
+        hidden, largest = np.array([row.hidden for row in rows]), np.array([row.largest for row in rows])
+        heaviest = 2.0 * (touched.astype(float) @ np.nan_to_num(self.moments[:queries], posinf=1e300)).max(axis=0)
+        usable = np.flatnonzero(np.isfinite(self.moments).all(axis=0))
+        sized = (heaviest + log_peak(TILTS))[usable, None]
+        best = (sized - np.log([*RANKED])) / TILTS[usable, None]
+        self.tilts = np.unique(usable[best.argmin(axis=0)]) if usable.size else usable
+        self.bounded = bool(np.isfinite(largest).all())
+        ends = [hidden, largest] if self.bounded else [hidden]
+        self.costs = np.column_stack([self.moments[:, self.tilts], *ends])
+        left, entered, kept = np.split(self.costs, 3)
         self.weights: Weights = left, entered, kept
-        self.room = 1 + 64 * UNIT * len(losses[0])
+        self.room = 1 + 64 * UNIT * queries
         self.sums = np.zeros((0, left.shape[1]))
-        self.rest = np.zeros(left.shape[1])
+        self.rest = np.full(left.shape[1], -1.0)
         self.pairs: list[Found] = []
+
+    def _ranks(self, sums: FloatArray) -> FloatArray:
+        """Of every pair an epsilon that is not much too large, at each of the deltas; not a bound."""
+        count, reveal = self.tilts.size, -np.expm1(-sums[:, self.tilts.size])
+        found = np.full((len(sums), len(RANKED)), math.inf)
+        if self.bounded:
+            found = np.repeat(sums[:, -1:], len(RANKED), axis=1)
+        for k, delta in enumerate(RANKED):
+            room = np.log(np.maximum(delta - reveal, 1e-300))
+            for t in range(count):
+                tilt = TILTS[self.tilts[t]]
+                found[:, k] = np.minimum(found[:, k], (sums[:, t] + log_peak(tilt) - room) / tilt)
+        return found
 
     def take(self, sums: FloatArray, ends: IntArray, columns: frozenset[str]) -> None:
         """Keep the heaviest so far."""
         if not len(ends):
             return
-        least = self.sums[:, 0].min() if len(self.pairs) >= MOST_INCOMPARABLE else -1.0
-        fresh = np.flatnonzero(sums[:, 0] > least)
-        fresh = fresh[np.argsort(-sums[fresh, 0], kind="stable")][:MOST_INCOMPARABLE]
-        left_out = np.ones(len(ends), dtype=bool)
-        left_out[fresh] = False
-        both = np.vstack([self.sums, sums[fresh]])
-        found = [*self.pairs, *((int(cell), int(other), columns) for cell, other in ends[fresh])]
-        order = np.argsort(-both[:, 0], kind="stable")
-        dropped = order[MOST_INCOMPARABLE:]
-        for others in (sums[left_out], both[dropped]):
-            if others.size:
-                self.rest = np.maximum(self.rest, others.max(axis=0))
-        kept = order[:MOST_INCOMPARABLE]
-        self.sums, self.pairs = both[kept], [found[index] for index in kept]
+        both = np.vstack([self.sums, sums])
+        ranks, chosen = self._ranks(both), np.zeros(len(both), dtype=bool)
+        for rank, most in zip(ranks.T, RANKED.values(), strict=True):
+            most = min(most, len(both))
+            chosen[np.argpartition(-rank, most - 1)[:most]] = True
+        dropped = both[~chosen]
+        if dropped.size:
+            self.rest = np.maximum(self.rest, dropped.max(axis=0))
+        before = len(self.pairs)
+        kept = np.flatnonzero(chosen)
+        self.pairs = [
+            self.pairs[i] if i < before else (int(ends[i - before, 0]), int(ends[i - before, 1]), columns)
+            for i in kept.tolist()
+        ]
+        self.sums = both[kept]
 
     def found(self) -> list[Found]:
         return self.pairs
@@ -303,10 +335,21 @@ class _Heaviest:
         return vector
 
     def bounds(self) -> tuple[Bound, ...]:
-        if not self.rest.any():
+        if (self.rest < 0).any():
             return ()
         slack = self.sums.max(axis=0) * (self.room - 1)  # differences of sums round at the size of these
-        return (Bound(self.rates.bound((self.rest + slack) * self.room), "the pairs of cells that were left out"),)
+        rest, count = (self.rest + slack) * self.room, self.tilts.size
+        totals = np.full(TILTS.size, math.inf)
+        for t, column in enumerate(self.tilts):  # what one tilt bounds, another does by the largest quotient
+            with np.errstate(invalid="ignore", divide="ignore"):
+                quotients = np.where(self.moments > 0, self.moments / self.moments[:, column][:, None], 0.0)
+            totals = np.minimum(totals, quotients.max(axis=0) * rest[t] * (1 + 1e-12))
+            totals[column] = min(totals[column], rest[t])
+        known = np.isfinite(totals)
+        losses = [renyi_bound(TILTS[known], totals[known], float(rest[count]))]
+        if self.bounded:
+            losses.append(Loss.of(Pure(float(rest[count + 1]))))
+        return (Bound(tuple(losses), "the pairs of cells that were left out"),)
 
 
 def _square(loss: Loss | None) -> float:

@@ -25,13 +25,14 @@ from quiltwork.curves.curve import BETA_RTOL, BaseCurve, Ends
 from quiltwork.curves.guarantee import value_of
 from quiltwork.kinds import document
 from quiltwork.tables.worst_step.additive import TILTS, loss_moments
+from quiltwork.tables.worst_step.many_compositions import OUTSIDE, ManyCompositions
 from quiltwork.tables.worst_step.vectors import Bound, Reach, Vector
 
 MOST_COMPOSED = 400  # distinct releases composed for one question; vectors that are left keep their Chernoff bound
 MOST_WITNESSED = 100  # of them for the witness
 FIRST, MOST_FIRST = 8, 120  # vectors composed one by one before anything else, and the releases in them
 WITNESSES = 3  # reachable vectors that are composed in any case
-CHERNOFF = "Chernoff bounds"
+CHERNOFF, GRID = "Chernoff bounds", "one grid for all"
 
 
 @document("worst_vector/1", fields="vectors bounds")
@@ -112,26 +113,28 @@ class Worst(BaseCurve):
         """
         state = _State(np.full(loose.shape[1], least), np.full(loose.shape[1], least), rtol)
         order = np.argsort(-loose.max(axis=1), kind="stable")
-        done = 0
+        done, taken = 0, set[int]()
         for i in order[:FIRST]:
             if done and state.composed >= MOST_FIRST:
                 break
-            if not done or not bool(np.all(loose[i] <= state.upper)):
+            sharp = done > 0 and self._many is not None and state.absorbs(loose[i], GRID)
+            if not done or not (sharp or bool(np.all(loose[i] <= state.upper))):
                 state.take(ask(self.vectors[i].loss), self.vectors[i], ask)
+                taken.add(int(i))
             done += 1
         seen = 0
         for i in [i for i in order if self.vectors[i].exact][:WITNESSES]:
-            if seen <= MOST_WITNESSED and not bool(np.all(loose[i] <= state.lower)):
+            if i not in taken and seen <= MOST_WITNESSED and not bool(np.all(loose[i] <= state.lower)):
                 state.witness(ask(self.vectors[i].attained))
                 seen += len(self.vectors[i].attained.parts)
         groups = [order[done:]]
         while groups:
             group = groups.pop()
-            group = group[[not state.absorbs(loose[i], CHERNOFF) for i in group]] if group.size else group
+            group = group[[not state.absorbs(loose[i], self._loose) for i in group]] if group.size else group
             if not group.size:
                 continue
             if state.composed >= MOST_COMPOSED:
-                state.raise_to(loose[group].max(axis=0), CHERNOFF)
+                state.raise_to(loose[group].max(axis=0), self._loose)
             elif group.size == 1:
                 state.take(ask(self.vectors[group[0]].loss), self.vectors[group[0]], ask)
             else:
@@ -161,7 +164,21 @@ class Worst(BaseCurve):
         order = group[np.argsort(rows[:, widest], kind="stable")]
         return [order[: order.size // 2], order[order.size // 2 :]]
 
-    # ---- Chernoff bounds of all vectors at once
+    # ---- bounds of all vectors at once
+
+    @cached_property
+    def _many(self) -> ManyCompositions | None:
+        """Where nearly every loss is another, so that few envelopes stand for many: all on one grid."""
+        if len(self.vectors) <= FIRST or not self._ladders.coarse:
+            return None
+        total, _, largest = self._moments
+        with np.errstate(all="ignore"):
+            passed = np.nanmin((total - math.log(OUTSIDE)) / TILTS, axis=1)
+        return ManyCompositions([vector.loss for vector in self.vectors], np.minimum(passed, largest))
+
+    @property
+    def _loose(self) -> str:
+        return CHERNOFF if self._many is None else GRID
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -183,9 +200,14 @@ class Worst(BaseCurve):
                 bounds = (total + log_peak(TILTS) - room[:, None]) / TILTS
                 found[:, j] = np.min(np.where(np.isnan(bounds), math.inf, bounds), axis=1)
         found = np.maximum(found + 1e-9 * (1 + np.abs(found)), 0.0)
-        return np.minimum(found, tops[:, None])
+        found = np.minimum(found, tops[:, None])
+        return found if self._many is None else np.minimum(found, self._many.epsilon(delta))
 
     def _loose_delta(self, epsilon: FloatArray) -> FloatArray:
+        found = self._chernoff_delta(epsilon)
+        return found if self._many is None else np.minimum(found, self._many.delta(epsilon))
+
+    def _chernoff_delta(self, epsilon: FloatArray) -> FloatArray:
         if len(self.vectors) < 2:
             return np.ones((len(self.vectors), epsilon.size))
         total, reveal, _ = self._moments
@@ -200,7 +222,7 @@ class Worst(BaseCurve):
     def _loose_beta(self, alpha: FloatArray) -> FloatArray:
         """beta >= 1 - delta(eps) - e^eps alpha and its mirror, for every epsilon."""
         epsilon = np.concatenate((np.linspace(0.0, 2.0, 41), np.geomspace(2.1, 100.0, 60)))
-        kept = 1.0 - self._loose_delta(epsilon)
+        kept = 1.0 - self._chernoff_delta(epsilon)
         found = np.empty((len(self.vectors), alpha.size))
         for j, value in enumerate(alpha):
             best = np.maximum(kept - np.exp(epsilon) * value, np.exp(-epsilon) * (kept - value)).max(axis=1)
