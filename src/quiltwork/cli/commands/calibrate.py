@@ -133,8 +133,7 @@ def _file(path: Path, epsilon: float, delta: float, write: bool, as_json: bool) 
         }
         print(json.dumps(answer, indent=2, allow_nan=False))
         return
-    for error in found.plan().errors():
-        print(f"{error['query']}: {error['noise']}; 95 % of errors within {said(error['error'])} {error['of']}")
+    print(found.plan().errors())
     print(f"epsilon between {ends(bracket)} at delta {said(delta)}, target {said(epsilon)}")
     print(f"wrote {path}" if write else "nothing was written: --write puts the noises into the file", file=sys.stderr)
 

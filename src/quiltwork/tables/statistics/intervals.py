@@ -9,7 +9,7 @@ Reference: theory/release.md section 7.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -20,6 +20,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.mechanisms.noise import Auto
+from quiltwork.numbers.digits import at_most
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import Drawn, Units, bins
@@ -28,6 +29,7 @@ from quiltwork.tables.statistics.statistic import Statistic
 LISTED_SIGMA = 3000  # up to which the masses of a discrete Gaussian are added up
 SHARES = 4001  # shares of the way from one end to the other that are tried for a mean at first
 REFINED = 5  # times a hundred
+SHOWN_DIGITS = 3
 ROUNDED = 1e-12  # of the ends of a mean's interval, far above the rounding of the formula
 
 
@@ -140,16 +142,35 @@ def rank_error(scale: float, candidates: int, confidence: float) -> float:
     return scale * (math.log(candidates) + math.log(1 / (1 - confidence)))
 
 
-def errors(statistics: Sequence[Statistic], table: Table, confidence: float) -> list[dict[str, Any]]:
+class Errors(list[dict[str, Any]]):
+    """Errors to expect, a row for each statistic. Rows hold all digits; as a text three are shown, rounded up."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], confidence: float) -> None:
+        super().__init__(rows)
+        self.confidence = confidence
+
+    def __str__(self) -> str:
+        share = f"{100 * self.confidence:g} % of errors within"
+        return "\n".join(
+            f"{row['query']}: {row['noise']}"
+            + ("" if row["error"] is None else f"; {share} {at_most(row['error'], SHOWN_DIGITS)} {row['of']}")
+            for row in self
+        )
+
+    __repr__ = __str__
+
+
+def errors(statistics: Sequence[Statistic], table: Table, confidence: float) -> Errors:
     """For each statistic half the width of its interval, in units of the answer, and what that is a width of.
 
     Of a mean it is that of the sum, to be divided by the number of records; of a quantile it is its rank.
     """
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
-    return [
+    rows = (
         {"query": one.name, "statistic": one.verb, "noise": str(one.noise), **_error(one, table, confidence)}
         for one in statistics
-    ]
+    )
+    return Errors(rows, confidence)
 
 
 def _error(one: Statistic, table: Table, confidence: float) -> dict[str, Any]:
