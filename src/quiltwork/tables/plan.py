@@ -26,7 +26,7 @@ from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, P
 from quiltwork.tables.schema.table import Reference, Table
 from quiltwork.tables.stated_sensitivity import check_sensitivity
 from quiltwork.tables.statistics.calibrate import calibrated
-from quiltwork.tables.statistics.intervals import Errors, errors
+from quiltwork.tables.statistics.intervals import errors
 from quiltwork.tables.statistics.price import queries
 from quiltwork.tables.statistics.statistic import Statistic, statistic
 
@@ -234,7 +234,7 @@ class Plan:
         plan._items, plan._names, plan._priced = [one for one in kept if one is not None], {*self._names}, None
         return plan
 
-    def errors(self, confidence: float = 0.95) -> Errors:
+    def errors(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """How far noise will move each statistic, before any data are read: a row each, shown with three digits."""
         return errors(self.statistics, self.table, confidence)
 
