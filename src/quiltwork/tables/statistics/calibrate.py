@@ -90,6 +90,8 @@ def _moves(one: Statistic, touched: FloatArray, table: Table, neighbors: Notion,
     if one.verb in ("sum", "mean"):
         units = Units.of(one, table)
         moved = (units.farthest if one.verb == "sum" else units.width) / units.factor
+    elif one.verb == "variance" and one.clip is not None:
+        moved = (one.clip[1] - one.clip[0]) ** 2
     elif one.verb == "quantiles":
         ranges = [float(rank_range(level(q))) for q in one.q]
         moved = sum(ranges) if norm == 1 else math.hypot(*ranges) / 2  # of a bounded range e: e^2 / 8 concentrated
