@@ -13,11 +13,14 @@ from tests.release import worlds as made
 
 import quiltwork as qw
 from quiltwork.data.engines.engine import Engine
-from quiltwork.release import scan
-from quiltwork.tables.statistics.price import Units
+from quiltwork.release import integers, scan
+from quiltwork.tables.statistics.price import UNITS, Units
 
 WORLDS = max(40, examples(400))  # pairs of tables of each kind; the campaign has many more
-WHAT = {"all": "count", "adults": "count", "cost": "sum", "narrow": "sum", "ages": "sum", "median": "histogram"}
+WHAT = {
+    "all": "count", "adults": "count", "cost": "sum", "narrow": "sum", "ages": "sum", "median": "histogram",
+    "average": "histogram", "spread": "histogram", "places": "histogram",
+}  # fmt: skip
 
 
 def pairs(rng, kind, cap, count):
@@ -46,6 +49,7 @@ def shifts(plan, kind, cap):
     found = {}
     for one in plan.statistics:
         unit = 1 if one.clip is None or one.verb == "quantiles" else Units.of(one, plan.table).farthest
+        unit = UNITS if one.verb == "variance" else Units.of(one, plan.table).width if one.verb == "mean" else unit
         swap = 2 * unit
         if one.verb == "sum" and one.where is None and len(one.by) == 1:  # it never leaves the sum
             units = Units.of(one, plan.table)
@@ -119,10 +123,10 @@ def test_broken_enforcement_is_caught(fault, monkeypatch):
 
         monkeypatch.setattr(scan, "declared", incomplete)
     elif fault == "null is the lower end":
-        clamped = scan.clamped
-        monkeypatch.setattr(scan, "clamped", lambda value, low, high: clamped(value, low, high).coalesce(low * 3))
+        clamped = integers.clamped
+        monkeypatch.setattr(integers, "clamped", lambda value, low, high: clamped(value, low, high).coalesce(low * 3))
     else:
-        monkeypatch.setattr(scan, "clamped", lambda value, low, high: value)
+        monkeypatch.setattr(integers, "clamped", lambda value, low, high: value)
     plan = made.plan(WORLDS, notion, nullable=True)
     found = worst(plan, pairs(rng, kind, cap, WORLDS), kind, cap, WORLDS)
     assert any(value > 1 for value in found.values()), found

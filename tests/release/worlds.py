@@ -15,7 +15,8 @@ import pyarrow as pa
 import quiltwork as qw
 from quiltwork import noise
 from quiltwork.data.engines.engine import Engine
-from quiltwork.release.scan import totals
+from quiltwork.release.scan import Totals, totals
+from quiltwork.tables.statistics.price import UNITS, Units
 
 REGIONS = ("North", "South")
 HOSTILE = (None, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, 2.5, 7.0, 49.999, 50.0, 60.0, 1e-9)
@@ -43,6 +44,9 @@ def plan(worlds: int, notion: object, *, nullable: bool) -> qw.Plan:
     made.sum("cost", of=t.cost, by=t.world, where=t.age.between(3, 65), noise=ONE)
     made.sum("narrow", of=t.cost, clip=(50.0, 60.0), by=t.world, noise=ONE)
     made.sum("ages", of=t.age, clip=(10, 70), by=[t.world, t.region], noise=ONE)
+    made.mean("average", of=t.cost, by=t.world, noise=ONE)
+    made.variance("spread", of=t.cost, by=t.world, where=t.age >= 3, noise=ONE)
+    made.keys("places", of=t.region, delta=1e-6, by=t.world, noise=ONE)
     made.quantiles("median", of=t.cost, q=0.5, by=t.world, noise=ONE)
     if isinstance(notion, qw.tables.notions.neighbors.User):
         made.distinct("people", of=t.person, by=[t.world, t.region], noise=ONE)
@@ -68,13 +72,21 @@ def answers(made: qw.Plan, rows: list[dict], *, threads: int = 1) -> dict:
     out: dict = {}
     for name, one in found.items():
         for place, labels in enumerate(one.labels):
-            values = (
-                one.count[place],
-                one.sum[place] if one.sum else 0,
-                one.histograms[place] if one.histograms else {},
-            )
+            histogram = one.histograms[place] if one.histograms else ends(one, place, made.table)
+            values = one.count[place], one.sum[place] if one.sum else 0, histogram
             out.setdefault(name, {}).setdefault(int(labels[0]), {})[labels[1:]] = values
     return out
+
+
+def ends(one: Totals, place: int, declared: qw.Table) -> dict[int, int]:
+    """The totals on which the noise of a mean or of a variance is drawn."""
+    if one.statistic.verb == "mean":
+        units, total, n = Units.of(one.statistic, declared), one.sum[place], one.count[place]
+        return {0: total - n * units.low, 1: n * units.high - total}
+    if one.statistic.verb == "variance":
+        near, far = one.sum[place], one.squares[place]
+        return {0: near, 1: one.count[place] * UNITS - near - far, 2: far}
+    return {}
 
 
 def moved(before: dict, after: dict, what: str) -> Fraction:

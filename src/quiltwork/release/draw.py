@@ -15,7 +15,8 @@ import numpy as np
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.noise import Gaussian, Laplace
 from quiltwork.numbers.stated import Stated, above, typed
-from quiltwork.release.scan import Totals, candidates
+from quiltwork.release.integers import candidates
+from quiltwork.release.scan import Totals
 from quiltwork.tables.notions.neighbors import Notion
 from quiltwork.tables.schema.columns import Cat, Int
 from quiltwork.tables.schema.table import Table
@@ -26,8 +27,10 @@ from quiltwork.tables.statistics.intervals import (
     normal_quantile,
     sum_width,
     two_laplace_width,
+    variance_of,
+    variance_range,
 )
-from quiltwork.tables.statistics.price import Drawn, Units, count_of_mean, level
+from quiltwork.tables.statistics.price import UNITS, Drawn, Units, count_of_mean, level, squared_units
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 from quiltwork.tables.statistics.threshold import single_key, threshold
 
@@ -53,6 +56,8 @@ def published(found: Totals, table: Table, neighbors: Notion, confidence: float)
         return list(_sums(found, table, confidence))
     if verb == "mean":
         return list(_means(found, table, confidence))
+    if verb == "variance":
+        return list(_variances(found, confidence))
     if verb == "quantiles":
         return list(_quantiles(found, table))
     return list(_keys(found, table, neighbors, confidence))
@@ -133,6 +138,27 @@ def _laplace_mean(found: Totals, units: Units, confidence: float) -> Iterator[Me
         share = min(max(u / (u + v), 0.0), 1.0) if u + v > 0 else 0.5
         total = (u * units.high + v * units.low) / units.width / units.factor
         yield share, laplace_mean(u, v, drawn.size, confidence), ((total, sum_spread), ((u + v) / units.width, spread))
+
+
+def _variances(found: Totals, confidence: float) -> Iterator[Row]:
+    """Of three totals with noise on each; the interval holds every variance of totals that noise does not contradict.
+
+    Each is within its width with probability c^(1/3), all of them with c: at least as often as is said.
+    """
+    one = found.statistic
+    drawn = Drawn.of(one.noise, squared_units(one))
+    low, high = one.clip or (0.0, 0.0)
+    width = half_width(drawn.law, drawn.size, confidence ** (1 / 3))
+    exact = [
+        part
+        for n, near, far in zip(found.count, found.sum, found.squares, strict=True)
+        for part in (near, n * UNITS - near - far, far)
+    ]
+    totals = noisy(drawn, exact)
+    for labels, three in zip(found.labels, zip(totals[::3], totals[1::3], totals[2::3], strict=True), strict=True):
+        inside = (max(total, 0) for total in three)
+        shares = (variance_of(*inside), *variance_range(three, width))
+        yield _row(one, labels, *(share * (high - low) ** 2 for share in shares))
 
 
 def _quantiles(found: Totals, table: Table) -> Iterator[Row]:

@@ -31,7 +31,7 @@ from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
 from quiltwork.tables.schema.columns import Float, Id
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.price import Units
+from quiltwork.tables.statistics.price import Units, squared_units
 from quiltwork.tables.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def release(
     """Publish the statistics of a plan, paid for beforehand when there is a ledger."""
     statistics = plan.statistics
     if not statistics:
-        raise InvalidParameter("plan", plan, "one with count, sum, mean, distinct, quantiles or keys", "nothing to run")
+        raise InvalidParameter(
+            "plan", plan, "one with count, sum, mean, variance, distinct, quantiles or keys", "nothing to run"
+        )
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
     used = bounded(plan)
     code = plan_hash(plan)
@@ -192,6 +194,11 @@ def words(statistics: tuple[Statistic, ...], table: Table, neighbors: Notion) ->
         if one.verb in ("sum", "mean") and isinstance(table.columns[str(one.of)], Float):
             step = 1 / Units.of(one, table).factor
             said.append(f"{one.name}: each value is rounded to a multiple of {step:.2g}, which intervals leave out.")
+        if one.verb == "variance":
+            said.append(
+                f"{one.name}: squared distances of each value to both ends are rounded to multiples of "
+                f"{float(1 / squared_units(one)):.2g}, which intervals leave out."
+            )
     if isinstance(neighbors, User):
         if not math.isinf(neighbors.max_records):
             said.append(

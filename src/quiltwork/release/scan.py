@@ -23,12 +23,12 @@ from quiltwork.data.engines.engine import Engine, calm, ibis, pyarrow
 from quiltwork.data.sources import files, opened
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unreadable
 from quiltwork.release.classes import MOST_CELLS, Classes, IntArray
-from quiltwork.release.enforce import Expression, cell_number, clamped, declared, identifier, md5, rounded, value_text
+from quiltwork.release.enforce import Expression, cell_number, declared, identifier, md5, value_text
+from quiltwork.release.integers import numbers
 from quiltwork.release.untyped import typed
 from quiltwork.tables.notions.neighbors import Notion, User
-from quiltwork.tables.schema.columns import Cat, Float, Int
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.price import MOST_BINS, Units
+from quiltwork.tables.statistics.price import UNITS, Units
 from quiltwork.tables.statistics.statistic import Statistic
 
 LARGE = 2**28  # values up to which rows of a table cannot overflow a sum of 64 bits
@@ -99,7 +99,7 @@ class Rows:
     every: Expression
     dropped: Expression | None
     kept: Expression
-    sums: dict[str, str]  # columns with the integers of a sum, by statistic
+    sums: dict[str, tuple[str, ...]]  # columns with the integers of sums, by statistic
     bins: dict[str, str]  # with candidates of a quantile, or keys
 
 
@@ -134,7 +134,7 @@ def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Ex
 class _Coded:
     """Names of the columns that rows are turned into."""
 
-    sums: dict[str, str]
+    sums: dict[str, tuple[str, ...]]
     bins: dict[str, str]
     content: list[str]
 
@@ -152,7 +152,7 @@ def rows_of(
     def coded(part: Expression) -> Expression:
         rows = declared(engine, part, table, names, neighbors)
         values = {batch.name: cell_number(rows, batch.classes, table) for batch in groups}
-        found.sums, found.bins = _numbers(engine, rows, table, statistics, values)
+        found.sums, found.bins = numbers(engine, rows, table, statistics, values)
         values |= {f"id_{one.of}": rows[one.of] for one in statistics if one.verb == "distinct" and one.of != person}
         values |= {f"cap_{column}": value_text(rows[column]) for column in limits}
         found.content = list(values)
@@ -169,57 +169,6 @@ def rows_of(
     few = _above(engine, raw, person, every, neighbors, limits)
     dropped, kept = _cut(engine, every, of_persons(few), few, found.content, neighbors, limits)
     return Rows(engine, every, dropped, kept, found.sums, found.bins)
-
-
-def _numbers(
-    engine: Engine, rows: Expression, table: Table, statistics: Sequence[Statistic], values: dict[str, Expression]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Columns with the integers of sums, and with the candidates of quantiles and keys; equal ones are made once."""
-    sums: dict[str, str] = {}
-    bins: dict[str, str] = {}
-    made: dict[Any, str] = {}
-    for one in statistics:
-        if one.verb in ("count", "distinct"):
-            continue
-        kept = sums if one.verb in ("sum", "mean") else bins
-        key = (one.verb in ("sum", "mean"), one.of, one.clip)
-        if key not in made:
-            made[key] = f"{'sum' if kept is sums else 'bin'}{len(made)}"
-            values[made[key]] = _integers(engine, rows, table, one)
-        kept[one.name] = made[key]
-    return sums, bins
-
-
-def _integers(engine: Engine, rows: Expression, table: Table, one: Statistic) -> Expression:
-    column, value = table.columns[str(one.of)], rows[str(one.of)]
-    if one.verb == "keys":
-        return value if isinstance(column, Cat) else value.cast("string")
-    if one.clip is None:
-        raise TypeError(f"{one.verb} has no clip")
-    low, high = one.clip
-    inside = clamped(value, low, high)
-    if isinstance(column, Int):
-        return inside if one.verb != "quantiles" or high - low < MOST_BINS else _bin(inside, low, high)
-    if one.verb == "quantiles":
-        return _bin(inside, low, high)
-    factor = Units.of(one, table).factor
-    return rounded(engine, inside * factor).cast("int64")
-
-
-def _bin(value: Expression, low: float, high: float) -> Expression:
-    """Which of equally wide bins it is in, from 0 on."""
-    place = ((value - low) / ((high - low) / MOST_BINS)).floor().cast("int64")
-    return clamped(place, 0, MOST_BINS - 1)
-
-
-def candidates(one: Statistic, table: Table) -> tuple[IntArray, Callable[[int], float]]:
-    """The candidates of a quantile, and the value that each stands for: itself, or the middle of its bin."""
-    low, high = one.clip or (0, 0)
-    if isinstance(table.columns[str(one.of)], Int) and high - low < MOST_BINS:
-        return np.arange(int(low), int(high) + 1), lambda place: place
-    width = (high - low) / MOST_BINS
-    middle = (lambda place: low + (place + 0.5) * width) if isinstance(table.columns[str(one.of)], Float) else None
-    return np.arange(MOST_BINS), middle or (lambda place: math.floor(low + (place + 0.5) * width))
 
 
 def _above(
@@ -284,6 +233,7 @@ class Totals:
     count: list[int]
     sum: list[int]
     histograms: list[dict[Any, int]]  # of quantiles and keys
+    squares: list[int] = attrs.field(factory=list)  # of a variance, whose sum is that of (1 - t)^2
 
 
 def totals(
@@ -304,8 +254,12 @@ def totals(
 
 
 def _batch(rows: Rows, table: Table, batch: Batch, person: str | None) -> dict[str, Totals]:
-    used = sorted({rows.sums[one.name] for one in batch.statistics if one.name in rows.sums})
-    sizes = {rows.sums[one.name]: Units.of(one, table).farthest for one in batch.statistics if one.name in rows.sums}
+    sizes = {
+        column: UNITS if one.verb == "variance" else Units.of(one, table).farthest
+        for one in batch.statistics
+        for column in rows.sums.get(one.name, ())
+    }
+    used = sorted(sizes)
     codes, counts = _cells(rows.engine, rows.every, batch.name, used, sizes)
     if rows.dropped is not None:
         away, less = _cells(rows.engine, rows.dropped, batch.name, used, sizes)
@@ -317,14 +271,16 @@ def _batch(rows: Rows, table: Table, batch: Batch, person: str | None) -> dict[s
     for one in batch.statistics:
         groups = one.groups(table)
         kept = {labels: cells.kept(where) for labels, where in groups.items()}
-        summed = rows.sums.get(one.name)
-        number = counts["n"] if summed is None else counts[f"n_{summed}"]
+        summed = rows.sums.get(one.name, ())
+        number = counts[f"n_{summed[0]}"] if summed else counts["n"]
+        added = [[int(counts[column][mask].sum()) for mask in kept.values()] for column in summed]
         found[one.name] = Totals(
             one,
             tuple(groups),
             [int(number[mask].sum()) for mask in kept.values()],
-            [] if summed is None else [int(counts[summed][mask].sum()) for mask in kept.values()],
+            added[0] if added else [],
             _histograms(rows, batch, one, codes, kept, person) if one.verb in ("quantiles", "keys", "distinct") else [],
+            *added[1:],
         )
     return found
 
@@ -352,9 +308,9 @@ def _histograms(
     found: list[dict[Any, int]] = [{} for _ in kept]
     masks = list(kept.values())
     overlap = len(masks) > 1 and bool((np.sum(masks, axis=0) > 1).any())
-    for numbers in [[i] for i in range(len(masks))] if overlap else [list(range(len(masks)))]:
+    for chosen_groups in [[i] for i in range(len(masks))] if overlap else [list(range(len(masks)))]:
         part = np.full(codes.size, -1, dtype=np.int64)
-        for number in numbers:
+        for number in chosen_groups:
             part[masks[number]] = number
         chosen = part >= 0
         if not chosen.any():

@@ -96,7 +96,7 @@ class Plan:
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What a release computes: counts, sums, means, distinct persons, quantiles and keys."""
+        """What a release computes: counts, sums, means, variances, distinct persons, quantiles and keys."""
         return tuple(one for one in self._items if isinstance(one, Statistic))
 
     @property
@@ -216,6 +216,16 @@ class Plan:
         """
         return self.measure("mean", name, of=of, clip=clip, by=by, where=where, parts=parts, noise=noise)
 
+    def variance(
+        self, name: str, *, of: Any, clip: Any = None, by: Any = None, where: Predicate | None = None, noise: Noise
+    ) -> Plan:
+        """The variance of a column, divided by how many records there are; noise in squared units of the column.
+
+        It is worked out of three noisy totals, the squared distances to both ends of `clip` and the products of both,
+        which one record moves by the squared width of `clip` together: the noise on each is that on a sum of squares.
+        """
+        return self.measure("variance", name, of=of, clip=clip, by=by, where=where, noise=noise)
+
     def quantiles(
         self, name: str, *, of: Any, q: Any, clip: Any = None, by: Any = None, where: Predicate | None = None,
         noise: Noise,
@@ -253,7 +263,7 @@ class Plan:
         return plan
 
     def errors(self, confidence: float = 0.95) -> list[dict[str, Any]]:
-        """How far noise will move each statistic, before any data are read."""
+        """How far noise will move each statistic, before any data are read: a row each, shown with three digits."""
         return errors(self.statistics, self.table, confidence)
 
     def release(

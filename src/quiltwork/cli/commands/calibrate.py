@@ -106,7 +106,6 @@ def calibrate(
 def _file(path: Path, epsilon: float, delta: float, write: bool, as_json: bool) -> None:
     """Choose every automatic noise of a plan file."""
     from quiltwork.cli.terminal import plan_at
-    from quiltwork.numbers.digits import at_most
     from quiltwork.numbers.digits import single as said
     from quiltwork.report.parts import ends
     from quiltwork.spec.fields.statistics import StatisticQuery
@@ -134,9 +133,7 @@ def _file(path: Path, epsilon: float, delta: float, write: bool, as_json: bool) 
         }
         print(json.dumps(answer, indent=2, allow_nan=False))
         return
-    for error in found.plan().errors():
-        within = f"95 % of errors, in {error['of']}, are within {at_most(error['error'])}"
-        print(f"{error['query']}: {error['noise']}; {within}")
+    print(found.plan().errors())
     print(f"epsilon between {ends(bracket)} at delta {said(delta)}, target {said(epsilon)}")
     print(f"wrote {path}" if write else "nothing was written: --write puts the noises into the file", file=sys.stderr)
 

@@ -83,7 +83,7 @@ class Measured(Strict):
 
 
 class StatisticQuery(Strict):
-    """A count, sum, mean, distinct count, quantiles or keys, with its noise: loss and sensitivity are derived."""
+    """A count, sum, mean, variance, distinct count, quantiles or keys, and its noise: its loss is derived."""
 
     name: Words
     note: Words | None = None
@@ -92,6 +92,7 @@ class StatisticQuery(Strict):
     distinct: Measured | None = None
     sum: Measured | None = None
     mean: Measured | None = None
+    variance: Measured | None = None
     quantiles: Measured | None = None
     keys: Measured | None = None
 

@@ -2,7 +2,9 @@
 
 Shares first (`sharing`): the sizes whose weighted relative errors are least, given every set of statistics that one
 record can touch; Laplace noise for all of them where that errs less without any delta than Gaussian noise does with it.
-Then one factor for all, found on the certified total of the plan, so that what is promised does not rest on the shares.
+Then one factor for all, found on the certified total of the plan, so that what is promised does not rest on the shares:
+the certified epsilon at the target's delta is at most the target, whichever noise was chosen, and as near as the sizes'
+digits allow.
 
 Reference: theory/release.md section 6.
 """
@@ -20,7 +22,6 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.compose.calibrate import calibrate
 from quiltwork.compose.constructors import laplace
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.mechanisms.noise import Auto, Gaussian, Laplace, Noise
@@ -34,18 +35,21 @@ from quiltwork.tables.statistics.price import Units, level, of_persons, rank_ran
 from quiltwork.tables.statistics.sharing import gaussian_shares, laplace_shares
 from quiltwork.tables.statistics.statistic import Statistic, contribution
 
-DIGITS = 3  # of the sizes that are chosen, rounded up
+DIGITS = 6  # of the sizes that are chosen, rounded up
 SHARED = 1e-4  # how near the best shares are, relative
 MOST_ENTRIES = 100_000  # sets of groups times statistics, for which shares are worked out
 NORMAL = NormalDist()
-TRIES = 60  # of factors a little larger, until the rounded sizes keep the target
+NEAR = 1e-4  # how much of the target may be left, relative
+GRID = 1e-6  # of factors, relative: nearer ones have the same rounded sizes
+TRIES = 60  # of factors
+FARTHEST = 30.0  # log of a factor
 Guaranteed = TypeVar("Guaranteed", bound=Any)
 
 
 def shares(
     statistics: Sequence[Statistic], table: Table, neighbors: Notion, epsilon: float, delta: float
-) -> tuple[list[Noise], float]:
-    """Noise of every statistic, in proportion, and how much of delta it uses; fixed noises stay as they are."""
+) -> list[Noise]:
+    """Noise of every statistic, in proportion; fixed noises stay as they are."""
     asked = [one for one in statistics if isinstance(one.noise, Auto)]
     touched = _touched(asked, table)
     moves = [(one, column, table, neighbors) for one, column in zip(asked, touched.T, strict=True)]
@@ -54,20 +58,18 @@ def shares(
     farthest = sums.max(axis=1)
     pure = laplace_shares(sums.T, weights / farthest**2, epsilon, SHARED)
     noises: list[Noise] = [Laplace(float(size)) for size in pure.sizes]
-    used = 0.0
     if delta > 0:
         alone = np.array([_laplace(one, neighbors) for one in asked])
         mixed = gaussian_shares(roots.T, weights / roots.max(axis=1) ** 2, gaussian_mu(epsilon, delta), SHARED)
         error = weights / farthest**2 @ (np.where(alone, 2, 1) * mixed.sizes**2)
         fixed = any(one.verb == "keys" or isinstance(one.noise, Gaussian) for one in statistics)
         if error < pure.error or fixed:
-            used = delta
             noises = [
                 Laplace(float(size)) if only else Gaussian(float(size))
                 for only, size in zip(alone, mixed.sizes, strict=True)
             ]
     found = iter(noises)
-    return [next(found) if isinstance(one.noise, Auto) else one.noise for one in statistics], used
+    return [next(found) if isinstance(one.noise, Auto) else one.noise for one in statistics]
 
 
 def _laplace(one: Statistic, neighbors: Notion) -> bool:
@@ -88,6 +90,8 @@ def _moves(one: Statistic, touched: FloatArray, table: Table, neighbors: Notion,
     if one.verb in ("sum", "mean"):
         units = Units.of(one, table)
         moved = (units.farthest if one.verb == "sum" else units.width) / units.factor
+    elif one.verb == "variance" and one.clip is not None:
+        moved = (one.clip[1] - one.clip[0]) ** 2
     elif one.verb == "quantiles":
         ranges = [float(rank_range(level(q))) for q in one.q]
         moved = sum(ranges) if norm == 1 else math.hypot(*ranges) / 2  # of a bounded range e: e^2 / 8 concentrated
@@ -152,16 +156,51 @@ def calibrated(
     epsilon, delta = checks.moderate("epsilon", epsilon), checks.probability("delta", delta)
     if all(one.ready for one in statistics):
         raise InvalidParameter("noise", "chosen already", "auto() for at least one statistic", "nothing to calibrate")
+
+    def cost(asked: Sequence[Statistic]) -> float:
+        """At the default width, at which it will be asked for again."""
+        return float(guarantee(asked).epsilon(delta).upper)
+
     fixed = [one for one in statistics if one.ready]
-    if not float(guarantee(fixed).epsilon(delta).upper) <= epsilon:
+    if not cost(fixed) <= epsilon:
         names = ", ".join(one.name for one in fixed) or "the stated losses"
         raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", f"a plan with {names}, which costs more by itself")
-    noises, used = shares(statistics, table, neighbors, epsilon, delta)
-    delta = used if float(guarantee(fixed).epsilon(used).upper) < epsilon else delta  # what is fixed may need it
-    factor = calibrate(lambda f: guarantee(times(noises, statistics, f)), epsilon, delta, start=1.0, tolerance=1e-4)
+    noises = shares(statistics, table, neighbors, epsilon, delta)
+    factor = _least_factor(lambda f: cost(times(noises, statistics, f)) / epsilon)
+    if factor is None:
+        raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", "any size of the noise that is to be chosen")
+    return times(noises, statistics, factor)
+
+
+def _least_factor(spent: Callable[[float], float]) -> float | None:
+    """The least factor that was found at which at most 1 is spent; what it leaves is at most NEAR, where that exists.
+
+    Shares are nearly right, and epsilon falls about as one over the factor: the next try is this factor times what it
+    spends, later the secant, within what is known to be too little and enough, and otherwise the middle.
+    """
+    few, enough = -math.inf, math.inf  # logs of factors
+    here = 0.0
+    before: tuple[float, float] | None = None  # the last try, with the log of what it spends
     for _ in range(TRIES):
-        found = times(noises, statistics, factor)
-        if float(guarantee(found).epsilon(delta).upper) <= epsilon:
-            return found
-        factor *= 1.002
-    raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", "noises up to an eighth above the least")
+        value = spent(math.exp(here))
+        over = math.log(max(value, 1e-300))
+        if value <= 1:
+            enough = min(enough, here)
+        else:
+            few = max(few, here)
+        if (value <= 1 and over >= -NEAR) or enough - few <= GRID:
+            break
+        slope = -1.0
+        if before is not None and math.isfinite(over + before[1]) and here != before[0]:
+            slope = min((over - before[1]) / (here - before[0]), -0.05)
+        before = here, over
+        guess = here + ((-NEAR / 4 - over) / slope if math.isfinite(over) else 2.0)
+        if math.isinf(enough):
+            here = min(max(guess, few + GRID), few + 3.0)
+        elif math.isinf(few):
+            here = max(min(guess, enough - GRID), enough - 3.0)
+        else:
+            here = guess if few < guess < enough else (few + enough) / 2
+        if abs(here) > FARTHEST:
+            break
+    return None if math.isinf(enough) else math.exp(enough)

@@ -9,7 +9,7 @@ Reference: theory/release.md section 7.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -20,14 +20,16 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.mechanisms.noise import Auto
+from quiltwork.numbers.digits import at_most
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
-from quiltwork.tables.statistics.price import Drawn, Units, bins
+from quiltwork.tables.statistics.price import Drawn, Units, bins, squared_units
 from quiltwork.tables.statistics.statistic import Statistic
 
 LISTED_SIGMA = 3000  # up to which the masses of a discrete Gaussian are added up
 SHARES = 4001  # shares of the way from one end to the other that are tried for a mean at first
 REFINED = 5  # times a hundred
+SHOWN_DIGITS = 3
 ROUNDED = 1e-12  # of the ends of a mean's interval, far above the rounding of the formula
 
 
@@ -130,6 +132,34 @@ def gaussian_mean(total: float, count: float, noise: tuple[float, float], confid
     return max(-1.0, ends[0] - ROUNDED), min(1.0, ends[1] + ROUNDED)
 
 
+def variance_of(low: float, middle: float, high: float) -> float:
+    """(B0 B2 - B1^2 / 4) / n^2 of three totals, a share of the squared width of the clip; 1/8 where there are none."""
+    whole = low + middle + high
+    return min(max((low * high - middle**2 / 4) / whole**2, 0.0), 0.25) if whole > 0 else 0.125
+
+
+def variance_range(totals: tuple[int, int, int], width: float) -> tuple[float, float]:
+    """The least and the greatest variance of totals, none of them below 0, that are within `width` of these.
+
+    It falls as B1 grows. In B0, and likewise in B2, it rises up to B2 + B1 + B1^2 / (2 B2) and falls from there on, so
+    that it is least in a corner. Both cannot be at their tops at once unless B1 = 0 and B0 = B2, which an edge at its
+    own top reaches, too: it is greatest on an edge, there or at a corner.
+    """
+    low, middle, high = ((max(one - width, 0.0), max(one + width, 0.0)) for one in totals)
+    if low[0] + middle[0] + high[0] <= 0:
+        return 0.0, 0.25
+    corners = [(a, b) for a in low for b in high]
+    most = middle[0]
+
+    def top(other: float, ends: tuple[float, float]) -> float:
+        peak = other + most + most**2 / (2 * other) if other > 0 else math.inf
+        return min(max(peak, ends[0]), ends[1])
+
+    edges = [*((top(b, low), b) for b in high), *((a, top(a, high)) for a in low)]
+    found = [variance_of(a, most, b) for a, b in (*corners, *edges)]
+    return min(variance_of(a, middle[1], b) for a, b in corners), max(found)
+
+
 def sum_width(drawn: Drawn, units: Units, confidence: float) -> float:
     """Half the interval of a sum, in units of the answer."""
     return half_width(drawn.law, drawn.size, confidence) / units.factor
@@ -140,16 +170,37 @@ def rank_error(scale: float, candidates: int, confidence: float) -> float:
     return scale * (math.log(candidates) + math.log(1 / (1 - confidence)))
 
 
-def errors(statistics: Sequence[Statistic], table: Table, confidence: float) -> list[dict[str, Any]]:
+class Errors(list[dict[str, Any]]):
+    """Errors to expect, a row for each statistic. Rows hold all digits; as a text three are shown, rounded up."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], confidence: float) -> None:
+        super().__init__(rows)
+        self.confidence = confidence
+
+    def __str__(self) -> str:
+        return "\n".join(map(self._line, self))
+
+    def _line(self, row: dict[str, Any]) -> str:
+        noise = f"{row['query']}: {row['noise']}"
+        if row["error"] is None:
+            return noise
+        within = at_most(row["error"], SHOWN_DIGITS)
+        return f"{noise}; {100 * self.confidence:g} % of errors, in {row['of']}, are within {within}"
+
+    __repr__ = __str__
+
+
+def errors(statistics: Sequence[Statistic], table: Table, confidence: float) -> Errors:
     """For each statistic half the width of its interval, in units of the answer, and what that is a width of.
 
     Of a mean it is that of the sum, to be divided by the number of records; of a quantile it is its rank.
     """
     confidence = checks.ranged("confidence", confidence, "in (0, 1)", lambda value: 0 < value < 1)
-    return [
+    rows = (
         {"query": one.name, "statistic": one.verb, "noise": str(one.noise), **_error(one, table, confidence)}
         for one in statistics
-    ]
+    )
+    return Errors(rows, confidence)
 
 
 def _error(one: Statistic, table: Table, confidence: float) -> dict[str, Any]:
@@ -161,6 +212,11 @@ def _error(one: Statistic, table: Table, confidence: float) -> dict[str, Any]:
         units = Units.of(one, table)
         error = sum_width(Drawn.of(one.noise, Fraction(units.factor)), units, confidence)
         return {"error": error, "of": str(one.of) if one.verb == "sum" else f"{one.of}, divided by the records"}
+    if one.verb == "variance":
+        factor = squared_units(one)
+        drawn = Drawn.of(one.noise, factor)
+        error = float(half_width(drawn.law, drawn.size, confidence) / factor)
+        return {"error": error, "of": f"{one.of} squared, divided by the records"}
     drawn = Drawn.of(one.noise, Fraction(1))
     return {
         "error": half_width(drawn.law, drawn.size, confidence),

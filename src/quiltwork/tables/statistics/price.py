@@ -108,6 +108,18 @@ def count_of_mean(noise: Gaussian, units: Units) -> Drawn:
     return Drawn("gaussian", exact_decimal(above(typed(noise.sigma) * Fraction(units.factor) / half)))
 
 
+def squared_units(statistic: Statistic) -> Fraction:
+    """Integers to one squared unit of the column, for a variance: UNITS is the squared width of the clip.
+
+    A value at the share t of the clip counts (1 - t)^2, 2 t (1 - t) and t^2 of UNITS. These are no less than 0 and
+    add up to UNITS, so that a record which comes or goes moves the three totals by UNITS together, and one that turns
+    into another by at most twice that: one coordinate is the worst. With totals B0, B1, B2 of n UNITS in all the
+    variance is (B0 B2 - B1^2 / 4) / n^2.
+    """
+    low, high = statistic.clip or (0.0, 1.0)
+    return UNITS / (typed(high) - typed(low)) ** 2
+
+
 @attrs.frozen
 class Price:
     """The loss of one group of a statistic: for one record, and for a kept record that turns into another."""
@@ -136,6 +148,9 @@ def price(statistic: Statistic, table: Table, neighbors: Notion, q: float | None
         return Price(int(records) * one if of_persons(statistic, neighbors) else one)
     if statistic.verb == "quantiles":
         return Price(exponential(above(rank_range(level(q)) / typed(_scale(noise)))))
+    if statistic.verb == "variance":
+        drawn = Drawn.of(noise, squared_units(statistic))
+        return Price(drawn.loss(UNITS), drawn.loss(2 * UNITS))
     units = Units.of(statistic, table)
     nullable = bool(getattr(table.columns[str(statistic.of)], "nullable", False))
     if statistic.verb == "sum":

@@ -1,4 +1,4 @@
-"""What a plan publishes of a table: counts, sums, means, distinct persons, quantiles, and keys that nobody listed.
+"""What a plan publishes of a table: counts, sums, means, variances, distinct persons, quantiles, and unlisted keys.
 
 Reference: theory/release.md sections 1 and 5.
 """
@@ -22,8 +22,11 @@ from quiltwork.tables.schema.predicates import Predicate, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
 from quiltwork.tables.statistics.groups import grouped, groupings
 
-VERBS = ("count", "distinct", "sum", "mean", "quantiles", "keys")
-OF = {"sum": (Int, Float), "mean": (Int, Float), "quantiles": (Int, Float), "distinct": (Id,), "keys": (Id, Cat)}
+VERBS = ("count", "distinct", "sum", "mean", "variance", "quantiles", "keys")
+NUMBERS = (Int, Float)
+OF = {
+    "sum": NUMBERS, "mean": NUMBERS, "variance": NUMBERS, "quantiles": NUMBERS, "distinct": (Id,), "keys": (Id, Cat)
+}  # fmt: skip
 MOST_QUANTILES = 100
 LEAST_END, MOST_END = 1e-100, 1e100  # of the farther end of a clip: factors and widths stay within doubles
 

@@ -117,7 +117,9 @@ class _Person:
 
     def listed(self, cells: Cells, choices: Sequence[tuple[int, ...]]) -> Reach:
         """The choices that no other dominates."""
-        counts = np.array([cells.touched[list(choice)].sum(axis=0) for choice in choices])
+        counts = np.array(
+            [np.bincount(choice, minlength=cells.touched.shape[0]) for choice in choices]
+        ) @ cells.touched.astype(int)
         vectors = [self.vector(cells, choices[i]) for i in _undominated(counts, self.responses, self.pricing)]
         return Reach(tuple(vectors), notes=() if bool(cells.exact.all()) else (LIMIT_NOTE,))
 
