@@ -46,6 +46,8 @@ def part(one, neighbors, noise):
         loss = from_dp_accounting(SingleEpochTreeAggregationDpEvent(given["tree"], given["steps"]), neighbors=neighbors)
     else:
         loss = from_dp_accounting(RandomizedResponseDpEvent(given["response"], given["buckets"]), neighbors=neighbors)
+    if "best" in given:
+        loss = qw.repeat_and_select(loss, *given["best"])
     return qw.poisson(loss, given["rate"]) if "rate" in given else loss
 
 

@@ -154,7 +154,10 @@ def train(asked: Asked) -> Training:
     if asked.noise_multiplier is not None:
         check_noise(asked.noise_multiplier, asked.sampling)
     solved, epochs, noise = asked.solve()
-    check_noise(noise, asked.sampling)
+    if not LEAST_NOISE[asked.sampling] <= noise <= MOST_NOISE:
+        hint = f"{noise:g} would do here; nobody is protected by less, and more tells nothing"
+        bounds = f"one that takes a noise multiplier from {LEAST_NOISE[asked.sampling]} to {MOST_NOISE:g}"
+        raise InvalidParameter("epsilon", asked.epsilon, bounds, hint)
     loss = asked.loss(epochs, noise)
     other = asked.loss(epochs, noise, "poisson" if asked.sampling == "shuffle" else "shuffle")
     batches = math.ceil(Fraction(asked.examples, asked.batch))

@@ -65,7 +65,8 @@ def training_report(found: Training, detail: Detail = "whole") -> Report:
         *curves_section([] if detail == "words" else _charts(found, verdicts)),
         *why([*told.because, *computed(found.epsilon)]),
     ]
-    lead = f"What {found.steps:,} steps of noisy training cost. Neighbouring tables: {found.neighbors}."
+    steps = "one step of noisy training costs" if found.steps == 1 else f"{found.steps:,} steps of noisy training cost"
+    lead = f"What {steps}. Neighbouring tables: {found.neighbors}."
     data = {"kind": "training", "met": found.met, "training": found.to_json()}
     return Report("Training with DP-SGD", lead, sections, data)
 
