@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import quiltwork as qw
 from quiltwork.cli import main
 from quiltwork.cli.commands.verify import verify
+from quiltwork.document.page import data_in, kept_data
 from quiltwork.proof import Proof, claims_of
 from quiltwork.proof.prove import prove_claim
 
@@ -99,6 +100,32 @@ def test_the_receipt_of_a_release(tmp_path):
     released = plan.release(pyarrow.table({"age": [30, 40, 50]}))
     code, proofs = verified(released.save(tmp_path / "released.json"), "--digits", "4")
     assert (code, [one["verdict"] for one in proofs]) == (0, ["proved", "proved"])
+
+
+TABLES = """\
+quiltwork: 1
+targets: [{epsilon: 2.0, delta: 1.0e-6}]
+table: {columns: {region: {cat: [North, South]}}}
+neighbors: add_remove
+queries:
+- {name: all, noise: {gaussian: 5.0}, count: {by: [{column: region}]}}
+"""
+
+
+@pytest.mark.parametrize("kind", [".html", ".json"])
+def test_a_report(tmp_path, kind):
+    """Of a plan with a nasty title and of a table plan: each total is judged; an edited number is refuted."""
+    plan, tables, report = tmp_path / "plan.yaml", tmp_path / "tables.yaml", tmp_path / f"report{kind}"
+    plan.write_text("quiltwork: 1\ntitle: '--> {'\nreleases:\n- {name: a, gaussian: {sigma: 2.0}, count: 3}\n")
+    tables.write_text(TABLES)
+    assert main(["report", str(plan), str(tables), "--delta", "1e-6", "--out", str(report)]) == 0
+    code, proofs = verified(report, "--digits", "4")
+    assert (code, [one["verdict"] for one in proofs]) == (0, ["proved", "proved"])
+    data = data_in(report.read_text()) if kind == ".html" else json.loads(report.read_text())["data"]
+    data["parts"][0]["account"]["epsilon"]["upper"] /= 2
+    data["parts"][0]["account"]["epsilon"]["lower"] /= 2
+    report.write_text(kept_data(data) if kind == ".html" else json.dumps(data))
+    assert verified(report, "--digits", "4")[0] == 1
 
 
 def test_how_far_it_has_come_is_told(tmp_path, monkeypatch):

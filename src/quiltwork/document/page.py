@@ -6,6 +6,7 @@ drawers by name only: they stand above it.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -100,6 +101,23 @@ def _sections(values: Iterable[Any]) -> tuple[Section, ...]:
     return blocks.each_a("sections", values, Section, "a list of Section")
 
 
+DATA = "<!-- quiltwork:data "  # then base64, so that no text of a plan can end the comment
+
+
+def kept_data(data: Mapping[str, Any]) -> str:
+    """The numbers of a report at the end of its page, for `quiltwork verify`."""
+    text = json.dumps(data, allow_nan=False).encode()
+    return f"{DATA}{base64.b64encode(text).decode()} -->\n"
+
+
+def data_in(text: str) -> Any:
+    """What a page keeps; None where it keeps nothing."""
+    _, found, rest = text.rpartition(DATA)
+    if not found:
+        return None
+    return json.loads(base64.b64decode(rest.split(" ", 1)[0], validate=True))
+
+
 @not_written("it is words and figures about a file", "save it with report.save(path)")
 @attrs.frozen
 class Report:
@@ -136,8 +154,8 @@ class Report:
         return {name: draw(one) if isinstance(one, Chart) else one for name, one in self.drawings.items()}
 
     def to_html(self) -> str:
-        """One file for a browser or for paper: no script, no network, light and dark."""
-        return str(_drawer("html").page(self))
+        """One file for a browser or for paper: no script, no network, light and dark; `data` is kept in a comment."""
+        return str(_drawer("html").page(self)) + (kept_data(self.data) if self.data else "")
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
         """CommonMark with tables; `pictures` says where each picture is, by its name in `Report.pictures`."""

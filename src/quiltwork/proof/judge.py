@@ -96,7 +96,8 @@ class _Log:
             truth, words = None, str(reason)
         else:
             self.bits = max(self.bits, found.bits)
-        said = {True: "holds", False: "is false", None: "is not decided"}[truth]
+        false = "is false" if end == "upper" else "is not attained here"  # that one attains it is enough
+        said = {True: "holds", False: false, None: "is not decided"}[truth]
         self.lines.append(f"{composition}: {end} end {said}: {words}")
         return truth
 

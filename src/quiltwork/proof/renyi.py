@@ -1,4 +1,4 @@
-"""Statements by Rényi divergences: an upper end by one order, a lower end by the Gaussian that they allow.
+"""Statements by Rényi divergences: an upper end by one order; a lower end is that of Gaussians that they allow.
 
 For every order a > 1, D(eps) <= e^((a-1)(R(a) - eps)) (1/a) (1 - 1/a)^(a-1).  The same bound, with the moments of known
 laws, holds for any composition.
@@ -14,9 +14,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import attrs
+
 from quiltwork.proof import finite
 from quiltwork.proof.balls import Enclosure, ball, guess
-from quiltwork.proof.closed_forms import gaussian, gaussian_square
+from quiltwork.proof.closed_forms import gaussian_square
 from quiltwork.proof.description import Composition, Release
 from quiltwork.proof.fields import Refused
 
@@ -63,26 +65,37 @@ def _moment(release: Release) -> Moment:
     if release.kind == "rdp":
         hull = _chords(_table(release))
         return lambda a: ball(_on_chords(hull, a))
-    listed, reveal = finite.single(finite.law_of(release))
-    if not reveal.is_zero():
-        raise Refused("a Rényi bound beside a release that may reveal everything")
+    listed, _ = finite.single(finite.law_of(release))  # the mass that reveals is counted apart
     return lambda a: sum((mass * (ball(loss) * ball(a - 1)).exp() for mass, loss in listed), ball(0)).log()
 
 
-def _attained(release: Release) -> Fraction:
-    """mu^2 of a Gaussian that the statement allows."""
+def attained(composition: Composition) -> Composition:
+    """The composition with a Gaussian that each statement allows in its place."""
+    return attrs.evolve(composition, releases=tuple(_allowed(release) for release in composition.releases))
+
+
+def _allowed(release: Release) -> Release:
     if release.kind == "zcdp":
-        return 2 * release.number("rho")
-    if release.kind == "rdp":
-        return min((2 * e / a for a, e in _table(release).items()), default=Fraction(0))
-    return gaussian_square(release) or Fraction(0)
+        square = 2 * release.number("rho")
+    elif release.kind == "rdp":
+        square = min((2 * e / a for a, e in _table(release).items()), default=Fraction(0))
+    else:
+        return release
+    grid = 10**60
+    mu = Fraction(math.isqrt(square.numerator * grid**2 // square.denominator), grid)  # not above its root
+    return attrs.evolve(release, node={"kind": "gdp", "mu": mu})
 
 
-def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
-    """The enclosure where some release is stated by Rényi divergences, or None."""
+def _kept(release: Release) -> Any:
+    """The mass of one release that does not reveal the world."""
+    if release.kind in ("zcdp", "rdp") or gaussian_square(release) is not None:
+        return ball(1)
+    return 1 - finite.single(finite.law_of(release))[1]
+
+
+def judge(composition: Composition, epsilon: Fraction) -> Enclosure:
+    """The upper end where some release is stated by Rényi divergences; the lower one is 0."""
     stated = [release for release in composition.releases if release.kind in ("zcdp", "rdp")]
-    if not stated:
-        return None
     tables = [_table(release) for release in stated if release.kind == "rdp"]
     if not all(tables):
         raise Refused("a table without a finite order")
@@ -102,11 +115,11 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     low, high = orders[max(place - 1, 0)], orders[min(place + 1, len(orders) - 1)]
     fine = [best, *(low + (high - low) * i / 200 for i in range(201))]
     best = min(fine, key=lambda a: _or_infinite(guess(bound(a))))
-    most = bound(best).exp().min(ball(1))
-    square = sum((_attained(release) * release.count for release in composition.releases), Fraction(0))
-    least = gaussian(ball(square).sqrt(), epsilon) if square else ball(0)
-    words = f"Rényi order {float(best):g}, and the Gaussian that is allowed"
-    return Enclosure(least.lower(), most.upper(), words, falls=None)
+    kept = ball(1)
+    for release in composition.releases:
+        kept *= _kept(release) ** release.count
+    most = (bound(best).exp() + 1 - kept).min(ball(1))
+    return Enclosure(ball(0), most.upper(), f"Rényi order {float(best):g}", falls=None)
 
 
 def _or_infinite(number: float) -> float:

@@ -12,7 +12,7 @@ from flint import acb, arb  # noqa: E402
 
 import quiltwork as qw  # noqa: E402
 from quiltwork.proof.contour import balls, random_allocation  # noqa: E402
-from quiltwork.proof.contour.random_allocation import _Mean, one_epoch  # noqa: E402
+from quiltwork.proof.contour.random_allocation import Mean, one_epoch  # noqa: E402
 
 
 def black_scholes(x: mpmath.mpf, strike: mpmath.mpf) -> mpmath.mpf:
@@ -87,24 +87,24 @@ POINTS = [acb(2), acb(1, 3), acb(-2, 1), acb(-30, 20)]
 
 def test_the_transform_off_its_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     with balls.precision(128):
-        law = _Mean(arb(1), 2, 128)
+        law = Mean(arb(1), 2, 128)
         assert all(within(law.laplace(z), transform(z)) for z in POINTS)
         assert not law.laplace(acb(arb(-1, "0.1"), arb(0, "0.1"))).is_finite(), "nothing is said across the cut"
-        coarse = _Mean(arb(1), 2, 128)
+        coarse = Mean(arb(1), 2, 128)
         coarse.digits = 3.0
         assert all(within(coarse.laplace(z), transform(z)) for z in POINTS), "a strip covers nodes that are far apart"
-        monkeypatch.setattr(_Mean, "_strip", lambda self, b, depth, h: arb(0))
+        monkeypatch.setattr(Mean, "_strip", lambda self, b, depth, h: arb(0))
         assert not all(within(coarse.laplace(z), transform(z)) for z in POINTS), "without it they miss"
 
 
 def test_a_short_ray_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = _Mean(arb(1), 2, 128)._steered(1.6)[0]
-    monkeypatch.setattr(_Mean, "_steered", lambda self, v: (start, 0.5, 6 * start, 0.5))
+    start = Mean(arb(1), 2, 128)._steered(1.6)[0]
+    monkeypatch.setattr(Mean, "_steered", lambda self, v: (start, 0.5, 6 * start, 0.5))
     with balls.precision(128):
         truth, tau = two_steps("0.5", True), arb("0.5").exp()
-        assert agrees(1 - tau + _Mean(arb(1), 2, 128).short(tau), truth, 1e-13)
-        monkeypatch.setattr(_Mean, "_tail", lambda self, *ends: arb(0))
-        assert not agrees(1 - tau + _Mean(arb(1), 2, 128).short(tau), truth, 1e-13)
+        assert agrees(1 - tau + Mean(arb(1), 2, 128).short(tau), truth, 1e-13)
+        monkeypatch.setattr(Mean, "_tail", lambda self, *ends: arb(0))
+        assert not agrees(1 - tau + Mean(arb(1), 2, 128).short(tau), truth, 1e-13)
 
 
 def test_what_it_cannot_do_is_undecided() -> None:

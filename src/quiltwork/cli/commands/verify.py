@@ -12,7 +12,7 @@ from quiltwork.cli.options import AsJson, single
 from quiltwork.errors import QuiltworkError
 
 
-@single("quiltwork verify claim.json", "quiltwork verify proofs/readme.json --digits 4 --json")
+@single("quiltwork verify claim.json", "quiltwork verify report.html --digits 4")
 def verify(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Claims, proofs, or answers beside their loss.", show_default=False)
@@ -24,8 +24,9 @@ def verify(
 ) -> None:
     """Prove or refute the numbers of a file by ball arithmetic, apart from what computed them.
 
-    The file holds claims, proofs (which are done again), saved brackets or releases, the JSON of `quiltwork account`,
-    or any document in which brackets stand beside their loss.
+    The file holds claims, proofs (which are done again), saved brackets or releases, a report of `quiltwork report`
+    (.html or .json), the JSON of `quiltwork account` or `quiltwork tables`, or any document in which brackets stand
+    beside their loss.
     Exit code 0 says that all are proved, 1 that one is refuted, 2 that one is not decided, or that the file cannot be
     read or claims nothing.
     """
@@ -56,11 +57,15 @@ def verify(
 
 
 def _read(file: Path) -> Any:
+    from quiltwork.document.page import data_in
     from quiltwork.errors import InvalidParameter
     from quiltwork.spec import loads
 
     try:
         text = file.read_text(encoding="utf-8")
+        kept = data_in(text)
+        if kept is not None:
+            return kept
         try:
             return json.loads(text)
         except ValueError:
@@ -68,17 +73,42 @@ def _read(file: Path) -> Any:
     except OSError as problem:
         raise InvalidParameter("file", str(file), "a file that can be read", problem.strerror or "") from None
     except (ValueError, AttributeError, TypeError, RecursionError, QuiltworkError):
-        raise InvalidParameter("file", str(file), "JSON", "claims, proofs, or answers beside their loss") from None
+        raise InvalidParameter(
+            "file", str(file), "JSON", "claims, proofs, reports, answers beside their loss"
+        ) from None
 
 
-def _with_loss(document: Any) -> Any:
-    """The account of a plan names its releases: its total and its targets are about their composition."""
-    if not isinstance(document, dict) or document.get("schema") != "quiltwork/account/1" or "plan" not in document:
+def _with_loss(document: Any, depth: int = 0) -> Any:
+    """Accounts of plans and of tables, by themselves or in a report: what they say of everything together, beside the
+    loss that their plan states.
+    """
+    if isinstance(document, list) and depth < MAX_DEPTH:
+        return [_with_loss(one, depth + 1) for one in document]
+    if not isinstance(document, dict) or depth >= MAX_DEPTH:
         return document
+    schema = document.get("schema")
+    if schema in ACCOUNTS and "plan" in document:
+        about = {name: document[name] for name in ("delta", "epsilon", "targets") if name in document}
+        return {"loss": ACCOUNTS[schema](document["plan"]), **about}
+    return {name: _with_loss(one, depth + 1) for name, one in document.items()}
+
+
+def _of_plan(plan: Any) -> Any:
     from quiltwork.spec.files.plan import plan_from
 
-    about = {name: document[name] for name in ("delta", "epsilon", "targets") if name in document}
-    return {"loss": plan_from(document["plan"]).loss().to_json(), **about}
+    return plan_from(plan).loss().to_json()
+
+
+def _of_tables(plan: Any) -> Any:
+    """Every vector by which neighbours may move the statistics, with what some of them attain."""
+    from quiltwork.spec.files.table_plan import table_plan_from
+
+    curve: Any = table_plan_from(plan).plan().guarantee().curve
+    return curve.to_prove().to_json()
+
+
+MAX_DEPTH = 60
+ACCOUNTS = {"quiltwork/account/1": _of_plan, "quiltwork/tables/1": _of_tables}
 
 
 def _words(verdicts: list[str], file: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import arb
@@ -18,12 +19,14 @@ from quiltwork.proof.contour.line import Parts, line, rough, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
 from quiltwork.proof.contour.random_allocation import one_epoch
+from quiltwork.proof.contour.ranges import best_top, likely_top
 from quiltwork.proof.contour.single import one_release
 
 BITS = 128
 MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
 POWER = 250
+UNDECIDED = (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError)
 Described = Sequence[tuple[dict[str, Any], int]]
 
 
@@ -47,10 +50,21 @@ def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, wor
                 kind = merged[0][0]["loss"]["kind"]
                 if kind in ("fixed_size", "exponential"):  # attained by one release
                     return _bounded(merged, kind == "exponential", epsilon, accuracy, work)
-            low, high = (_bounded(merged, upper, epsilon, accuracy, work) for upper in (False, True))
-            return between(low, high)
-        except (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError):
+            low = _or_none(lambda: _bounded(_chosen(merged, epsilon), False, epsilon, accuracy, work))
+            high = _or_none(lambda: _bounded(merged, True, epsilon, accuracy, work))
+            if low is None and high is None:
+                return None
+            return between(arb(0) if low is None else low, arb(1) if high is None else high)
+        except UNDECIDED:
             return None
+
+
+def _or_none(bound: Callable[[], arb]) -> arb | None:
+    """One of the two sides where it is found: the other end is judged without it."""
+    try:
+        return bound()
+    except UNDECIDED:
+        return None
 
 
 def _allocated(node: dict[str, Any], removed: bool, epsilon: arb) -> arb:
@@ -75,6 +89,29 @@ def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
         key = json.dumps(law, sort_keys=True, default=str)
         found[key] = (law, found.get(key, (law, 0))[1] + int(count))
     return [(law, count) for law, count in found.values() if count > 0]
+
+
+def _chosen(parts: list[tuple[dict[str, Any], int]], eps: arb) -> list[tuple[dict[str, Any], int]]:
+    """Mechanisms of bounded range with the two outcomes that cost most, so far as floats know."""
+    for place, (law, count) in enumerate(parts):
+        if law["loss"]["kind"] == "exponential" and fraction(law["loss"]["epsilon"]):
+            parts = _with_top(parts, place, law, count, near(eps))
+    return parts
+
+
+def _with_top(
+    parts: list[tuple[dict[str, Any], int]], place: int, law: dict[str, Any], count: int, at: float
+) -> list[tuple[dict[str, Any], int]]:
+    def taken(top: Fraction) -> list[tuple[dict[str, Any], int]]:
+        return [*parts[:place], ({**law, "loss": {**law["loss"], "top": top}}, count), *parts[place + 1 :]]
+
+    def height(top: Fraction) -> float:
+        made = [(_law(one, False), n) for one, n in taken(top)]
+        theta = steer(made, at).theta
+        return rough(made, theta) - theta * at - math.log(theta * (1 + theta))
+
+    stated = fraction(law["loss"]["epsilon"])
+    return taken(best_top(stated, count, at) if len(parts) == 1 else likely_top(stated, height))
 
 
 def _bounded(parts: Described, upper: bool, eps: arb, accuracy: float, work: float) -> arb:

@@ -13,13 +13,14 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from quiltwork.proof.contour.balls import Undecided, exact, fraction, near, total
+from quiltwork.proof.contour.balls import Undecided, exact, fraction, hi, near
+from quiltwork.proof.contour.epochs import epoch
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.law import DiscreteGaussian, Exponential, Finite, Gaussian, Laplace, Law, Mixture
 from quiltwork.proof.contour.panels import FixedSizeGaussian, FixedSizeLaplace, MovedLaplaces
 
 Node = Mapping[str, Any]
-BETWEEN = ("fixed_size", "truncated_poisson", "exponential")  # known from both sides only
+BETWEEN = ("fixed_size", "truncated_poisson", "exponential", "random_allocation")  # known from both sides only
 
 
 def two_sided(node: Node) -> bool:
@@ -61,6 +62,13 @@ def law_of(node: Node, removed: bool, upper: bool) -> Law:
         return MovedGaussians(means, still) if removed else MovedGaussians(still, means)
     if kind == "fixed_size":
         return _fixed_size(node, upper)
+    if kind == "random_allocation":
+        base = node["base"]
+        if base["kind"] not in ("gaussian", "gdp"):
+            raise Undecided("random allocation of " + base["kind"])
+        move = _ratio(base) if base["kind"] == "gaussian" else fraction(base["mu"])
+        found = epoch(move, int(node["steps"]), upper)
+        return found if removed else found.swapped()
     if kind == "truncated_poisson":
         return _truncated(node, removed, upper)
     found = _finite(node)
@@ -133,8 +141,16 @@ def _truncated(node: Node, removed: bool, upper: bool) -> Law:
     q = exact(rate)
 
     def above(n: int, least: int) -> arb:
-        """P(Bin(n, q) >= least)."""
-        return total([arb(fmpq(math.comb(n, k))) * q**k * (1 - q) ** (n - k) for k in range(least, n + 1)])
+        """P(Bin(n, q) >= least): each term from the one before, until what is left is less than the last."""
+        term = arb(fmpq(math.comb(n, least))) * q**least * (1 - q) ** (n - least)
+        result, odds = arb(0), q / (1 - q)
+        for k in range(least, n + 1):
+            result += term
+            ratio = odds * (n - k) / (k + 1)  # falls in k
+            if ratio < 0.5 and term < result * arb(2) ** -200:
+                return result + arb(0).union(hi(term))
+            term = term * ratio
+        return result
 
     cut = above(of - 1, most)
     full = most * above(of, most + 1) / (of * cut)
@@ -150,13 +166,15 @@ def _truncated(node: Node, removed: bool, upper: bool) -> Law:
 
 
 def _two_outcomes(node: Node) -> Law:
-    """A mechanism of bounded range: losses t and t - eps, here with t = eps/2 (any t is attained)."""
+    """A mechanism of bounded range: losses t and t - eps; any t is attained, eps/2 unless another was chosen."""
     stated = fraction(node["epsilon"])
-    high = exact(stated / 2)
-    whole, part = exact(stated).exp(), high.exp()
+    top = fraction(node.get("top", stated / 2))
+    if not 0 < top < stated:
+        raise Undecided("a mechanism that tells nothing")
+    whole, part = exact(stated).exp(), exact(top).exp()
     p = (whole - part) / (whole - 1)
     q = p / part
-    return Finite([(p, q), (1 - p, 1 - q)], [stated / 2, -stated / 2])
+    return Finite([(p, q), (1 - p, 1 - q)], [top, top - stated])
 
 
 def _finite(node: Node) -> Finite:

@@ -35,7 +35,7 @@ BENDS = (0.5, 0.5625, 0.625, 0.6875, 0.75)  # of the ray, in half circles
 Table = tuple[arb, arb, list[tuple[acb, arb]], arb, arb]
 
 
-class _Mean:
+class Mean:
     """The mean of t ratios by Lam of one."""
 
     def __init__(self, shift: arb, steps: int, bits: int) -> None:
@@ -171,7 +171,7 @@ def one_epoch(move: Fraction, steps: int, removed: bool, eps: arb) -> arb:
     found = arb("nan")
     for bits in BITS:
         with precision(bits):
-            mean, tau = _Mean(exact(move), steps, bits), eps.exp()
+            mean, tau = Mean(exact(move), steps, bits), eps.exp()
             found = 1 - tau + mean.short(tau) if removed else tau * mean.short(1 / tau)
             if found > 0 and found.rad() < ENOUGH * found.mid():
                 break
