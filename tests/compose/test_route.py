@@ -202,3 +202,11 @@ def test_asking_for_more_never_gives_less(sigma: float, rate: float, count: int,
     assert widths[0] <= 1e-4
     for rough, fine, rtol in zip(widths, widths[1:], (1e-4, 1e-5, 1e-6), strict=False):
         assert fine <= max(rough, rtol)
+
+
+def test_a_largest_loss_below_zero_asks_for_no_epsilon_whatever_method_says_so():
+    reveal = 67884 / 2**30
+    loss = (3 * qw.pair([reveal, 1 - reveal], [0.0, 1.0])).direction("remove")  # else the loss is log(1 - reveal) < 0
+    found = loss.epsilon([0.00018965371419174323, 0.0008])  # one wide, so that moments are asked as well
+    assert found.lower.tolist() == [0.0, 0.0]
+    assert found.upper[1] == 0.0

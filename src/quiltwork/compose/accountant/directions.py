@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.accountant import moments
+from quiltwork.compose.accountant import both_directions, moments
 from quiltwork.compose.accountant.leave_out import WIDTH, Apart
 from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
@@ -295,7 +295,9 @@ class SmallestEpsilon(Inquiry):
     floor, revealed, join = 1e-9, math.inf, staticmethod(np.maximum)
 
     def put_to(self, engine: Engine) -> Ends:
-        return engine.epsilon(self.values, self.rtol)
+        found = engine.epsilon(self.values, self.rtol)
+        # a largest loss below 0 asks for no epsilon
+        return attrs.evolve(found, lower=np.maximum(found.lower, 0.0), upper=np.maximum(found.upper, 0.0))
 
     def by_moments(self, pairs: Counted) -> Both:
         return moments.epsilon_ends(pairs, self.values)
@@ -334,6 +336,18 @@ class SmallestEpsilon(Inquiry):
                 bound = moments.epsilon_bound(log_mgf, reveal, self.values, moments.listed_tilts(parts))
                 lower, upper = np.maximum(lower, eased.certified(pairs).lower), np.maximum(upper, bound)
         return Ends(np.minimum(lower, upper), upper, moments.METHOD)
+
+    def worse(self, several: Sequence[Counted]) -> Ends:
+        """From one table of nodes for both directions where there is one."""
+        if self.values.size > 1 or self.method is not None:
+            return super().worse(several)
+        both = both_directions.epsilon_ends(several, float(self.values[0]))
+        if both is None:
+            return super().worse(several)
+        found = Ends(np.array([both[0]]), np.array([both[1]]), both_directions.METHOD)
+        if both[1] - both[0] <= min(self.rtol, both_directions.CLOSE) * both[1]:
+            return found
+        return self._met(super().worse(several), found)
 
     def undecided(self, pairs: Counted, lower: FloatArray) -> Flags:
         """All or none: unless this direction certainly costs less than what the other is known to cost."""

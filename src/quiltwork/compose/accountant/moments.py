@@ -67,9 +67,9 @@ def plain_moments(pairs: Counted) -> LogMoments | None:
 def epsilon_ends(pairs: Counted, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What moments, reveal mass and largest loss alone certify of the smallest epsilon."""
     known, log_mgf = Known.of(pairs), pair_moments(pairs)
-    upper = np.full(delta.size, known.top)
+    upper = np.full(delta.size, max(known.top, 0.0))  # a largest loss below 0 asks for no epsilon
     if log_mgf is not None:
-        upper = np.fmin(upper, epsilon_bound(log_mgf, known.reveal[1], delta))
+        upper = np.fmin(upper, np.maximum(epsilon_bound(log_mgf, known.reveal[1], delta), 0.0))
     return np.zeros(delta.size), np.where(delta < known.jump[1], np.inf, upper)
 
 

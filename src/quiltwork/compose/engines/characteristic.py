@@ -19,15 +19,25 @@ Reference: theory/engine.md section 2 (contour); the smoothing replaces its sect
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import attrs
 import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, Logs, View
-from quiltwork.compose.engines.views.ladder import Aim, Ladder
+from quiltwork.compose.engines.engine import Declined, View
+from quiltwork.compose.engines.views.contour import (
+    MOMENTS_ROOM,
+    Contour,
+    ContourView,
+    Decay,
+    Window,
+    cutoff_of,
+    line_of,
+    peak_of,
+    view_of,
+)
+from quiltwork.compose.engines.views.ladder import Ladder
 from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
@@ -47,21 +57,12 @@ BATCH = 64  # subsampled Gaussians that share a transform
 RIGHT = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0])  # exponents of Chernoff's bounds, in parts
 LEFT = np.array([0.5, 0.75, 1.0])
 SPREADS_SERVED = 3.0  # around the centre of a view
-BLOCK = 1 << 21
-MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
-SHARP = 1e-12  # of D, that a line for one question aims at
 FINE = 1e-6  # width of one answer, that is worth its price whatever was asked
 LINES = 2  # for one question
 CLOSE = 1e-9  # relative width of a bracket, from which on no other line is tried
-STEPS = 20  # of Newton
-CUTOFFS = (6, 12, 12, 12, 12, 12, 6)  # tried at a time, each a fifth above the one before
 CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
 TILTS_NEAR = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5])  # of log(1/delta) / epsilon
 LOSS = 0.5  # in log D, of that bound
-MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
-
-
-Side = tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0 for terms m > 0, or m < 0
 
 
 def transforms_of(pairs: Counted) -> list[Transform] | None:
@@ -88,130 +89,6 @@ def transforms_of(pairs: Counted) -> list[Transform] | None:
             table = np.array(rows[i : i + size], dtype=float)
             found.append(PoissonGaussianTransform(table[:, 0], table[:, 1], table[:, 2], removed))
     return found
-
-
-@attrs.frozen(eq=False)
-class ContourView(View):
-    """The spectrum at one tilt, with every error that does not depend on epsilon already summed."""
-
-    theta: float
-    centre: float
-    spread: float
-    log_mgf: float
-    log_mgf_error: float
-    frequencies: FloatArray
-    kernel: ComplexArray
-    kernel_size: float
-    symmetric: float  # truncation and rounding of H
-    smoothing: float  # mu^2 e^(mu^2/8), zero without smoothing
-    density: ComplexArray
-    density_error: float
-    right: Side
-    left: Side
-
-    def middle(self, epsilon: FloatArray) -> FloatArray:
-        value, _ = self._integrals(epsilon - self.centre)
-        estimate: FloatArray = np.log(np.maximum(value, 1e-320)) + (self.log_mgf - self.theta * epsilon)
-        return estimate
-
-    def logs(self, epsilon: FloatArray) -> Logs:
-        offset = epsilon - self.centre
-        value, gap = self._integrals(offset)
-        spin = (8 + np.abs(offset) * self.frequencies[-1] + 4 * self.frequencies.size) * 2 * UNIT
-        wrong = self.symmetric + self.kernel_size * spin
-        alias = self._alias(epsilon)
-        gap = gap + self.density_error + self.smoothing * float(np.abs(self.density).sum()) * spin
-        if not self.smoothing:
-            gap = np.zeros_like(value)
-        complement = self.theta < 0
-        low = value - alias - wrong - (0.0 if complement else gap)
-        high = value + wrong + (gap if complement else 0.0)
-        scale = self.log_mgf - self.theta * epsilon
-        error = self.log_mgf_error + 4 * UNIT * (abs(self.log_mgf) + np.abs(self.theta * epsilon))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return Logs(
-                np.log(np.maximum(value, 1e-320)) + scale,
-                np.where(low > 0, np.log(np.maximum(low, 1e-320)), -np.inf) + scale - error,
-                np.log(np.maximum(high, 1e-320)) + scale + error,
-            )
-
-    def _integrals(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if offset.size > MANY_QUESTIONS:
-            return self._polynomials(offset)
-        value, gap = np.empty(offset.size), np.zeros(offset.size)
-        rows = max(1, BLOCK // self.frequencies.size)
-        for i in range(0, offset.size, rows):
-            angle = np.multiply.outer(offset[i : i + rows], self.frequencies)
-            cosine, sine = np.cos(angle), np.sin(angle)
-            value[i : i + rows] = cosine @ self.kernel.real + sine @ self.kernel.imag
-            if self.smoothing:
-                gap[i : i + rows] = self.smoothing * (cosine @ self.density.real + sine @ self.density.imag)
-        return value, np.maximum(gap, 0.0)
-
-    def root(self, log_delta: float, start: float) -> tuple[float, float]:
-        """Newton's steps on log D from here, with the derivative of the integral: a root and the slope; they steer."""
-        x, u, real, imaginary = start, self.frequencies, self.kernel.real, self.kernel.imag
-        slope = -self.theta
-        for _ in range(STEPS):
-            angle = (x - self.centre) * u
-            cosine, sine = np.cos(angle), np.sin(angle)
-            value = float(cosine @ real + sine @ imaginary)
-            slope = float((cosine * u) @ imaginary - (sine * u) @ real) / value - self.theta if value > 0 else 0.0
-            if not slope < 0:
-                return start, -self.theta
-            move = (math.log(value) + self.log_mgf - self.theta * x - log_delta) / slope
-            x -= min(max(move, -self.spread), self.spread)
-            if abs(move) <= 1e-13 * (abs(x) + self.spread):
-                break
-        return x, slope
-
-    def _polynomials(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """For many questions: the frequencies are multiples of one step, so use Horner's rule in e^(-i eta y)."""
-        turn = np.exp(-1j * float(self.frequencies[1]) * offset)
-        value = np.full(offset.size, self.kernel[-1])
-        for coefficient in self.kernel[-2::-1]:
-            value = value * turn + coefficient
-        gap = np.zeros(offset.size, dtype=complex)
-        if self.smoothing:
-            for coefficient in self.density[::-1]:
-                gap = gap * turn + coefficient
-        return value.real, self.smoothing * np.maximum(gap.real, 0.0)
-
-    def _alias(self, epsilon: FloatArray) -> FloatArray:
-        return alias_bound(self.right, self.left, epsilon)
-
-
-@attrs.frozen(eq=False)
-class Window:
-    """Chernoff exponents and log moments around a tilt, and the alias period they allow."""
-
-    period: float
-    right: list[tuple[float, float]]  # exponent, log of the bound on H at eps = 0
-    left: list[tuple[float, float]]
-
-    def aliases(self, period: float, shift: float = 0.0) -> tuple[Side, Side]:
-        """Exponents and logs of the bounds of all terms m > 0 together, at eps = 0, and those of m < 0."""
-        right, left = (np.array(side).T for side in (self.right, self.left))
-        fold = [-s * period - np.log(-np.expm1(-s * period)) + shift for s in (right[0], left[0])]
-        return (right[0], right[1] + fold[0]), (left[0], left[1] + fold[1])
-
-
-@attrs.frozen(eq=False)
-class Contour:
-    """The line of integration and its nodes: what a view will cost before it is built."""
-
-    theta: float
-    centre: float
-    spread: float
-    window: Window
-    cutoff: float
-    tail: float
-    mu: float
-
-    @property
-    def frequencies(self) -> float:
-        """How many frequencies it takes."""
-        return self.cutoff * self.window.period / (2 * math.pi)
 
 
 class ContourEngine(ViewEngine):
@@ -358,15 +235,14 @@ class ContourEngine(ViewEngine):
         return found
 
     def _line(self, ladder: Ladder, epsilon: float, log_delta: float) -> Contour | None:
-        """The line that the ladder aims, with its aliases and its cutoff; None where phi decays too late."""
-        room = max(MOMENTS_ROOM, 2 * float(self.room(ladder.theta[-1:])[0]))
-        aim = ladder.aim(epsilon, log_delta, SHARP * min(1.0, 4 * epsilon), room)
-        if aim is None:
-            return None
-        decays = [(transform.decay(aim.theta), transform.reach) for transform in self.transforms]
-        cutoff, tail = _cutoff(decays, 0.0, aim.spread, math.exp(-aim.need))
-        line = Contour(aim.theta, aim.centre, aim.spread, _aliases(ladder, aim, room), cutoff, tail, 0.0)
-        return line if line.frequencies <= MAX_FREQUENCIES_UNSMOOTHED else None
+        """The line that the ladder aims; None where phi decays too late."""
+        room = float(self.room(ladder.theta[-1:])[0])
+        line = line_of(ladder, epsilon, log_delta, room, self._decays)
+        return line if line is not None and line.frequencies <= MAX_FREQUENCIES_UNSMOOTHED else None
+
+    def _decays(self, theta: float) -> list[Decay]:
+        """How |phi| falls for each transform, and up to where that holds."""
+        return [(transform.decay(theta), transform.reach) for transform in self.transforms]
 
     def view(self, theta: float, log_width: float) -> View | None:
         if not log_width > 0:  # a loss without any spread: nothing to integrate
@@ -400,8 +276,7 @@ class ContourEngine(ViewEngine):
         steps, log_mgf, centre, spread = self._around(theta, accuracy)
         target = accuracy * 0.1 * max(kernel_size(theta, spread), 1e-14)
         window = self._window(theta, centre, spread, steps, log_mgf, -math.log(target))
-        decays = [(transform.decay(theta), transform.reach) for transform in self.transforms]
-        cutoff, tail = _cutoff(decays, mu, spread, target)
+        cutoff, tail = cutoff_of(self._decays(theta), mu, spread, target)
         return Contour(theta, centre, spread, window, cutoff, tail, mu)
 
     def _around(self, theta: float, accuracy: float) -> tuple[FloatArray, FloatArray, float, float]:
@@ -420,7 +295,7 @@ class ContourEngine(ViewEngine):
         self, theta: float, centre: float, spread: float, steps: FloatArray, log_mgf: FloatArray, target: float
     ) -> Window:
         """The trapezoid sum is sum over m of H(eps + mW): choose W so that all m != 0 together are below e^-target."""
-        peak, room = _peak(theta), max(MOMENTS_ROOM, 2 * self._moments_error)
+        peak, room = peak_of(theta), max(MOMENTS_ROOM, 2 * self._moments_error)
         target += room - MOMENTS_ROOM
         right, left, reach_right, reach_left = [], [], [], []
         for step, moment in zip(steps.tolist(), (log_mgf[1:] - log_mgf[0]).tolist(), strict=True):
@@ -438,62 +313,10 @@ class ContourEngine(ViewEngine):
         return Window(period, right, left)
 
     def _build(self, contour: Contour) -> ContourView | None:
-        theta, centre, window, tail, mu = contour.theta, contour.centre, contour.window, contour.tail, contour.mu
-        step = 2 * math.pi / window.period
-        u = step * np.arange(math.ceil(contour.cutoff / step) + 1)
+        mu, u = contour.mu, contour.nodes
         transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
-        found = spectrum_of(transforms, theta, u)
-        if found is None:
-            return None
-        log_phi, log_phi_error = found.log_phi, found.log_phi_error
-        z = theta + 1j * u
-        phi: ComplexArray = np.asarray(np.exp(log_phi - 1j * u * centre) * (step / math.pi), dtype=complex)
-        phi[0] *= 0.5
-        kernel: ComplexArray = (1.0 if theta > 0 else -1.0) * phi / (z * (z + 1))
-        error = log_phi_error + 16 * UNIT * (1 + np.abs(log_phi) + 2 * u * abs(centre))
-        growth = np.expm1(np.minimum(error, 50.0))
-        rounding = float(np.abs(kernel) @ growth)
-        smoothing = mu * mu * math.exp(mu * mu / 8)
-        density_error = smoothing * float(np.abs(phi) @ growth) + math.exp(mu * mu / 8) * tail if mu else 0.0
-        # alias bounds were taken without the extra Gaussian: its own moments raise them
-        shift = 0.0
-        if mu:
-            reach = abs(theta) + max(s for s, _ in (*window.right, *window.left))
-            shift = mu * mu / 2 * (reach + 1) ** 2
-        right, left = window.aliases(window.period, shift)
-        return ContourView(
-            theta=theta,
-            centre=centre,
-            spread=contour.spread,
-            log_mgf=found.log_mgf,
-            log_mgf_error=found.log_mgf_error,
-            frequencies=u,
-            kernel=kernel,
-            kernel_size=float(np.abs(kernel).sum()),
-            symmetric=tail + rounding,
-            smoothing=smoothing if mu else 0.0,
-            density=phi if mu else np.zeros(0, dtype=complex),
-            density_error=density_error,
-            right=right,
-            left=left,
-        )
-
-
-def _aliases(ladder: Ladder, aim: Aim, room: float) -> Window:
-    """Chernoff's bounds with the other rungs as exponents, and on the left with theta = 0, where D <= 1."""
-    steps, logs = ladder.theta - aim.theta, ladder.log_mgf - ladder.log_mgf[aim.rung] + room
-    above, below = slice(aim.rung + 1, None), slice(0, aim.rung)
-    right = list(zip(steps[above], logs[above] + math.log(_peak(aim.theta)), strict=True))
-    left = list(zip(-steps[below], logs[below], strict=True))
-    return Window(aim.period, right, [*left, (aim.theta, room - float(ladder.log_mgf[aim.rung]))])
-
-
-def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
-    """What the terms m != 0 add to H at each epsilon, at most."""
-    above = (right[1][:, None] - np.multiply.outer(right[0], epsilon)).min(axis=0)
-    below = (left[1][:, None] + np.multiply.outer(left[0], epsilon)).min(axis=0)
-    bound: FloatArray = np.exp(np.minimum(above, 700.0)) + np.exp(np.minimum(below, 700.0))
-    return bound
+        found = spectrum_of(transforms, contour.theta, u)
+        return None if found is None else view_of(contour, found, u)
 
 
 def spectrum_of(transforms: Sequence[Transform], theta: float, frequencies: FloatArray) -> Spectrum | None:
@@ -523,41 +346,7 @@ def nudged(log_mgf: FloatArray, room: FloatArray | float = 0.0) -> FloatArray:
     return np.where(np.isfinite(log_mgf), log_mgf + 1e-11 * (1 + np.abs(log_mgf)) + room, np.inf)
 
 
-def _peak(theta: float) -> float:
-    """The largest value of e^(-theta y)(1 - e^-y)+, or of e^(-theta y) min(1, e^-y)."""
-    return (theta / (1 + theta)) ** theta / (1 + theta) if theta > 0 else 1.0
-
-
 def kernel_size(theta: float, spread: float) -> float:
     """H at the centre for a normal loss: what relative accuracy is relative to."""
     first, second = erfcx(abs(theta) * spread / ROOT2), erfcx(abs(theta + 1) * spread / ROOT2)
     return 0.5 * float(first - second if theta > 0 else first + second)
-
-
-def _cutoff(
-    decays: Sequence[tuple[Callable[[FloatArray], FloatArray], float]], mu: float, spread: float, target: float
-) -> tuple[float, float]:
-    """The least frequency U beyond which the integral is below the target, and the bound: (1/pi U) prod B_j(U).
-
-    Bounds that hold up to a reach R only leave (1/pi R) times the others at R for what lies beyond it.
-    """
-    reach = min((end for _, end in decays), default=math.inf)
-    lasting = [decay for decay, end in decays if math.isinf(end)]
-
-    def tail(u: FloatArray, bounds: Sequence[Callable[[FloatArray], FloatArray]]) -> FloatArray:
-        logs = sum((decay(u) for decay in bounds), np.zeros(u.size)) - 0.5 * (mu * u) ** 2
-        size: FloatArray = np.exp(np.minimum(logs, 0.0)) / (math.pi * u)
-        return size
-
-    beyond = float(tail(np.array([reach]), lasting)[0]) if math.isfinite(reach) else 0.0
-    start = math.sqrt(-2 * math.log(target)) / spread
-    for steps in CUTOFFS:
-        u = start * 1.2 ** np.arange(steps)
-        left = tail(u, [decay for decay, _ in decays]) + beyond
-        if math.isfinite(reach):
-            left = np.where(u < reach, left, tail(u, lasting))
-        enough = np.nonzero(left <= target)[0]
-        if enough.size:
-            return float(u[enough[0]]), float(left[enough[0]])
-        start = float(u[-1]) * 1.2
-    return math.inf, math.inf

@@ -26,8 +26,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.characteristic import ContourEngine, Side, alias_bound, kernel_size, spectrum_of
+from quiltwork.compose.engines.characteristic import ContourEngine, kernel_size, spectrum_of
 from quiltwork.compose.engines.engine import Knots, Logs, View
+from quiltwork.compose.engines.views.contour import Side, alias_bound
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.families.constraints import common_divisor
 from quiltwork.losses.families.discrete import DiscreteGaussianPair

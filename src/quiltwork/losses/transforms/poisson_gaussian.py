@@ -45,6 +45,7 @@ class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
 
     reach = math.inf
+    strips, riemann_cells, layer_cells = STRIPS, RIEMANN_CELLS, LAYER_CELLS
 
     def __init__(self, sigmas: FloatArray, rates: FloatArray, counts: FloatArray, removed: bool) -> None:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
@@ -158,7 +159,7 @@ class PoissonGaussianTransform:
         low, high = self._ends(zeta)
         # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
         far = max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0))
-        edges = np.linspace(low - 4.0, far, RIEMANN_CELLS + 1)
+        edges = np.linspace(low - 4.0, far, self.riemann_cells + 1)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         peak = np.where(edges[:-1] * edges[1:] <= 0, -HALF_LOG_2PI, np.maximum(log_normal[:-1], log_normal[1:]))
@@ -166,7 +167,7 @@ class PoissonGaussianTransform:
         base = peak + power + math.log(edges[1] - edges[0]) - self._log_mgf(theta)[:, None]
         odds = rate * np.exp(np.minimum(edges[1:] / sigma - 0.5 / sigma**2, 600.0))
         need = 37.0 + 0.5 * math.log(max(float(self.counts.sum()), 1.0))
-        phi = (STRIPS if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
+        phi = (self.strips if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
         turn = np.arctan2(odds * np.sin(phi), 1 - rate + odds * np.cos(phi))
         logs = base + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)
         # beyond the last edge the density falls at least like a Gaussian, and arg w <= phi; before the first, arg w
@@ -260,7 +261,7 @@ class PoissonGaussianTransform:
         """Layer cake of the tilted loss density: N and w^zeta by their ends, d log w / dx by its right end."""
         zeta, sigma = self._zeta(theta), self.sigma
         low, high = self._ends(zeta)
-        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, LAYER_CELLS + 1)
+        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, self.layer_cells + 1)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         floor = np.minimum(log_normal[:-1], log_normal[1:])

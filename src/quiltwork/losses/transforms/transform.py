@@ -187,7 +187,7 @@ class Nodes:
         if work <= LITTLE_WORK:
             excess, ulps = turned(weights, offset, frequencies), 6.0
         else:
-            excess, ulps = turned_by_product(weights, offset, frequencies)
+            (excess,), ulps = turned_by_product(weights[None, :], offset, frequencies)
         log_phi = log_one_plus(excess.real, excess.imag)
         spread = float(weights @ np.abs(offset))
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
@@ -210,7 +210,7 @@ def turned(weights: FloatArray, offset: FloatArray, frequencies: FloatArray) -> 
 
 
 def turned_by_product(weights: FloatArray, offset: FloatArray, frequencies: FloatArray) -> tuple[ComplexArray, float]:
-    """The same at 0, eta, 2 eta, ... with 2 sqrt(N) rows of sines; and C: they are off by C units times u E|d|.
+    """The same at 0, eta, 2 eta, ... for rows of weights, with 2 sqrt(N) rows of sines; they are off by C u E|d|.
 
     u = (aB + b) eta:  e^(iud) - 1 = z_a + z_b + z_a z_b, whose weighted sums are two products of a matrix and a vector
     and one of two matrices.  With sines within 4 units and sums in blocks of m nodes, one block after another, the sum
@@ -221,15 +221,16 @@ def turned_by_product(weights: FloatArray, offset: FloatArray, frequencies: Floa
     step, size = float(frequencies[1]), frequencies.size
     fine = math.ceil(math.sqrt(size))
     rough = math.ceil(size / fine)
-    total = np.zeros((rough, fine), dtype=complex)
+    total = np.zeros((weights.shape[0], rough, fine), dtype=complex)
     blocks = math.ceil(offset.size / SUMMED)
     for block in range(blocks):
         here = slice(block * SUMMED, (block + 1) * SUMMED)
         far = _turn(np.multiply.outer(np.arange(rough) * (step * fine), offset[here]))
         near = _turn(np.multiply.outer(np.arange(fine) * step, offset[here]))
-        pulled = far * weights[here]
-        total += pulled @ near.T + (pulled.sum(axis=1)[:, None] + (near @ weights[here])[None, :])
-    found: ComplexArray = total.ravel()[:size]
+        for i in range(weights.shape[0]):
+            pulled = far * weights[i, here]
+            total[i] += pulled @ near.T + (pulled.sum(axis=1)[:, None] + (near @ weights[i, here])[None, :])
+    found: ComplexArray = total.reshape(weights.shape[0], -1)[:, :size]
     return found, 3.0 * math.hypot(8.0, 14.0) + math.sqrt(2.0) * (2 * SUMMED + 8 + blocks)
 
 

@@ -52,14 +52,18 @@ class Ladder:
     def of(cls, moments: Moments, log_delta: float) -> Ladder | None:
         """Around the tilts of a normal law with the spreads that the loss has under P and under Q."""
         _, _, variance = moments(np.array([0.0, -1.0]))
-        if not bool(np.all(variance > 0)):
-            return None
+        theta = cls.tilts(variance, log_delta) if bool(np.all(variance > 0)) else None
+        return None if theta is None else cls(theta, *moments(theta))
+
+    @staticmethod
+    def tilts(
+        variance: FloatArray, log_delta: float, steepest: Callable[[float], float] = lambda theta: theta
+    ) -> FloatArray | None:
+        """Around those of normal laws of these variances; None where they would be too steep."""
         steep = np.sqrt(-2.0 * log_delta / variance)
-        first, last = 0.15 * float(steep.min()), 1.7 * float(steep.max())
-        if not (first > 0 and last < 1e5):
-            return None
-        theta = first * (last / first) ** RUNGS
-        return cls(theta, *moments(theta))
+        first, last = 0.15 * float(steep.min()), steepest(1.7 * float(steep.max()))
+        first = min(first, last / 10)
+        return first * (last / first) ** RUNGS if first > 0 and last < 1e5 else None
 
     def epsilon(self, log_delta: float) -> float | None:
         """Where D falls to delta, by the saddle points of two neighbouring rungs; None when it is not between rungs."""

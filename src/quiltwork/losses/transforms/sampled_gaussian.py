@@ -1,0 +1,200 @@
+"""One kind of Gaussian noise on Poisson samples: both directions from one table of nodes.
+
+With xi ~ N(0, 1), w = 1 - q + q e^(xi/s - 1/(2 s^2)) and A(zeta) = E w^zeta the moment generating functions are
+M_remove(z) = A(1 + z) and M_add(z) = A(-z).  So one row of losses log w, one table of its powers and one table of sines
+serve both: phi(u) = sum W e^(iu log w), W ~ N w^zeta at zeta = 1 + theta, or its conjugate with zeta = -theta.
+
+Lemma (rounding of a loss).  Let a = xi/s - 1/(2 s^2), g = q e^a / w in (0, 1), q <= 1/2 and let a function be off by
+four units at most.  Then log1p(q expm1(a)) is off by at most u (16 |log w| + 4 g (|xi|/s + 1/(2 s^2))).
+Proof.  The node, the quotient, the constant and the difference leave a off by 4u (|xi|/s + 1/(2 s^2)), where a moves
+log w by g at most; with x = q expm1(a) six units of |x| move it by 6u |x|/(1 + x) <= 12u |log w|, since
+x/(1 + x) <= log(1 + x) for x > 0, and 1 + x >= 1/2 otherwise; the logarithm adds four units.
+
+Lemma (sums).  Sums of n products in any order and sines within four units leave sum W (e^(iud) - 1) off by at most
+C u times u_j sum W|d|, C = c + sqrt(2) (n + 8), c = sqrt((4+4)^2 + (8+6)^2): `turned_by_product`, without its products.
+
+Reference: theory/engine-faster.md sections 1 and 3; theory/engine.md section 2 (trapezoid rule in xi).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from quiltwork.checks import FloatArray
+from quiltwork.losses.transforms.poisson_gaussian import HALF_LOG_2PI, REACH, PoissonGaussianTransform
+from quiltwork.losses.transforms.transform import (
+    MOST_WORK,
+    TERM_ULPS,
+    ComplexArray,
+    Spectrum,
+    log_one_plus,
+    sum_error,
+    turned_by_product,
+)
+from quiltwork.numbers.rounding import UNIT
+
+MOST_RATE = 0.5  # beyond it 1 - q + q e^a is no longer 1 and something small
+STEEPEST, GENTLEST = 600.0, 1e-3  # exponent, and tilt
+MOST_NODES = 4000
+FEW_SINES = 1500  # that are all taken
+BENT = np.array([0.4, 1.0, 1.8, 2.6])  # heights of strips
+NEEDED = 40.0  # -log of the error of moments at real tilts
+Moments = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class Line(NamedTuple):
+    """One direction at one tilt, and log A there, for steering."""
+
+    removed: bool
+    theta: float
+    log_mgf: float
+
+    @property
+    def zeta(self) -> float:
+        """The power of w."""
+        return 1.0 + self.theta if self.removed else -self.theta
+
+
+class Planned(PoissonGaussianTransform):
+    """One direction: its strips and its decay, from fewer cells."""
+
+    strips, riemann_cells, layer_cells = np.array([0.2, 0.5, 1.0, 1.8]), 64, 48
+
+    def at(self, line: Line) -> Planned:
+        """The same with log M known at one tilt, up to 1e-12."""
+        self._latest = line.theta, np.array([line.log_mgf])
+        return self
+
+
+class SampledGaussian:
+    """`count` releases of Gaussian noise of this sigma on samples of this rate, in both directions."""
+
+    def __init__(self, sigma: float, rate: float, count: int) -> None:
+        self.sigma, self.rate, self.count = sigma, rate, count
+        one = np.array([sigma]), np.array([rate]), np.array([float(count)])
+        self._planned = {removed: Planned(*one, removed) for removed in (True, False)}
+        self._nodes = 0
+
+    @property
+    def moments_error(self) -> float:
+        """What the log moments of `moments` may be off by."""
+        return self.count * sum_error(self._nodes)
+
+    def variances(self) -> FloatArray:
+        """Of all losses together under Q and under P, roughly."""
+        xi = np.arange(-9.0, 9.0 + min(1 / self.sigma, 30.0), 0.25)  # these nodes only steer
+        losses, _ = self._losses(xi)
+        masses = np.exp(-0.5 * xi * xi)
+        weights = np.stack((masses, masses * np.exp(losses)))
+        weights /= weights.sum(axis=1)[:, None]
+        mean = weights @ losses
+        found: FloatArray = self.count * (weights @ (losses * losses) - mean * mean)
+        return found
+
+    def _losses(self, xi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log w and q expm1(a)."""
+        change = self.rate * np.expm1(xi / self.sigma - 0.5 / self.sigma**2)
+        return np.log1p(change), change
+
+    def steepest(self, theta: float) -> float:
+        """This tilt, or the largest up to which powers of w neither overflow nor lose digits; 0 where there is none."""
+        while self.rate <= MOST_RATE and theta > GENTLEST:
+            largest = ((1.0 + theta) / self.sigma + REACH) / self.sigma
+            if largest < STEEPEST and theta * math.log1p(self.rate * math.exp(largest)) < STEEPEST:
+                return theta
+            theta *= 0.8
+        return 0.0
+
+    def moments(self, theta: FloatArray) -> tuple[Moments, Moments]:
+        """log M, mean and variance at these positive tilts, when the record is removed and when it is added."""
+        sigma, reach = self.sigma, float(theta[-1])
+        bend = 0.5 * (BENT * sigma) ** 2 - reach * np.log(np.cos(BENT / 2))
+        step = min(float((2 * math.pi * BENT * sigma / (NEEDED + bend)).max()), 0.35)
+        low, high = self._planned[False]._ends(-reach)[0], (1.0 + reach) / sigma + REACH
+        xi = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
+        self._nodes = xi.size
+        losses, change = self._losses(xi)
+        masses = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * xi * xi)
+        powers = np.exp(np.multiply.outer(theta, losses))
+        columns = np.stack((masses, masses * losses, masses * losses * losses), axis=1)
+        removed, added = powers @ (columns * (1.0 + change)[:, None]), (1.0 / powers) @ columns
+        return self._three(removed, 1.0), self._three(added, -1.0)
+
+    def _three(self, sums: FloatArray, sign: float) -> Moments:
+        mean, square = sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
+        return self.count * np.log(sums[:, 0]), sign * self.count * mean, self.count * (square - mean * mean)
+
+    def planned(self, line: Line) -> PoissonGaussianTransform:
+        """The transform of one direction, to be asked how |phi| falls and which step it needs."""
+        return self._planned[line.removed].at(line)
+
+    def spectra(self, lines: Sequence[Line], frequencies: FloatArray) -> list[Spectrum] | None:
+        """The transforms on these lines at 0, eta, 2 eta, ...; None when they would cost too much."""
+        found = [self.planned(line)._step(line.theta, float(frequencies[-1])) for line in lines]
+        step, strip = min(one for one, _ in found), max(error for _, error in found)
+        ends = [self._planned[line.removed]._ends(line.zeta) for line in lines]
+        low, high = min(one for one, _ in ends), max(one for _, one in ends)
+        if (high - low) / step > MOST_NODES or high / self.sigma > STEEPEST:
+            return None
+        xi = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
+        work = xi.size * frequencies.size
+        losses, change = self._losses(xi)
+        log_masses = math.log(step) - HALF_LOG_2PI - 0.5 * xi * xi
+        masses = np.exp(log_masses)
+        zeta = np.array([line.zeta for line in lines])[:, None]
+        power = zeta * losses
+        if work > MOST_WORK or float(power.max()) > STEEPEST:
+            return None
+        pulled = (self.rate + change) / (1.0 + change)
+        loss_error = UNIT * (16 * np.abs(losses) + 4 * pulled * (np.abs(xi) / self.sigma + 0.5 / self.sigma**2))
+        own = UNIT * (TERM_ULPS + xi * xi + 3 * np.abs(log_masses))
+        relative = own + 3 * UNIT * np.abs(power) + np.abs(zeta) * loss_error
+        grown, tilted = np.abs(np.expm1(power)), masses * np.exp(power)
+        excess = np.expm1(power) @ masses
+        total = (1.0 + excess)[:, None]
+        weights = tilted / total
+        wrong_total = ((own + xi.size * UNIT) * masses) @ grown.T / total[:, 0] + (np.abs(zeta) * weights) @ loss_error
+        centre = float(weights[0] @ losses)
+        offset = losses - centre
+        sums, ulps = self._turned(weights, offset, frequencies, work)
+        size = np.abs(offset)
+        wrong = (relative + (wrong_total + (relative * weights).sum(axis=1))[:, None]) * weights
+        per_frequency = wrong @ size, weights @ (ulps * UNIT * size + loss_error)
+        most = 2.0 * wrong.sum(axis=1)
+        spectra = []
+        for i, line in enumerate(lines):
+            row = self.planned(line)
+            edge = (log_masses + losses if line.removed else log_masses)[None, :]
+            cut = float(row._cut(line.theta, xi, edge, (losses if line.removed else -losses)[None, :])[0])
+            # 1e-18: the mass beyond the nodes, and of the trapezoid sum of the normal density
+            quadrature = strip + cut + 1e-18
+            real, imaginary = sums[i].real, sums[i].imag
+            one = log_one_plus(real, imaginary)
+            left = np.exp(one.real)
+            error = np.minimum(frequencies * per_frequency[0][i], most[i]) + frequencies * per_frequency[1][i]
+            error = (error + 2 * quadrature) / np.maximum(left, 1e-300)
+            error = error / np.maximum(1.0 - error, 0.5)  # |log(1 + x)| <= |x| / (1 - |x|), and what is large stays so
+            rounded = 2 * np.abs(real) + real * real + imaginary * imaginary + np.abs(imaginary)
+            error = error + 8 * UNIT * rounded / np.maximum(left * left, 1e-300)
+            turn = frequencies * (self.count * centre)
+            log_phi: ComplexArray = self.count * one + 1j * turn
+            log_phi = log_phi if line.removed else np.conj(log_phi)
+            log_mgf = self.count * math.log1p(float(excess[i]))
+            log_mgf_error = self.count * (float(wrong_total[i]) + quadrature) + 8 * UNIT * abs(log_mgf)
+            spectra.append(Spectrum(log_mgf, log_phi, log_mgf_error, self.count * error + 8 * UNIT * np.abs(turn)))
+        return spectra
+
+    def _turned(
+        self, weights: FloatArray, offset: FloatArray, frequencies: FloatArray, work: int
+    ) -> tuple[ComplexArray, float]:
+        """sum W (e^(iud) - 1) for each row of weights, and C."""
+        if work > FEW_SINES:
+            return turned_by_product(weights, offset, frequencies)
+        angle = np.multiply.outer(frequencies, offset)
+        half = np.sin(0.5 * angle)
+        found = -2.0 * (weights @ (half * half).T) + 1j * (weights @ np.sin(angle).T)
+        return found, math.hypot(8.0, 14.0) + math.sqrt(2.0) * (offset.size + 8)
