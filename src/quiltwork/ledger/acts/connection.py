@@ -249,7 +249,7 @@ class Session:
                 return self.read(work, act=act, again=False)
             raise
 
-    def balance(self, name: str, block: str | None) -> Balance:
+    def balance(self, name: str, block: Any) -> Balance:
         """The balance of a budget; kept while the head is the same, and no lease, period or expiry ends."""
         if block is not None and not isinstance(block, str):
             return self.read(lambda book, now: balance_of(book, current(book, name, now), now, block))

@@ -19,6 +19,7 @@ import attrs
 from sqlalchemy import Connection
 
 from quiltwork.errors import BrokenChain
+from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.changes import handed_over
 from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
@@ -75,6 +76,11 @@ class Trust:
         """What a head stands for that is believed already."""
         with self._lock:
             return self._last if head_row(head) == self._row else None
+
+    def person(self, name: str | None) -> Principal | None:
+        """Whoever has this name, as it was believed last."""
+        last = self._last
+        return None if last is None or name is None else last.people.get(name)
 
     def kept(self, place: Any, head: Any, now: datetime) -> Any:
         """An answer that was kept under this very head, and holds until a later time; None when there is none."""
